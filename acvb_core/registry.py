@@ -19,10 +19,7 @@ METHODS: tuple[Method, ...] = tuple(row for rows in _ROWS for row in rows.METHOD
 def model_row(name: str) -> ModelRow:
     """Return a model's row.
 
-    Raises
-    ------
-    ParameterError
-        No such model.
+    Raises ParameterError: no such model.
     """
     for row in MODELS:
         if row.name == name:
@@ -33,10 +30,7 @@ def model_row(name: str) -> ModelRow:
 def model_for(data: Any) -> ModelRow:
     """Return the row of the model for such data; of several the last, which is the most special.
 
-    Raises
-    ------
-    ParameterError
-        No model is for such data.
+    Raises ParameterError: no model is for such data.
     """
     for row in reversed(MODELS):
         if row.fits(data):
@@ -51,10 +45,7 @@ def model_for(data: Any) -> ModelRow:
 def method_row(model: str, name: str) -> Method:
     """Return a method's row.
 
-    Raises
-    ------
-    ParameterError
-        No such model or method.
+    Raises ParameterError: no such model or method.
     """
     rows = methods_of(model)
     for row in rows:
@@ -68,10 +59,7 @@ def method_row(model: str, name: str) -> Method:
 def methods_for(data: Any, model: str | None = None) -> tuple[Method, ...]:
     """Return the rows of the methods that can take such data, of their own model or of another that is for them.
 
-    Raises
-    ------
-    ParameterError
-        No model is for such data, or not this one.
+    Raises ParameterError: no model is for such data, or not this one.
     """
     row = model_for(data) if model is None else model_row(model)
     row.accept(data)

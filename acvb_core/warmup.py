@@ -29,10 +29,7 @@ _VARIED = ("variance", "track")
 def warm_up() -> int:
     """Use every compiled function once on tiny data.
 
-    Returns
-    -------
-    int
-        Number of runs made; those that were made before in this process are not made again.
+    Returns: number of runs made; those that were made before in this process are not made again.
     """
     _read_files()
     runs = 0

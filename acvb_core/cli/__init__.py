@@ -22,10 +22,7 @@ WRONG, INTERRUPTED = 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Default: the arguments of the process.
+    `argv`: by default the arguments of the process.
     """
     for stream in (sys.stdout, sys.stderr):
         if argv is None and isinstance(stream, io.TextIOWrapper):

@@ -64,10 +64,7 @@ def read_once(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[Disk
 
     `origin` is what `describe_origin` gives; `read` takes the folder, which is not there or empty.
 
-    Raises
-    ------
-    ParameterError
-        The folder holds the corpus of another file, of another state of it, or read in another way.
+    Raises ParameterError: the folder holds the corpus of another file, of another state of it, or read in another way.
     """
     if not holds_corpus(folder):
         corpus, lines = read(folder)

@@ -40,10 +40,7 @@ def load_documents(
     `cutter` gives the tokeniser of a file of texts where none was typed; `streamed` says that documents may stay on
     disk for all that is to be done with them; `kept` removes a folder that is needed for this time only.
 
-    Raises
-    ------
-    DataError, ParameterError
-        It cannot be read as asked.
+    Raises DataError, ParameterError: it cannot be read as asked.
     """
     file, folder_asked = arguments.file, getattr(arguments, "on_disk", None)
     _check_streamed(folder_asked, streamed)

@@ -26,24 +26,14 @@ FLAGS = {"vocabulary": "--vocab"}
 
 @dataclass(frozen=True)
 class Reading:
-    """The options of one kind of data, by their names among the parsed arguments.
+    """The options of one kind of data, by their names among the parsed arguments."""
 
-    Attributes
-    ----------
-    kind : str
-        What the data are, in a word; that of the store, and of a model's `data_type`.
-    options : tuple of str
-        Those of its reader that not every kind has; a tokeniser's settings are left out.
-    beyond : tuple of str
-        Those that only this kind has and that say how to take the data, of a sample too.
-    formats : tuple of str
-        Its file formats, where a user may choose one.
-    """
-
-    kind: str
+    kind: str  #: what the data are, in a word; that of the store, and of a model's `data_type`
+    #: Those of its reader that not every kind has; a tokeniser's settings are left out.
     options: tuple[str, ...]
+    #: Those that only this kind has and that say how to take the data, of a sample too.
     beyond: tuple[str, ...]
-    formats: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()  #: its file formats, where a user may choose one
 
     @property
     def model(self) -> str:
@@ -112,10 +102,7 @@ def find_reading(data_type: type) -> Reading:
 def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str, Any]:
     """Return what was typed about reading FILE, as arguments of the reader of this kind of data.
 
-    Raises
-    ------
-    ParameterError
-        A flag, or the format, is for another kind of data.
+    Raises ParameterError: a flag, or the format, is for another kind of data.
     """
     for other in READINGS:
         if other is not reading:
@@ -137,10 +124,7 @@ def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str,
 def refuse_reader_flags(arguments: argparse.Namespace, reading: Reading, what: str = "A sample") -> None:
     """Refuse what cannot be said of data of this kind that are there already, as a sample is.
 
-    Raises
-    ------
-    ParameterError
-        A flag says how to read FILE, or is for another kind of data.
+    Raises ParameterError: a flag says how to read FILE, or is for another kind of data.
     """
     for other in READINGS:
         if other is not reading and other.kind != "relation":

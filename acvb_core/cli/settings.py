@@ -65,10 +65,7 @@ def setting_help(parameter: Parameter) -> str:
 def parse_setting(parameter: Parameter, typed: Any) -> Any:
     """Return what was typed for a setting in the setting's type.
 
-    Raises
-    ------
-    ParameterError
-        It is not a number where one is needed.
+    Raises ParameterError: it is not a number where one is needed.
     """
     if parameter.kind in ("choice", "bool"):
         return typed
@@ -118,10 +115,7 @@ def _owners(rows: list[Method]) -> str:
 def typed_settings(arguments: argparse.Namespace, model: str, methods: Sequence[str]) -> dict[str, Any]:
     """Return the settings that were typed, by name.
 
-    Raises
-    ------
-    ParameterError
-        None of `methods` has such a setting; the message names those that have it.
+    Raises ParameterError: none of `methods` has such a setting; the message names those that have it.
     """
     typed = {
         name.removeprefix(_VALUE): value

@@ -50,10 +50,7 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
     Without a model, a sample's own is meant, or that of a corpus on disk, or the only one with such methods, else the
     first there is.
 
-    Raises
-    ------
-    ParameterError
-        There is no such model, or the flags contradict each other.
+    Raises ParameterError: there is no such model, or the flags contradict each other.
     """
     typed, domains = arguments.model, arguments.domains or "auto"
     model = model_row(typed) if typed is not None else _default_model(arguments.file, methods)
@@ -101,12 +98,8 @@ def load(
     The models are all for one kind of data, of which the file may have to say which model it is for. The other
     arguments are those of `load_documents`.
 
-    Raises
-    ------
-    DataError
-        It cannot be read as asked.
-    ParameterError
-        There is no such sample, or a reader's flag makes no sense.
+    Raises DataError: it cannot be read as asked.
+    Raises ParameterError: there is no such sample, or a reader's flag makes no sense.
     """
     reading, model = find_reading(models[0].data_type), models[0]
     if arguments.file.startswith(_SAMPLE):

@@ -17,12 +17,8 @@ Order = NDArray[np.int64]
 def order_by_size(mass: Array, shrink: float = 0.0) -> Order:
     """Return the indices of the clusters that are not tiny, largest first, as int64, shape (<= K,).
 
-    Parameters
-    ----------
-    mass : ndarray, shape (K,)
-        Expected number of objects of each cluster. Clusters of equal size keep their order.
-    shrink : float
-        A cluster whose share of the total mass is below this is left out (IRM14 §7.1), unless it is the largest.
+    `mass`: shape (K,); expected number of objects of each cluster. Clusters of equal size keep their order.
+    `shrink`: a cluster whose share of the total mass is below this is left out (IRM14 §7.1), unless it is the largest.
     """
     mass = np.asarray(mass, dtype=np.float64)
     order = np.argsort(-mass, kind="stable").astype(np.int64)
@@ -81,18 +77,12 @@ def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
 
 
 class Pairing(NamedTuple):
-    """Rows and columns of a matrix in pairs; all numbers are 0-based.
+    """Rows and columns of a matrix in pairs; all numbers are 0-based."""
 
-    Attributes
-    ----------
-    rows, columns : ndarray of int64, shape (n_pairs,)
-        The two of each pair, rows in order.
-    lone_rows, lone_columns : ndarray of int64
-        Rows and columns without a partner: one of these is empty.
-    """
-
+    #: `rows`, `columns`: shape (n_pairs,); the two of each pair, rows in order.
     rows: Order
     columns: Order
+    #: `lone_rows`, `lone_columns`: rows and columns without a partner: one of these is empty.
     lone_rows: Order
     lone_columns: Order
 
@@ -109,11 +99,9 @@ def pair_clusters(similarity: Array) -> Pairing:
 def place_columns(similarity: Array, alike: Array) -> tuple[Order, int]:
     """Return each column's row in the best pairing, and the number of places.
 
-    Parameters
-    ----------
-    similarity : ndarray, shape (K, L)
-    alike : ndarray of bool, shape (K, L)
-        Pairs that may share a place. Columns without such a partner get places of their own after the rows.
+    `similarity`: shape (K, L).
+    `alike`: shape (K, L); pairs that may share a place. Columns without such a partner get places of their own after
+      the rows.
     """
     n_rows, n_columns = similarity.shape
     pairs = pair_clusters(similarity)

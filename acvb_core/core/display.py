@@ -9,34 +9,17 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Measure:
-    """A curve of a run.
-
-    Attributes
-    ----------
-    title : str
-        Of its panel, with the unit.
-    column : str
-        Of the history; "" for the changes of a sweep.
-    n : int
-        Number of the panel's axes. It never changes, so that a panel keeps what the user zoomed when others join it.
-    hover : str
-        How a value is written.
-    marked : bool
-        Moves and the end of the burn-in are marked on the curve.
-    step : bool
-        The value changes in steps.
-    small : bool
-        May share a place with another small panel.
-    """
+    """A curve of a run."""
 
     key: str
-    title: str
-    column: str
+    title: str  #: of its panel, with the unit
+    column: str  #: of the history; "" for the changes of a sweep
+    #: Number of the panel's axes. It never changes, so that a panel keeps what the user zoomed when others join it.
     n: int
-    hover: str = "%{y}"
-    marked: bool = False
-    step: bool = False
-    small: bool = False
+    hover: str = "%{y}"  #: how a value is written
+    marked: bool = False  #: moves and the end of the burn-in are marked on the curve
+    step: bool = False  #: the value changes in steps
+    small: bool = False  #: may share a place with another small panel
 
 
 _NATS = "%{y:,.2f} nats"
@@ -65,38 +48,17 @@ def write_share(share: float) -> str:
 
 @dataclass(frozen=True)
 class ModelDisplay:
-    """The display of a model's runs.
+    """The display of a model's runs."""
 
-    Attributes
-    ----------
-    measures : tuple of Measure
-        In the order of the panels.
-    score : HeldOutScore
-    parts : (str, str)
-        What a run finds, one and many, in a sentence.
-    part : str
-        What moves merge, split or drop.
-    changing : str or None
-        Symbol of what changes from sweep to sweep, where it is not q.
-    scores : str
-        What the held-out scores are, in the plural.
-    unmarked : tuple of str
-        Columns of a comparison in which no value is marked as the best.
-    unmarked_reason : str
-        Why, for people.
-    titles : mapping of str to (str, str)
-        Columns of a comparison with titles of their own: alone, and beside other models.
-    styles : mapping of str to (str, str)
-        Colour and dash of the curves of the model's own methods, by the method's name.
-    """
-
-    measures: tuple[Measure, ...]
+    measures: tuple[Measure, ...]  #: in the order of the panels
     score: HeldOutScore
-    parts: tuple[str, str] = ("group", "groups")
-    part: str = "cluster"
-    changing: str | None = None
-    scores: str = "scores"
-    unmarked: tuple[str, ...] = ()
-    unmarked_reason: str = ""
+    parts: tuple[str, str] = ("group", "groups")  #: what a run finds, one and many, in a sentence
+    part: str = "cluster"  #: what moves merge, split or drop
+    changing: str | None = None  #: symbol of what changes from sweep to sweep, where it is not q
+    scores: str = "scores"  #: what the held-out scores are, in the plural
+    unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best
+    unmarked_reason: str = ""  #: why, for people
+    #: Columns of a comparison with titles of their own: alone, and beside other models.
     titles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: Colour and dash of the curves of the model's own methods, by the method's name.
     styles: Mapping[str, tuple[str, str]] = field(default_factory=dict)

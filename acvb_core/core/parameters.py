@@ -16,34 +16,18 @@ Value = int | float | str | bool
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting.
+    """One setting."""
 
-    Attributes
-    ----------
-    name : str
-        Python name; the command line uses it with dashes.
-    kind : "int", "float", "choice" or "bool"
-    help : str
-        One or two sentences in plain words.
-    label : str
-        Short name for forms.
-    low, high : number, optional
-        Inclusive range of a number.
-    choices : tuple of str
-        For kind "choice".
-    advanced : bool
-        Kept out of sight until asked for.
-    """
-
-    name: str
+    name: str  #: Python name; the command line uses it with dashes
     kind: Literal["int", "float", "choice", "bool"]
     default: Value
-    help: str
-    label: str
+    help: str  #: one or two sentences in plain words
+    label: str  #: short name for forms
+    #: `low`, `high`: inclusive range of a number.
     low: float | None = None
     high: float | None = None
-    choices: tuple[str, ...] = ()
-    advanced: bool = True
+    choices: tuple[str, ...] = ()  #: for kind "choice"
+    advanced: bool = True  #: kept out of sight until asked for
 
     @property
     def flag(self) -> str:
@@ -53,10 +37,7 @@ class Parameter:
     def check(self, value: Any) -> Value:
         """Return `value` in the parameter's type.
 
-        Raises
-        ------
-        ParameterError
-            It is of another type or out of range; the message says what is allowed.
+        Raises ParameterError: it is of another type or out of range; the message says what is allowed.
         """
         if self.kind == "choice":
             if value not in self.choices:
@@ -93,10 +74,7 @@ class Parameter:
 def check_values(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Value]:
     """Return a value for every parameter: the given one, checked, or the default.
 
-    Raises
-    ------
-    ParameterError
-        A value is not allowed, or a name is unknown to `owner`.
+    Raises ParameterError: a value is not allowed, or a name is unknown to `owner`.
     """
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:

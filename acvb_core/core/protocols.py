@@ -27,32 +27,21 @@ def no_checkpoint() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior of the data by a state, or by an average of states.
+    """The posterior of the data by a state, or by an average of states."""
 
-    Attributes
-    ----------
-    arrays : mapping of str to ndarray
-        Every array that has a cluster axis: the responsibilities and whatever goes with them.
-    axes : mapping of str to tuple of (str or None)
-        For each array, the domain whose clusters run along each axis, None where it is not a cluster axis.
-        `{"rows": (None, "rows"), "ones": ("rows", "columns")}`.
-    averaged : tuple of str
-        Names of the arrays a running mean is taken of, objects along axis 0: the responsibilities, one array a
-        domain under the domain's own name; or the counts they add up to, where there are too many of them.
-    derived : tuple of str
-        Names of arrays that follow from the averaged ones and the data; an average drops them.
-    hyper : mapping of str to float
-        Hyper-parameters that have no cluster axis, by name.
-    normalised : bool
-        Rows of the averaged arrays sum to one (responsibilities, not counts).
-    """
-
+    #: Every array that has a cluster axis: the responsibilities and whatever goes with them.
     arrays: Mapping[str, Array]
+    #: For each array, the domain whose clusters run along each axis, None where it is not a cluster axis. `{"rows":
+    #: (None, "rows"), "ones": ("rows", "columns")}`.
     axes: Mapping[str, tuple[str | None, ...]]
+    #: Names of the arrays a running mean is taken of, objects along axis 0: the responsibilities, one array a domain
+    #: under the domain's own name; or the counts they add up to, where there are too many of them.
     averaged: tuple[str, ...]
+    #: Names of arrays that follow from the averaged ones and the data; an average drops them.
     derived: tuple[str, ...] = ()
+    #: Hyper-parameters that have no cluster axis, by name.
     hyper: Mapping[str, float] = field(default_factory=dict)
-    normalised: bool = True
+    normalised: bool = True  #: rows of the averaged arrays sum to one (responsibilities, not counts)
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
@@ -93,52 +82,33 @@ class Posterior:
 
 
 class Responsibilities(NamedTuple):
-    """Responsibilities that are too many to be part of a posterior.
+    """Responsibilities that are too many to be part of a posterior."""
 
-    Attributes
-    ----------
-    q : ndarray, shape (n, K)
-        Rows sum to one. Valid until the next sweep, which may write over it.
-    weights : ndarray, shape (n,)
-        How many objects share each row.
-    """
-
+    #: Shape (n, K); rows sum to one. Valid until the next sweep, which may write over it.
     q: Array
-    weights: Array
+    weights: Array  #: shape (n,); how many objects share each row
 
 
 class SweepInfo(NamedTuple):
-    """Facts about one sweep.
+    """Facts about one sweep."""
 
-    Attributes
-    ----------
-    pseudo_loo : float or None
-        Pseudo leave-one-out log likelihood in nats, where it falls out of the sweep at no cost.
-    order : dict of str to ndarray, or None
-        For each domain, old index of each new cluster; shorter than before when clusters were dropped.
-        None when nothing moved (and for samplers, whose clusters are born and die).
-    progress : float
-        1.0 for a full pass over the data, the share of it for a minibatch.
-    change : float or None
-        Mean over objects of the L1 change of the responsibilities, from a method that knows it itself; None
-        leaves it to be computed from the posteriors.
-    settling : bool
-        True while the method may still make moves that are not part of its fixed point (merging clusters), or has
-        just made one after which its bound is of another size of model: a run is not judged converged, and an
-        average does not begin by itself, before they are over.
-    moves : mapping of str to int, or None
-        How many such moves were made at the end of this sweep, by kind ("merged", "split", "dropped"); None when none
-        was.
-    effective : mapping of str to int, or None
-        Clusters of each domain that are in use, where those that are not stay in the arrays.
-    """
-
+    #: Pseudo leave-one-out log likelihood in nats, where it falls out of the sweep at no cost.
     pseudo_loo: float | None
+    #: For each domain, old index of each new cluster; shorter than before when clusters were dropped. None when
+    #: nothing moved (and for samplers, whose clusters are born and die).
     order: dict[str, NDArray[np.int64]] | None
-    progress: float = 1.0
+    progress: float = 1.0  #: 1.0 for a full pass over the data, the share of it for a minibatch
+    #: Mean over objects of the L1 change of the responsibilities, from a method that knows it itself; None leaves it
+    #: to be computed from the posteriors.
     change: float | None = None
+    #: True while the method may still make moves that are not part of its fixed point (merging clusters), or has just
+    #: made one after which its bound is of another size of model: a run is not judged converged, and an average does
+    #: not begin by itself, before they are over.
     settling: bool = False
+    #: How many such moves were made at the end of this sweep, by kind ("merged", "split", "dropped"); None when none
+    #: was.
     moves: Mapping[str, int] | None = None
+    #: Clusters of each domain that are in use, where those that are not stay in the arrays.
     effective: Mapping[str, int] | None = None
 
 
@@ -192,20 +162,13 @@ class Start(Protocol):
 
 
 class Phase(NamedTuple):
-    """Phase of a run: in burn-in or past it.
+    """Phase of a run: in burn-in or past it."""
 
-    Attributes
-    ----------
-    burn_in : bool
-        True while the method has not begun to average (always False for methods that do not).
-    samples : int
-        Number of sweeps in the running mean (the s of ACVB17 eq. 21), 0 where nothing is averaged.
-    mean_change : float or None
-        Change of the running mean in the last sweep: mean over objects of the L1 norm (ACVB17 Lemma 1).
-    """
-
+    #: True while the method has not begun to average (always False for methods that do not).
     burn_in: bool = False
+    #: Number of sweeps in the running mean (the s of ACVB17 eq. 21), 0 where nothing is averaged.
     samples: int = 0
+    #: Change of the running mean in the last sweep: mean over objects of the L1 norm (ACVB17 Lemma 1).
     mean_change: float | None = None
 
 

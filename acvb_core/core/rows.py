@@ -22,70 +22,37 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Range:
-    """A parameter that can be tuned, and between what values.
+    """A parameter that can be tuned, and between what values."""
 
-    Attributes
-    ----------
-    name : str
-        Of the parameter.
-    log : bool
-        Values are tried evenly on a logarithmic scale.
-    """
-
-    name: str
+    name: str  #: of the parameter
     low: float
     high: float
-    log: bool = False
+    log: bool = False  #: values are tried evenly on a logarithmic scale
 
 
 @dataclass(frozen=True)
 class Method:
-    """One row: an inference method of one model.
+    """One row: an inference method of one model."""
 
-    Attributes
-    ----------
-    model, name : str
-        What a user types.
-    label : str
-        What a chart shows.
-    summary : str
-        One sentence in plain words.
-    reference : str
-        Paper and equation.
-    parameters : tuple of Parameter
-        All of the method's settings, those of the run (max_sweeps, tol) included.
-    build : callable
-        (data, values) -> Inference.
-    monitored : "lower_bound", "pseudo_loo", "mean_change" or None
-        What convergence is judged by; None runs a fixed number of sweeps.
-    averaged : bool
-        The answer is a running mean.
-    sampled : bool
-        A sampler: predictions are averaged over the kept samples.
-    streams : bool
-        Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is
-        as long as its `epochs`.
-    build_from : callable or None
-        (data, values, start) -> Inference that continues from an earlier run; None where it cannot.
-    tuned : tuple of Range
-        Parameters worth tuning, and where.
-    bound_per : str
-        What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
-    """
-
+    #: `model`, `name`: what a user types.
     model: str
     name: str
-    label: str
-    summary: str
-    reference: str
+    label: str  #: what a chart shows
+    summary: str  #: one sentence in plain words
+    reference: str  #: paper and equation
+    #: All of the method's settings, those of the run (max_sweeps, tol) included.
     parameters: tuple[Parameter, ...]
-    build: Callable[[Any, Values], Inference]
-    monitored: Monitored | None
-    averaged: bool = False
-    sampled: bool = False
+    build: Callable[[Any, Values], Inference]  #: (data, values) -> Inference
+    monitored: Monitored | None  #: what convergence is judged by; None runs a fixed number of sweeps
+    averaged: bool = False  #: the answer is a running mean
+    sampled: bool = False  #: a sampler: predictions are averaged over the kept samples
+    #: Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is as
+    #: long as its `epochs`.
     streams: bool = False
+    #: (data, values, start) -> Inference that continues from an earlier run; None where it cannot.
     build_from: Callable[[Any, Values, Any], Inference] | None = None
-    tuned: tuple[Range, ...] = ()
+    tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where
+    #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     bound_per: str = ""
 
     def values(self, given: Values) -> dict[str, Value]:
@@ -105,112 +72,62 @@ class Method:
 
 @dataclass(frozen=True)
 class WarmUp:
-    """A tiny run that uses every compiled function of a model.
+    """A tiny run that uses every compiled function of a model."""
 
-    Attributes
-    ----------
-    tiny_data : callable
-        () -> (data, settings of the run).
-    sweeps : int
-        Enough of them for every kind of update.
-    use_model : callable or None
-        (model, posterior, training data); calls functions that only this model has.
-    use_figures : callable or None
-        () -> None; calls the compiled functions of figures, which no run uses.
-    start_from : callable or None
-        (method name, values, posterior, training data) -> what another run can continue from.
-    """
-
-    tiny_data: Callable[[], tuple[Any, Values]]
-    sweeps: int
+    tiny_data: Callable[[], tuple[Any, Values]]  #: () -> (data, settings of the run)
+    sweeps: int  #: enough of them for every kind of update
+    #: (model, posterior, training data); calls functions that only this model has.
     use_model: Callable[[Any, Posterior, Any], None] | None = None
+    #: () -> None; calls the compiled functions of figures, which no run uses.
     use_figures: Callable[[], None] | None = None
+    #: (method name, values, posterior, training data) -> what another run can continue from.
     start_from: Callable[[str, Values, Posterior, Any], Start] | None = None
 
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One model: what its data is called, how it is judged, what it costs.
-
-    Attributes
-    ----------
-    folder : str
-        Of the model, in `acvb_core/models` and in `pages/ui`.
-    data : str
-        What a user brings.
-    build : callable
-        data -> Model.
-    domains : dict of str to str
-        Domain name in posteriors -> name in the plural for people.
-    memory : callable
-        (data, method name, values) -> bytes that a run will need at its peak, beyond the data.
-    data_type : type
-        Relation, Corpus, …
-    hold_out : callable
-        (data, share, seed) -> Split, of a part of every object.
-    schedule : callable
-        (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of
-        the bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
-    scoring_bytes : int
-        Memory that scoring takes, for each held-out entry or word.
-    clusterings : dict of str to str
-        Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
-    display : ModelDisplay
-        How its runs are shown.
-    caps : dict of str to str
-        Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
-    accepts : callable
-        Whether data of that type are of the kind the model is for.
-    wanted : str
-        What that kind is, in words.
-    streamed : type or None
-        The same kind of data kept on disk, for the methods that stream.
-    hold_out_documents : callable or None
-        (data, share, seed) -> Split, of whole objects.
-    bound_unit : callable or None
-        Training data -> what the change of a log likelihood is divided by before it is held against the tolerance
-        (the number of objects). Of continuous data it is a density and may pass through zero, where a change
-        relative to its size says nothing. None: relative to its size.
-    raced_by : "lower_bound" or "heldout"
-        What restarts are ranked by: the bound, or the mean log likelihood of what is held out, where bounds of
-        different runs cannot be compared. There are no restarts then without something held out.
-    observed : callable or None
-        Data -> how many entries, pairs, words or cells are known, from which a run learns.
-    unit : (str, str)
-        What one of those is called, and many.
-    one_domain : bool
-        The model is for relations with the same objects on both sides.
-    check_start : callable or None
-        Raises ParameterError for an object that no run of the model can continue from.
-    count_alike : callable or None
-        Posteriors of the same data -> how many parts of the first come back in all the others, and how many it has.
-        None: the runs agree as far as their clusterings do.
-    """
+    """One model: what its data is called, how it is judged, what it costs."""
 
     name: str
     label: str
-    folder: str
-    data: str
-    build: Callable[[Any], Model]
-    domains: dict[str, str]
+    folder: str  #: of the model, in `acvb_core/models` and in `pages/ui`
+    data: str  #: what a user brings
+    build: Callable[[Any], Model]  #: data -> Model
+    domains: dict[str, str]  #: domain name in posteriors -> name in the plural for people
+    #: (data, method name, values) -> bytes that a run will need at its peak, beyond the data.
     memory: Callable[[Any, str, Values], int]
-    data_type: type
-    hold_out: Callable[[Any, float, int], Any]
+    data_type: type  #: `Relation`, `Corpus`, …
+    hold_out: Callable[[Any, float, int], Any]  #: (data, share, seed) -> Split, of a part of every object
+    #: (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of the
+    #: bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
     schedule: Callable[[Any, Any, Method, Values], tuple[int, int]]
-    scoring_bytes: int
+    scoring_bytes: int  #: memory that scoring takes, for each held-out entry or word
+    #: Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
     clusterings: dict[str, str]
+    #: Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
     caps: dict[str, str]
-    display: ModelDisplay
+    display: ModelDisplay  #: how its runs are shown
+    #: Whether data of that type are of the kind the model is for.
     accepts: Callable[[Any], bool] = lambda data: True
-    wanted: str = ""
-    streamed: type | None = None
+    wanted: str = ""  #: what that kind is, in words
+    streamed: type | None = None  #: the same kind of data kept on disk, for the methods that stream
+    #: (data, share, seed) -> Split, of whole objects.
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
+    #: Training data -> what the change of a log likelihood is divided by before it is held against the tolerance (the
+    #: number of objects). Of continuous data it is a density and may pass through zero, where a change relative to its
+    #: size says nothing. None: relative to its size.
     bound_unit: Callable[[Any], float] | None = None
+    #: What restarts are ranked by: the bound, or the mean log likelihood of what is held out, where bounds of
+    #: different runs cannot be compared. There are no restarts then without something held out.
     raced_by: RaceCriterion = "lower_bound"
+    #: Data -> how many entries, pairs, words or cells are known, from which a run learns.
     observed: Callable[[Any], int] | None = None
-    unit: tuple[str, str] = ("entry", "entries")
-    one_domain: bool = False
+    unit: tuple[str, str] = ("entry", "entries")  #: what one of those is called, and many
+    one_domain: bool = False  #: the model is for relations with the same objects on both sides
+    #: Raises ParameterError for an object that no run of the model can continue from.
     check_start: Callable[[Any], None] | None = None
+    #: Posteriors of the same data -> how many parts of the first come back in all the others, and how many it has.
+    #: None: the runs agree as far as their clusterings do.
     count_alike: Callable[[Sequence[Posterior]], tuple[int, int]] | None = None
 
     def warm_up(self) -> WarmUp:

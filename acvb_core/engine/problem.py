@@ -20,38 +20,21 @@ from acvb_core.registry import method_row, methods_for, model_for, model_row
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything needed, beside the data, to repeat a run.
+    """Everything needed, beside the data, to repeat a run."""
 
-    Attributes
-    ----------
-    model, method : str
-        Names in the registry.
-    values : mapping
-        A value for every parameter of the method.
-    seed : int
-        Of the inference.
-    heldout : float
-        Share of the data (of the observed entries, of each document's words) that is held out.
-    restarts : int
-        Runs from `seed`, `seed` + 1, … that race (`ModelRow.raced_by`). The winner has its own seed, and 1 here.
-    heldout_documents : float
-        Share of whole documents that is held out, in place of `heldout`.
-    start : str
-        What the run continued from, in words; empty where it began anew.
-    of : str
-        Fingerprint of the data as loaded, where words of `start` were added to them.
-    """
-
+    #: `model`, `method`: names in the registry.
     model: str
     method: str
-    values: Mapping[str, Any]
-    seed: int = 0
+    values: Mapping[str, Any]  #: a value for every parameter of the method
+    seed: int = 0  #: of the inference
+    #: Share of the data (of the observed entries, of each document's words) that is held out.
     heldout: float = 0.0
     heldout_seed: int = 0
+    #: Runs from `seed`, `seed` + 1, … that race (`ModelRow.raced_by`). The winner has its own seed, and 1 here.
     restarts: int = 1
-    heldout_documents: float = 0.0
-    start: str = ""
-    of: str = ""
+    heldout_documents: float = 0.0  #: share of whole documents that is held out, in place of `heldout`
+    start: str = ""  #: what the run continued from, in words; empty where it began anew
+    of: str = ""  #: fingerprint of the data as loaded, where words of `start` were added to them
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -60,34 +43,20 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A method bound to its training data, and the held-out data that score it.
-
-    Attributes
-    ----------
-    row, model_row : Method, ModelRow
-        Rows of the registry.
-    data
-        All the data, as loaded; for a stream that continues from topics, with the words of those topics.
-    train
-        The data without what is held out.
-    heldout
-        What is held out, with its size `n`; None where nothing is.
-    note : str or None
-        What the split had to change, for the user.
-    check_memory : bool
-        Refuse to start where more memory is needed than is free.
-    """
+    """A method bound to its training data, and the held-out data that score it."""
 
     settings: Settings
+    #: `row`, `model_row`: rows of the registry.
     row: Method
     model_row: ModelRow
+    #: All the data, as loaded; for a stream that continues from topics, with the words of those topics.
     data: Any
-    train: Any
-    heldout: Any
-    note: str | None
+    train: Any  #: the data without what is held out
+    heldout: Any  #: what is held out, with its size `n`; None where nothing is
+    note: str | None  #: what the split had to change, for the user
     inference: Inference
     model: Model
-    check_memory: bool = True
+    check_memory: bool = True  #: refuse to start where more memory is needed than is free
 
     @property
     def fingerprint(self) -> str:
@@ -218,12 +187,9 @@ def build_problem(
 ) -> Problem:
     """Return a run that is ready to start; parameters as for `fit`, the method's settings as `values`.
 
-    Raises
-    ------
-    ParameterError
-        An unknown model, method or setting, or a value out of range; restarts that race by held-out data without any.
-    DataError
-        Nothing is known of the data, or nothing is left once a share is held out.
+    Raises ParameterError: an unknown model, method or setting, or a value out of range; restarts that race by held-out
+      data without any.
+    Raises DataError: nothing is known of the data, or nothing is left once a share is held out.
     """
     owner = model_for(data) if model is None else model_row(model)
     owner.accept(data)

@@ -27,22 +27,14 @@ FIRST_RUNG = 20
 
 @dataclass(frozen=True)
 class RaceUpdate:
-    """A race, or the run that won it, after a sweep.
+    """A race, or the run that won it, after a sweep."""
 
-    Attributes
-    ----------
-    problem, history, snapshot
-        Of the leader: its own settings, all its sweeps so far, the last of them.
-    race_report : RaceReport or None
-        None where nothing raced.
-    last_sweep : tuple of Problem and Snapshot, or None
-        The run that did the last sweep, and its result; None in the update that ends a race.
-    """
-
+    #: `problem`, `history`, `snapshot`: of the leader: its own settings, all its sweeps so far, the last of them.
     problem: Problem
     history: History
     snapshot: Snapshot
-    race_report: RaceReport | None
+    race_report: RaceReport | None  #: None where nothing raced
+    #: The run that did the last sweep, and its result; None in the update that ends a race.
     last_sweep: tuple[Problem, Snapshot] | None = None
 
 
@@ -55,12 +47,8 @@ def race_and_run(
 ) -> Iterator[RaceUpdate]:
     """Yield a RaceUpdate after each sweep of the race of restarts, if there is one, then of its winner to the end.
 
-    Parameters
-    ----------
-    problem, max_sweeps, checkpoint
-        As for `run`.
-    resume : RaceUpdate, optional
-        Continue the run from here instead of starting anew.
+    `problem`, `max_sweeps`, `checkpoint`: as for `run`.
+    `resume`: continue the run from here instead of starting anew.
     """
     last = resume
     if last is None:
@@ -86,28 +74,16 @@ def race(
 
     The winner is not run to its end: `run(update.problem, resume=update.snapshot)` does that while it has no verdict.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
-    checkpoint : callable
-        As for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict STOPPED
-        unless it had come to its end.
-    first_rung : int
-        Sweeps; the cap of the run at most.
-
-    Raises
-    ------
-    ParameterError
-        The entrants need more memory than is free (`Problem.check_memory`).
-    StopRun
-        The checkpoint ended the race before there was anything to keep.
-
-    Notes
-    -----
     Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Where there is
     no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
     Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelRow.raced_by`).
+
+    `problem`: its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
+    `checkpoint`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
+      STOPPED unless it had come to its end.
+    `first_rung`: sweeps; the cap of the run at most.
+    Raises ParameterError: the entrants need more memory than is free (`Problem.check_memory`).
+    Raises StopRun: the checkpoint ended the race before there was anything to keep.
     """
     if problem.settings.restarts > 1:
         problem.refuse_too_large()

@@ -30,27 +30,17 @@ def states_at_once(restarts: int) -> int:
 
 @dataclass(frozen=True)
 class Entrant:
-    """One of the runs in a race.
-
-    Attributes
-    ----------
-    sweeps : int
-        Sweeps it did.
-    cpu_seconds : float
-        Processor time of its start and sweeps.
-    lower_bound, pseudo_loo, heldout : float or None
-        Nats, when last evaluated; `heldout` is the mean log likelihood of what is held out. None before, and where
-        its model or method has none.
-    out_after : int or None
-        Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
-    """
+    """One of the runs in a race."""
 
     seed: int
-    sweeps: int = 0
-    cpu_seconds: float = 0.0
+    sweeps: int = 0  #: sweeps it did
+    cpu_seconds: float = 0.0  #: processor time of its start and sweeps
+    #: `lower_bound`, `pseudo_loo`, `heldout`: nats, when last evaluated; `heldout` is the mean log likelihood of what
+    #: is held out. None before, and where its model or method has none.
     lower_bound: float | None = None
     pseudo_loo: float | None = None
     heldout: float | None = None
+    #: Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
     out_after: int | None = None
 
     def after(self, snapshot: Snapshot) -> Entrant:
@@ -70,33 +60,16 @@ def criterion_value(snapshot: Snapshot, criterion: str) -> float | None:
 
 @dataclass(frozen=True)
 class RaceReport:
-    """A race, under way or over.
+    """A race, under way or over."""
 
-    Attributes
-    ----------
-    entrants : tuple of Entrant
-        All of them, by seed.
-    leader : int
-        Seed of the run that is ahead, and in the end of the winner.
-    sizes : tuple of int
-        How many were in from the start, after the first rung, after the second …
-    rung : int or None
-        Sweep that all who are in are being brought to; None when the race is over.
-    running : int or None
-        Seed of the run under way.
-    sweeps_left : int
-        Sweeps to come at most, those of the winner after the race included; 0 when it is over.
-    judged_by : str
-        Field of the entrants that they are ranked by, a key of `RACE_CRITERIA`.
-    """
-
-    entrants: tuple[Entrant, ...]
-    leader: int
-    sizes: tuple[int, ...]
-    rung: int | None = None
-    running: int | None = None
+    entrants: tuple[Entrant, ...]  #: all of them, by seed
+    leader: int  #: seed of the run that is ahead, and in the end of the winner
+    sizes: tuple[int, ...]  #: how many were in from the start, after the first rung, after the second …
+    rung: int | None = None  #: sweep that all who are in are being brought to; None when the race is over
+    running: int | None = None  #: seed of the run under way
+    #: Sweeps to come at most, those of the winner after the race included; 0 when it is over.
     sweeps_left: int = 0
-    judged_by: str = "lower_bound"
+    judged_by: str = "lower_bound"  #: field of the entrants that they are ranked by, a key of `RACE_CRITERIA`
 
     @property
     def first_seed(self) -> int:

@@ -21,18 +21,10 @@ _READERS = {
 def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) -> Any:
     """Return data that a model takes; whatever else there is, a file or an object in memory, is read first.
 
-    Parameters
-    ----------
-    model : str, optional
-        Whose data are meant. None: those of the methods, if only one kind of data has them all; else texts where
-        the data are such; else a relation.
-
-    Raises
-    ------
-    DataError
-        It cannot be read without further choices, or at all.
-    ParameterError
-        There is no such model, or nothing reads such an object.
+    `model`: whose data are meant. None: those of the methods, if only one kind of data has them all; else texts where
+      the data are such; else a relation.
+    Raises DataError: it cannot be read without further choices, or at all.
+    Raises ParameterError: there is no such model, or nothing reads such an object.
     """
     known = {kind for row in MODELS for kind in (row.data_type, row.streamed) if kind is not None}
     if isinstance(data, tuple(known)):

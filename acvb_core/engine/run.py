@@ -58,26 +58,15 @@ def run(
 ) -> Generator[Snapshot, None, None]:
     """Yield a Snapshot after each sweep; the last one has a verdict.
 
-    Parameters
-    ----------
-    resume : Snapshot, optional
-        Go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
-        never interrupted.
-    max_sweeps : int, optional
-        In place of the problem's own cap.
-    checkpoint : callable
-        Called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the last
-        whole sweep, with verdict STOPPED).
-
-    Raises
-    ------
-    ParameterError
-        A new run needs more memory than is free (`Problem.check_memory`).
-
-    Notes
-    -----
     Each sweep draws from a generator of its own, seeded by (seed, sweep). Compiled functions are made ready first: what
     that takes is not in the run's times.
+
+    `resume`: go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
+      never interrupted.
+    `max_sweeps`: in place of the problem's own cap.
+    `checkpoint`: called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the
+      last whole sweep, with verdict STOPPED).
+    Raises ParameterError: a new run needs more memory than is free (`Problem.check_memory`).
     """
     if resume is None:
         problem.refuse_too_large()

@@ -32,68 +32,36 @@ MOVES = ("merged", "split", "dropped", "recoded", "turned")
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The run after a sweep.
+    """The run after a sweep."""
 
-    Attributes
-    ----------
-    sweep : int
-        Sweeps done.
-    cpu_seconds : float
-        Processor time of the method itself (start and sweeps), summed over the run.
-    wall_seconds : float
-        Clock time of the run, pauses left out.
-    diagnostics_seconds : float
-        Processor time spent on diagnostics, which the method does not need.
-    lower_bound, pseudo_loo : float or None
-        Nats; None where not evaluated in this sweep. The bound is that of the answer (of the mean, where
-        averaged), the pseudo leave-one-out that of the sweep.
-    change : float or None
-        Mean over objects of the L1 change of the responsibilities in this sweep.
-    mean_change, scaled_change : float or None
-        The same for their running mean, and that times the number of sweeps in it: the distance of the sweep from the
-        mean before it.
-    samples : int
-        Sweeps in the running mean; 0 during burn-in and where nothing is averaged.
-    effective_k : mapping of str to int
-        Clusters left in each domain.
-    extras : mapping of str to float
-        The model's own diagnostics; empty where not evaluated in this sweep.
-    heldout : named tuple or None
-        The model's scores (its `score_type`); None where nothing is held out or it was not scored in this sweep.
-    verdict : Verdict or None
-        None while the run goes on.
-    posterior : Posterior
-        The answer so far.
-    state : Any
-        What the run goes on from.
-    memory : Any
-        What the engine itself keeps between sweeps.
-    moves : mapping of str to int, or None
-        Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None where there were none.
-    passes : float
-        How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
-    """
-
-    sweep: int
-    cpu_seconds: float = 0.0
-    wall_seconds: float = 0.0
-    diagnostics_seconds: float = 0.0
+    sweep: int  #: sweeps done
+    cpu_seconds: float = 0.0  #: processor time of the method itself (start and sweeps), summed over the run
+    wall_seconds: float = 0.0  #: clock time of the run, pauses left out
+    diagnostics_seconds: float = 0.0  #: processor time spent on diagnostics, which the method does not need
+    #: `lower_bound`, `pseudo_loo`: nats; None where not evaluated in this sweep. The bound is that of the answer (of
+    #: the mean, where averaged), the pseudo leave-one-out that of the sweep.
     lower_bound: float | None = None
     pseudo_loo: float | None = None
-    change: float | None = None
+    change: float | None = None  #: mean over objects of the L1 change of the responsibilities in this sweep
+    #: `mean_change`, `scaled_change`: the same for their running mean, and that times the number of sweeps in it: the
+    #: distance of the sweep from the mean before it.
     mean_change: float | None = None
     scaled_change: float | None = None
-    samples: int = 0
+    samples: int = 0  #: sweeps in the running mean; 0 during burn-in and where nothing is averaged
     burn_in: bool
-    effective_k: Mapping[str, int]
+    effective_k: Mapping[str, int]  #: clusters left in each domain
     hyper: Mapping[str, float]
+    #: The model's own diagnostics; empty where not evaluated in this sweep.
     extras: Mapping[str, float] = field(default_factory=dict)
+    #: The model's scores (its `score_type`); None where nothing is held out or it was not scored in this sweep.
     heldout: Any = None
-    verdict: Verdict | None = None
-    posterior: Posterior = field(repr=False)
-    state: Any = field(repr=False)
-    memory: Any = field(repr=False, default=None)
+    verdict: Verdict | None = None  #: None while the run goes on
+    posterior: Posterior = field(repr=False)  #: the answer so far
+    state: Any = field(repr=False)  #: what the run goes on from
+    memory: Any = field(repr=False, default=None)  #: what the engine itself keeps between sweeps
+    #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None where there were none.
     moves: Mapping[str, int] | None = None
+    #: How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
     passes: float = 0.0
 
     @property

@@ -23,12 +23,8 @@ def judge(
     leave-one-out is relative, or divided by `unit` where there is one. That of the mean is taken as it is: its rows sum
     to one. With nothing monitored, only the number of sweeps ends the run.
 
-    Parameters
-    ----------
-    now, before : dict
-        The three quantities after this sweep and after the one before.
-    settling : bool
-        Moves outside the fixed point may still come: not converged yet, whatever the change.
+    `now`, `before`: the three quantities after this sweep and after the one before.
+    `settling`: moves outside the fixed point may still come: not converged yet, whatever the change.
     """
     if any(value is not None and not math.isfinite(value) for value in now.values()):
         return Verdict.DIVERGED

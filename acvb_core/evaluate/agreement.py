@@ -29,42 +29,26 @@ def contingency(one: Any, other: Any) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class LabelAgreement:
-    """How clusters go with known labels of the same objects.
+    """How clusters go with known labels of the same objects."""
 
-    Attributes
-    ----------
-    ari, nmi : float
-        Over the objects whose label is known; NaN where none is.
-    known, unknown : int
-        Objects with and without a label; those without are left out of everything else.
-    table : DataFrame, shape (K, number of labels)
-        Objects of each cluster (index, from 1) that have each label (columns, sorted). A cluster without labelled
-        objects has a row of zeros.
-    """
-
+    #: `ari`, `nmi`: over the objects whose label is known; NaN where none is.
     ari: float
     nmi: float
+    #: `known`, `unknown`: objects with and without a label; those without are left out of everything else.
     known: int
     unknown: int
+    #: Shape (K, number of labels); objects of each cluster (index, from 1) that have each label (columns, sorted). A
+    #: cluster without labelled objects has a row of zeros.
     table: pd.DataFrame
 
 
 def label_agreement(clusters: ArrayLike, labels: ArrayLike, n_clusters: int | None = None) -> LabelAgreement:
     """Hold clusters against known labels.
 
-    Parameters
-    ----------
-    clusters : sequence of int, shape (n,)
-        Cluster of each object, numbered from 0.
-    labels : sequence of str, shape (n,)
-        "" where nothing is known.
-    n_clusters : int, optional
-        Default: the largest number that occurs.
-
-    Raises
-    ------
-    ParameterError
-        There are not as many labels as objects.
+    `clusters`: shape (n,); cluster of each object, numbered from 0.
+    `labels`: shape (n,); "" where nothing is known.
+    `n_clusters`: by default the largest number that occurs.
+    Raises ParameterError: there are not as many labels as objects.
     """
     numbers = np.asarray(clusters, dtype=np.int64)
     names = np.asarray(labels, dtype=object)
@@ -99,12 +83,8 @@ def attribute_agreement(
 ) -> tuple[pd.DataFrame, dict[str, LabelAgreement]]:
     """Hold clusters against every attribute of a relation.
 
-    Returns
-    -------
-    DataFrame
-        One line an attribute, as given: attribute, labels (how many), known, unknown (objects), ari, nmi.
-    dict of str to LabelAgreement
-        The same with the tables.
+    Returns: one line an attribute, as given: attribute, labels (how many), known, unknown (objects), ari, nmi.
+    Returns: the same with the tables.
     """
     found = {name: label_agreement(clusters, labels, n_clusters) for name, labels in attributes.items()}
     lines = [

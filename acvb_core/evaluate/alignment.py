@@ -20,33 +20,20 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """The topics of two runs in pairs, in the order of the first run's topics; all numbers are 0-based.
+    """The topics of two runs in pairs, in the order of the first run's topics; all numbers are 0-based."""
 
-    Attributes
-    ----------
-    one, other : ndarray of int64, shape (n_pairs,)
-        Topics of the first run and their partners in the other.
-    distance : ndarray, shape (n_pairs,)
-        Jensen-Shannon distance (base 2, 0 to 1) of each pair.
-    overlap : ndarray, shape (n_pairs,)
-        Top words in common over top words of either (Jaccard index).
-    share_one, share_other : ndarray, shape (n_pairs,), or None
-        Shares of all tokens, where they were given.
-    unmatched_one, unmatched_other : ndarray of int64
-        Topics without a partner: one of these is empty.
-    distances : ndarray, shape (K, L)
-        Of all topics of the first run from all of the other.
-    """
-
+    #: `one`, `other`: shape (n_pairs,); topics of the first run and their partners in the other.
     one: Integers
     other: Integers
-    distance: Floats
-    overlap: Floats
+    distance: Floats  #: shape (n_pairs,); Jensen-Shannon distance (base 2, 0 to 1) of each pair
+    overlap: Floats  #: shape (n_pairs,); top words in common over top words of either (Jaccard index)
+    #: `share_one`, `share_other`: shape (n_pairs,), or None; shares of all tokens, where they were given.
     share_one: Floats | None
     share_other: Floats | None
+    #: `unmatched_one`, `unmatched_other`: topics without a partner: one of these is empty.
     unmatched_one: Integers
     unmatched_other: Integers
-    distances: Floats
+    distances: Floats  #: shape (K, L); of all topics of the first run from all of the other
 
     @property
     def change(self) -> Floats | None:
@@ -83,19 +70,11 @@ def align_topics(
 ) -> Alignment:
     """Pair the topics of two runs so that the distances within pairs are smallest in all.
 
-    Parameters
-    ----------
-    word_probability, other_word_probability : arrays, shapes (K, V) and (L, V)
-        Distributions of the topics over the same vocabulary. K and L may differ: min(K, L) pairs are made.
-    share, other_share : arrays, shapes (K,) and (L,), optional
-        Shares of all tokens.
-    n_words : int
-        Top words whose overlap is measured.
-
-    Raises
-    ------
-    DataError
-        The vocabularies differ in size, or shares in number from the topics.
+    `word_probability`, `other_word_probability`: shapes (K, V) and (L, V); distributions of the topics over the same
+      vocabulary. K and L may differ: min(K, L) pairs are made.
+    `share`, `other_share`: shapes (K,) and (L,); shares of all tokens.
+    `n_words`: top words whose overlap is measured.
+    Raises DataError: the vocabularies differ in size, or shares in number from the topics.
     """
     one = distributions(word_probability, "the topics of the first run")
     other = distributions(other_word_probability, "the topics of the other run", n_words=one.shape[1])

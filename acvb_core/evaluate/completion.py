@@ -22,24 +22,13 @@ Infer = Callable[[sparse.csr_array], ArrayLike]
 
 
 class Completion(NamedTuple):
-    """How well the other part of the documents was predicted.
+    """How well the other part of the documents was predicted."""
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Mean log probability of a token, in nats. NaN when there was none to predict.
-    perplexity : float
-        exp(-log_likelihood): as uncertain as a choice among so many words.
-    tokens : int
-        Number of tokens predicted.
-    documents : int
-        Number of documents they stand in; one of a single token has none to predict.
-    """
-
+    #: Mean log probability of a token, in nats. NaN when there was none to predict.
     log_likelihood: float
-    perplexity: float
-    tokens: int
-    documents: int
+    perplexity: float  #: exp(-log_likelihood): as uncertain as a choice among so many words
+    tokens: int  #: number of tokens predicted
+    documents: int  #: number of documents they stand in; one of a single token has none to predict
 
 
 def document_completion(
@@ -47,22 +36,12 @@ def document_completion(
 ) -> Completion:
     """Score topics on documents they were not learnt from.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        The test documents, over the vocabulary of the topics.
-    word_probability : array, shape (K, V)
-        Distribution of each topic over words, as learnt.
-    infer : callable
-        Gives the topic shares of documents, (D, K), from the counts of the observed tokens, csr (D, V).
-    observed : float
-        Share of each document's tokens that is observed; drawn uniformly.
-    seed : int
-        The same seed observes the same tokens.
-
-    References
-    ----------
-    Wallach et al. 2009 §5 ("document completion"); SN15 §9.
+    `corpus`: the test documents, over the vocabulary of the topics.
+    `word_probability`: shape (K, V); distribution of each topic over words, as learnt.
+    `infer`: gives the topic shares of documents, (D, K), from the counts of the observed tokens, csr (D, V).
+    `observed`: share of each document's tokens that is observed; drawn uniformly.
+    `seed`: the same seed observes the same tokens.
+    Reference: Wallach et al. 2009 §5 ("document completion"); SN15 §9.
     """
     phi = distributions(word_probability, n_words=corpus.n_words)
     split = hold_out_tokens(corpus, 1.0 - observed, seed)

@@ -10,66 +10,36 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 
 class LinkScore(NamedTuple):
-    """How well held-out entries of a relation were predicted.
+    """How well held-out entries of a relation were predicted."""
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Mean log probability of an entry, in nats.
-    skill : float
-        1 - log_likelihood / log likelihood of one block (the training density for every entry).
-    roc_auc, average_precision : float
-        Ranking of the entries by predicted probability; NaN when all entries are alike.
-    """
-
-    log_likelihood: float
-    skill: float
+    log_likelihood: float  #: mean log probability of an entry, in nats
+    skill: float  #: 1 - log_likelihood / log likelihood of one block (the training density for every entry)
+    #: `roc_auc`, `average_precision`: ranking of the entries by predicted probability; NaN when all entries are alike.
     roc_auc: float
     average_precision: float
 
 
 class WordScore(NamedTuple):
-    """How well held-out words were predicted.
+    """How well held-out words were predicted."""
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Mean log probability of a word, in nats.
-    perplexity : float
-        exp(-log_likelihood): as uncertain as a choice among so many words.
-    """
-
-    log_likelihood: float
-    perplexity: float
+    log_likelihood: float  #: mean log probability of a word, in nats
+    perplexity: float  #: exp(-log_likelihood): as uncertain as a choice among so many words
 
 
 class CellScore(NamedTuple):
-    """How well held-out cells of a table were predicted, on the standardised scale.
+    """How well held-out cells of a table were predicted, on the standardised scale."""
 
-    Attributes
-    ----------
-    log_likelihood : float
-        Mean log density of a cell, in nats.
-    rmse : float
-        Root of the mean squared error, in standard deviations of the columns.
-    explained : float
-        1 - squared error / squared error of the columns' means: the share of the variance that is predicted.
-    """
-
-    log_likelihood: float
-    rmse: float
+    log_likelihood: float  #: mean log density of a cell, in nats
+    rmse: float  #: root of the mean squared error, in standard deviations of the columns
+    #: 1 - squared error / squared error of the columns' means: the share of the variance that is predicted.
     explained: float
 
 
 def score_cells(predicted: NDArray[np.longdouble], truth: NDArray[np.float64]) -> CellScore:
     """Score predicted cells.
 
-    Parameters
-    ----------
-    predicted : ndarray, shape (n, 2)
-        Density and mean of each held-out cell.
-    truth : ndarray, shape (n,)
-        On the standardised scale, where the mean of every column is 0.
+    `predicted`: shape (n, 2); density and mean of each held-out cell.
+    `truth`: shape (n,); on the standardised scale, where the mean of every column is 0.
     """
     # A density too small for the type counts as its smallest number.
     density = np.maximum(predicted[:, 0], np.finfo(predicted.dtype).tiny)
@@ -82,12 +52,8 @@ def score_cells(predicted: NDArray[np.longdouble], truth: NDArray[np.float64]) -
 def score_words(probability: NDArray[np.float64], counts: NDArray[np.int32]) -> WordScore:
     """Score predicted words.
 
-    Parameters
-    ----------
-    probability : ndarray, shape (n,)
-        Predicted probability of each held-out (document, word) pair.
-    counts : ndarray, shape (n,)
-        How often the pair was held out.
+    `probability`: shape (n,); predicted probability of each held-out (document, word) pair.
+    `counts`: shape (n,); how often the pair was held out.
     """
     log_likelihood = float(np.average(np.log(probability), weights=counts))
     return WordScore(log_likelihood, float(np.exp(-log_likelihood)))
@@ -96,13 +62,9 @@ def score_words(probability: NDArray[np.float64], counts: NDArray[np.int32]) -> 
 def score_links(probability: NDArray[np.float64], truth: NDArray[np.bool_], baseline: float) -> LinkScore:
     """Score predicted links.
 
-    Parameters
-    ----------
-    probability : ndarray, shape (n,)
-        Predicted probability of a one.
-    truth : ndarray of bool, shape (n,)
-    baseline : float
-        Probability that a single block predicts for every entry.
+    `probability`: shape (n,); predicted probability of a one.
+    `truth`: shape (n,).
+    `baseline`: probability that a single block predicts for every entry.
     """
     log_likelihood = mean_log_likelihood(probability, truth)
     one_block = mean_log_likelihood(np.full(len(truth), min(max(baseline, 1e-12), 1 - 1e-12)), truth)

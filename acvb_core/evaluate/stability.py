@@ -14,19 +14,12 @@ from acvb_core.evaluate.alignment import align_topics
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """How alike the topics of one run are to their partners in other runs.
+    """How alike the topics of one run are to their partners in other runs."""
 
-    Attributes
-    ----------
-    similarity : ndarray, shape (n_other_runs, K)
-        1 - Jensen-Shannon distance (base 2) of each topic from its partner: 1 the same, 0 no word in common, and 0
-        for a topic without a partner in a run of fewer topics.
-    partner : ndarray of int64, shape (n_other_runs, K)
-        The partners (0-based), -1 where there is none.
-    """
-
+    #: Shape (n_other_runs, K); 1 - Jensen-Shannon distance (base 2) of each topic from its partner: 1 the same, 0 no
+    #: word in common, and 0 for a topic without a partner in a run of fewer topics.
     similarity: NDArray[np.float64]
-    partner: NDArray[np.int64]
+    partner: NDArray[np.int64]  #: shape (n_other_runs, K); the partners (0-based), -1 where there is none
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -47,17 +40,9 @@ class Stability:
 def stability(runs: Sequence[ArrayLike], reference: int = 0) -> Stability:
     """Compare the topics of one run with those of others that differ in the seed.
 
-    Parameters
-    ----------
-    runs : sequence of arrays, shapes (K_r, V)
-        Distributions of each run's topics over the same vocabulary; at least two runs.
-    reference : int
-        The run whose topics are judged.
-
-    Raises
-    ------
-    ParameterError
-        There are fewer than two runs, or no run `reference`.
+    `runs`: shapes (K_r, V); distributions of each run's topics over the same vocabulary; at least two runs.
+    `reference`: the run whose topics are judged.
+    Raises ParameterError: there are fewer than two runs, or no run `reference`.
     """
     if len(runs) < 2:
         raise ParameterError(f"Stability needs at least two runs, not {len(runs)}.")

@@ -37,23 +37,14 @@ from acvb_core.store.files import (
 
 @dataclass(frozen=True)
 class Codec:
-    """The way from data of one kind to the arrays of a file, and back.
+    """The way from data of one kind to the arrays of a file, and back."""
 
-    Attributes
-    ----------
-    version : int
-        The newest format that `decode` understands. A file that older programs understand says so in its arrays.
-    keyed : tuple of str
-        Arrays that the key is made of, beside the fingerprint of the data; a file need not have all.
-    encode : callable
-        data -> arrays.
-    decode : callable
-        arrays -> data; raises one of DAMAGE, DataError or ParameterError where they are not what `encode` gave.
-    """
-
+    #: The newest format that `decode` understands. A file that older programs understand says so in its arrays.
     version: int
+    #: Arrays that the key is made of, beside the fingerprint of the data; a file need not have all.
     keyed: tuple[str, ...]
-    encode: Callable[[Any], dict[str, Any]]
+    encode: Callable[[Any], dict[str, Any]]  #: data -> arrays
+    #: Arrays -> data; raises one of DAMAGE, DataError or ParameterError where they are not what `encode` gave.
     decode: Callable[[Arrays], Any]
 
     def key(self, data: Any) -> str:
@@ -72,10 +63,8 @@ class Codec:
     def read(self, path: Path) -> Any:
         """Return the data of a file.
 
-        Raises
-        ------
-        StoreError
-            The file is gone, damaged, newer than this program, or cut into words in a way that it does not know.
+        Raises StoreError: the file is gone, damaged, newer than this program, or cut into words in a way that it does
+          not know.
         """
         arrays = read_arrays(path, version=self.version)
         try:

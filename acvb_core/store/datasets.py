@@ -20,41 +20,18 @@ from acvb_core.store.streams import read_stream, remove_stream, stream_key, writ
 
 @dataclass(frozen=True)
 class DataKind:
-    """One kind of data.
+    """One kind of data."""
 
-    Attributes
-    ----------
-    name : str
-        In the database, and in errors.
-    data_type : type
-    folder : str
-        Where files of this kind lie, below the store's folder.
-    key : callable
-        data -> name of its file: equal for equal data, and for no others.
-    write : callable
-        (path, data).
-    read : callable
-        path -> data.
-    loader : str
-        Public function that reads such data from a user's file.
-    called : str
-        The attribute of that function's answer which holds the data.
-    remove : callable
-        Removes what lies at a path that `write` was given.
-    elsewhere : bool
-        `write` only says where the data lie, and is called as often as they are kept.
-    """
-
-    name: str
+    name: str  #: in the database, and in errors
     data_type: type
-    folder: str
-    key: Callable[[Any], str]
-    write: Callable[[Path, Any], None]
-    read: Callable[[Path], Any]
-    loader: str
-    called: str
-    remove: Callable[[Path], None] = remove_file
-    elsewhere: bool = False
+    folder: str  #: where files of this kind lie, below the store's folder
+    key: Callable[[Any], str]  #: data -> name of its file: equal for equal data, and for no others
+    write: Callable[[Path, Any], None]  #: (path, data)
+    read: Callable[[Path], Any]  #: path -> data
+    loader: str  #: public function that reads such data from a user's file
+    called: str  #: the attribute of that function's answer which holds the data
+    remove: Callable[[Path], None] = remove_file  #: removes what lies at a path that `write` was given
+    elsewhere: bool = False  #: `write` only says where the data lie, and is called as often as they are kept
 
     def file(self, folder: Path, key: str) -> Path:
         """Return the file of data of this kind in a store's folder."""
@@ -95,10 +72,7 @@ _keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 def kind_of(data: Any) -> DataKind:
     """Return the kind of a data set.
 
-    Raises
-    ------
-    StoreError
-        Such data cannot be stored.
+    Raises StoreError: such data cannot be stored.
     """
     for kind in KINDS:
         if isinstance(data, kind.data_type):
@@ -110,10 +84,7 @@ def kind_of(data: Any) -> DataKind:
 def find_kind(name: str) -> DataKind:
     """Return the kind of this name.
 
-    Raises
-    ------
-    StoreError
-        There is no such kind.
+    Raises StoreError: there is no such kind.
     """
     for kind in KINDS:
         if kind.name == name:
@@ -181,10 +152,7 @@ class DataFiles:
     def read(self, name: str, key: str) -> Any:
         """Return the data of a kind and a key.
 
-        Raises
-        ------
-        StoreError
-            They are gone or damaged, or other data lie in their place.
+        Raises StoreError: they are gone or damaged, or other data lie in their place.
         """
         known = self._datasets.get(key)
         if known is not None:

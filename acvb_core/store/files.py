@@ -78,10 +78,7 @@ def savez(file: BinaryIO, arrays: Mapping[str, Any], *, version: int) -> None:
 def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None:
     """Write an npz file, whole or not at all.
 
-    Raises
-    ------
-    StoreError
-        The disk is full, the folder is gone or may not be written to.
+    Raises StoreError: the disk is full, the folder is gone or may not be written to.
     """
     with replace_file(path) as file:
         savez(file, arrays, version=version)
@@ -94,10 +91,7 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
     Readers see the old file or the new one, also after a power cut: the new one and its name are on the disk when
     the block is over.
 
-    Raises
-    ------
-    StoreError
-        The disk is full, the folder is gone or may not be written to.
+    Raises StoreError: the disk is full, the folder is gone or may not be written to.
     """
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
@@ -128,10 +122,7 @@ def sync_folder(folder: Path) -> None:
 def remove_file(path: Path) -> None:
     """Remove a file of the store; one that is not there is no error.
 
-    Raises
-    ------
-    StoreError
-        It cannot be removed.
+    Raises StoreError: it cannot be removed.
     """
     try:
         path.unlink(missing_ok=True)
@@ -142,10 +133,7 @@ def remove_file(path: Path) -> None:
 def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | None = None) -> Arrays:
     """Return arrays of an npz file: those of some names, or all; from `stored` in place of the file, where given.
 
-    Raises
-    ------
-    StoreError
-        The file is not there, or is damaged: one of the arrays is missing.
+    Raises StoreError: the file is not there, or is damaged: one of the arrays is missing.
     """
     try:
         with (
@@ -168,10 +156,7 @@ def read_arrays(
 
     A file that is none of the program's raises `foreign`, where given; otherwise it counts as damaged.
 
-    Raises
-    ------
-    StoreError
-        The file is not there, is damaged, or was written by a newer version of the program.
+    Raises StoreError: the file is not there, is damaged, or was written by a newer version of the program.
     """
     if foreign is not None and not _is_npz(path, stored):
         raise foreign
@@ -183,10 +168,7 @@ def read_arrays(
 def check_version(path: Path, arrays: Arrays, newest: int, foreign: StoreError | None = None) -> int:
     """Take the version out of a file's arrays and return it.
 
-    Raises
-    ------
-    StoreError
-        There is none, or it is above `newest`.
+    Raises StoreError: there is none, or it is above `newest`.
     """
     try:
         version = int(arrays.pop("version"))

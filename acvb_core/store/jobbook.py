@@ -25,26 +25,13 @@ _DAY = 24 * 3600.0
 
 @dataclass(frozen=True)
 class AbsentRun:
-    """A run that is not among the jobs: it was deleted, or cannot be read.
-
-    Attributes
-    ----------
-    job_id : str
-    settings : mapping
-        As `Settings.to_dict` gives them; empty where they are not known.
-    why : str
-        Why it cannot be read; empty of a deleted run.
-    since : float
-        When that was seen, in seconds since the epoch.
-    job : Job or None
-        The handle of a deleted run, where it is still at hand.
-    """
+    """A run that is not among the jobs: it was deleted, or cannot be read."""
 
     job_id: str
-    settings: Mapping[str, Any]
-    why: str
-    since: float
-    job: Job | None = None
+    settings: Mapping[str, Any]  #: as `Settings.to_dict` gives them; empty where they are not known
+    why: str  #: why it cannot be read; empty of a deleted run
+    since: float  #: when that was seen, in seconds since the epoch
+    job: Job | None = None  #: the handle of a deleted run, where it is still at hand
 
 
 class _WorkspaceJobs:
@@ -112,10 +99,7 @@ class JobBook:
     def remove(self, workspace: str, job_id: str) -> None:
         """Stop a job if it goes on, and delete it, stored or not; `restore` brings it back for a day.
 
-        Raises
-        ------
-        AcvbError
-            The store does not let it go; nothing has changed.
+        Raises AcvbError: the store does not let it go; nothing has changed.
         """
         shelf = self._shelf(workspace)
         with shelf.storing:
@@ -141,10 +125,7 @@ class JobBook:
     def restore(self, workspace: str, job_id: str) -> None:
         """Bring a deleted run back as it was; one that was running has stopped.
 
-        Raises
-        ------
-        AcvbError
-            The store cannot be written to, and nothing has changed; or the run is gone by now.
+        Raises AcvbError: the store cannot be written to, and nothing has changed; or the run is gone by now.
         """
         shelf = self._shelf(workspace)
         with shelf.storing:
@@ -165,10 +146,7 @@ class JobBook:
     def delete_for_good(self, workspace: str) -> None:
         """Delete all that `deleted_runs` returns, so that it takes no room any more.
 
-        Raises
-        ------
-        AcvbError
-            The store cannot be written to.
+        Raises AcvbError: the store cannot be written to.
         """
         shelf = self._shelf(workspace)
         with shelf.storing:
@@ -200,12 +178,8 @@ class JobBook:
 
         A run cut short is saved as stopped; its state is not kept, so it cannot be extended afterwards.
 
-        Parameters
-        ----------
-        timeout : float, optional
-            By default it waits as long as it takes.
-        tell : callable
-            Takes what is going on, in sentences for the user.
+        `timeout`: by default it waits as long as it takes.
+        `tell`: takes what is going on, in sentences for the user.
         """
         with self._lock:
             shelves = dict(self._shelves)

@@ -12,11 +12,8 @@ from acvb_core.evaluate.agreement import attribute_agreement
 def compare_known_labels(result: Result) -> pd.DataFrame:
     """Return the agreement of the row objects' clusters with each attribute of the data.
 
-    Returns
-    -------
-    DataFrame, one row an attribute; none where nothing is known
-        attribute; labels: how many different ones; known, unknown: objects with and without a label, the latter being
-        left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known.
+    Returns: attribute; labels: how many different ones; known, unknown: objects with and without a label, the latter
+      being left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known.
     """
     data = result.problem.data
     attributes = data.attributes if isinstance(data, Relation) else {}

@@ -36,17 +36,9 @@ def open_list(folder: Path, path: Path) -> list[str]:
 
     A damaged list is put aside and made anew; whatever the run files say that the list does not is put into it.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the store.
-    path : Path
-        The list: in this folder, or a copy elsewhere.
-
-    Raises
-    ------
-    StoreError
-        It was written by a newer version of the program, or cannot be written to.
+    `folder`: of the store.
+    `path`: the list: in this folder, or a copy elsewhere.
+    Raises StoreError: it was written by a newer version of the program, or cannot be written to.
     """
     notices = []
     missing = not path.exists()

@@ -43,28 +43,14 @@ _VALUES = (
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """Identity of the run in a file: all that the list of runs says of it.
-
-    Attributes
-    ----------
-    job_id : str
-    workspace : str
-        Whose run it is.
-    created : float
-        Seconds since the epoch.
-    kind : str
-        Of the data.
-    dataset : str
-        Key of the data.
-    summary, settings : mapping
-        As `Result.summary` and `Settings.to_dict` give them, in plain values.
-    """
+    """Identity of the run in a file: all that the list of runs says of it."""
 
     job_id: str
-    workspace: str
-    created: float
-    kind: str
-    dataset: str
+    workspace: str  #: whose run it is
+    created: float  #: seconds since the epoch
+    kind: str  #: of the data
+    dataset: str  #: key of the data
+    #: `summary`, `settings`: as `Result.summary` and `Settings.to_dict` give them, in plain values.
     summary: Mapping[str, Any]
     settings: Mapping[str, Any]
 
@@ -100,10 +86,7 @@ def _own_fields(run: RunIdentity) -> dict[str, Any]:
 def read_identity(path: Path) -> RunIdentity | None:
     """Return which run a file holds; None where an older version wrote it without a name.
 
-    Raises
-    ------
-    StoreError
-        The file is gone, damaged or newer than this program.
+    Raises StoreError: the file is gone, damaged or newer than this program.
     """
     arrays = read_npz(path, ("version", "about"))
     version = check_version(path, arrays, VERSION)
@@ -123,10 +106,7 @@ def read_identity(path: Path) -> RunIdentity | None:
 def add_identity(path: Path, run: RunIdentity) -> Arrays:
     """Return the arrays of a file of version 1, with the name of the run it is taken for.
 
-    Raises
-    ------
-    StoreError
-        The file holds another run than this, or cannot be read.
+    Raises StoreError: the file holds another run than this, or cannot be read.
     """
     arrays = read_arrays(path, version=VERSION)
     try:
@@ -155,10 +135,8 @@ def read_result(path: Path, data: Any) -> Result:
 
     The problem is posed anew: the same seed holds the same entries or words out. There is no state to go on from.
 
-    Raises
-    ------
-    StoreError
-        The file is gone, damaged, newer than this program, or of a method that this program does not have.
+    Raises StoreError: the file is gone, damaged, newer than this program, or of a method that this program does not
+      have.
     """
     arrays = read_arrays(path, version=VERSION)
     try:

@@ -88,10 +88,7 @@ class RunList:
     def read(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """Return the answer to a question; a list that is found damaged is mended first.
 
-        Raises
-        ------
-        StoreError
-            The list cannot be read.
+        Raises StoreError: the list cannot be read.
         """
         try:
             with open_connection(self._database) as connection:
@@ -105,10 +102,8 @@ class RunList:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Give the list to change, as the only writer; files of the store are changed in here too.
 
-        Raises
-        ------
-        StoreError
-            Nothing can be kept at the moment. A list that was damaged is mended by then: trying again may help.
+        Raises StoreError: nothing can be kept at the moment. A list that was damaged is mended by then: trying again
+          may help.
         """
         if self.unwritable is not None:
             with suppress(OSError):

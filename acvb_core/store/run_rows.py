@@ -35,10 +35,7 @@ Row = tuple[Any, ...]
 def run_path(folder: Path, job_id: str) -> Path:
     """Return the file of a run, below the store's folder.
 
-    Raises
-    ------
-    StoreError
-        This is no id of a run.
+    Raises StoreError: this is no id of a run.
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
         raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")

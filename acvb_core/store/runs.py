@@ -116,10 +116,7 @@ class RunStore:
     def load(self, job_id: str, executor: Executor) -> Job:
         """Return the handle of a stored run, which is over and cannot be extended.
 
-        Raises
-        ------
-        StoreError
-            There is no such run, one of its files is gone or damaged, or its file holds another run.
+        Raises StoreError: there is no such run, one of its files is gone or damaged, or its file holds another run.
         """
         path = run_path(self.folder, job_id)
         listed = self._list.read(lambda connection: find_run(connection, job_id))
@@ -199,10 +196,7 @@ class RunStore:
     def load_dataset(self, workspace: str) -> tuple[Any, list[str], dict[str, Any]] | None:
         """Return a workspace's data, report lines and settings; None when it has no data.
 
-        Raises
-        ------
-        StoreError
-            The file of the data is gone or damaged, or what the list says of them.
+        Raises StoreError: the file of the data is gone or damaged, or what the list says of them.
         """
         row = self._list.read(
             lambda connection: connection.execute(

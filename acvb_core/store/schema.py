@@ -54,12 +54,8 @@ def open_connection(path: Path, *, write: bool = False) -> Iterator[sqlite3.Conn
 
     What the block changes is kept when it ends well and undone when it raises.
 
-    Raises
-    ------
-    DamagedListError
-        The file is no database of this program, or is damaged.
-    StoreError
-        It is locked, or cannot be written to.
+    Raises DamagedListError: the file is no database of this program, or is damaged.
+    Raises StoreError: it is locked, or cannot be written to.
     """
     try:
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
@@ -90,10 +86,7 @@ def open_connection(path: Path, *, write: bool = False) -> Iterator[sqlite3.Conn
 def prepare(path: Path) -> None:
     """Make the database, or bring an older one up to date.
 
-    Raises
-    ------
-    StoreError
-        It was written by a newer version of the program, or cannot be used at all.
+    Raises StoreError: it was written by a newer version of the program, or cannot be used at all.
     """
     with open_connection(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -111,10 +104,7 @@ def prepare(path: Path) -> None:
 def check_whole(path: Path) -> None:
     """Read the whole database once.
 
-    Raises
-    ------
-    DamagedListError
-        Something in it is not as SQLite wrote it.
+    Raises DamagedListError: something in it is not as SQLite wrote it.
     """
     with path.open("rb") as file:
         formats = file.read(20)[18:]

@@ -28,15 +28,10 @@ def python_snippet(
 ) -> str:
     """Return Python that makes the same run again, bit for bit on the same versions of the libraries.
 
-    Parameters
-    ----------
-    result : Result
-    source : str, optional
-        Path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
-        the data are that sample's, else a file name to fill in.
-    reader_options : mapping, optional
-        Arguments of the reader (`load_relation`, `load_corpus`, `load_table`) beside the path. A corpus itself says
-        how its texts were cut.
+    `source`: path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
+      the data are that sample's, else a file name to fill in.
+    `reader_options`: arguments of the reader (`load_relation`, `load_corpus`, `load_table`) beside the path. A corpus
+      itself says how its texts were cut.
     """
     problem = result.problem
     data, settings = problem.data, problem.settings

@@ -43,10 +43,7 @@ def stream_key(corpus: DiskCorpus) -> str:
 def write_stream(path: Path, corpus: DiskCorpus) -> None:
     """Write where a corpus lies: only its name if it lies beside the note.
 
-    Raises
-    ------
-    StoreError
-        It cannot be written.
+    Raises StoreError: it cannot be written.
     """
     folder = corpus.folder.resolve()
     own = folder.parent == path.parent.resolve()
@@ -72,10 +69,7 @@ def _words_digest(corpus: DiskCorpus) -> str:
 def read_stream(path: Path) -> DiskCorpus:
     """Return the corpus that a note of `write_stream` tells of.
 
-    Raises
-    ------
-    StoreError
-        The note or the folder is gone or damaged, or the folder holds another corpus by now.
+    Raises StoreError: the note or the folder is gone or damaged, or the folder holds another corpus by now.
     """
     arrays = read_arrays(path, version=VERSION)
     try:
@@ -105,10 +99,7 @@ def read_stream(path: Path) -> DiskCorpus:
 def remove_stream(path: Path) -> None:
     """Remove a note; with the last note of a folder of the store's own, the folder, as soon as nothing reads it.
 
-    Raises
-    ------
-    StoreError
-        It cannot be removed.
+    Raises StoreError: it cannot be removed.
     """
     try:
         folder = own_folder(path)
@@ -135,10 +126,7 @@ def remove_unused(folder: Path, home: Path) -> None:
 def own_folder(path: Path) -> Path | None:
     """Return the folder that a note tells of, None if it does not lie beside the note.
 
-    Raises
-    ------
-    StoreError
-        The note cannot be read.
+    Raises StoreError: the note cannot be read.
     """
     arrays = read_arrays(path, version=VERSION)
     try:

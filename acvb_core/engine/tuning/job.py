@@ -15,27 +15,14 @@ from acvb_core.engine.tuning.trials import Tuning
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TuningInspection(JobState):
-    """A search at one moment.
+    """A search at one moment."""
 
-    Attributes
-    ----------
-    tuning : Tuning
-        The trials that are over.
-    trials : int
-        How many there will be.
-    history : History
-        Diagnostics of the trial under way.
-    problem : Problem or None
-        The run of the trial under way, whose settings say what is tried; None between two trials and at the end.
-    snapshot : Snapshot or None
-        That run after its last whole sweep.
-    """
-
-    tuning: Tuning
-    trials: int
-    history: History
+    tuning: Tuning  #: the trials that are over
+    trials: int  #: how many there will be
+    history: History  #: diagnostics of the trial under way
+    #: The run of the trial under way, whose settings say what is tried; None between two trials and at the end.
     problem: Problem | None = None
-    snapshot: Snapshot | None = None
+    snapshot: Snapshot | None = None  #: that run after its last whole sweep
 
     @property
     def trial(self) -> int | None:
@@ -81,10 +68,7 @@ class TuningJob(Handle[TuningInspection]):
     def extend(self, trials: int = 0) -> None:
         """Make the trials that a stop left out, and `trials` more, as if the search had not been interrupted.
 
-        Raises
-        ------
-        ValueError
-            The search is still going on, or has failed.
+        Raises ValueError: the search is still going on, or has failed.
         """
         if not self.can_extend:
             raise ValueError("only a search that is over or was stopped can go on")
@@ -95,10 +79,7 @@ class TuningJob(Handle[TuningInspection]):
     def result(self) -> Tuning:
         """Return the trials of a search that has ended.
 
-        Raises
-        ------
-        ValueError
-            It is still going on, or ended before one trial was over.
+        Raises ValueError: it is still going on, or ended before one trial was over.
         """
         now = self._state
         if now.status.active or not now.tuning.trials:

@@ -31,31 +31,18 @@ _LOOKED_AT = 64
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A search that was planned: its data, its method and the parameters that are tuned.
-
-    Attributes
-    ----------
-    space : Space
-        The parameters that are tuned.
-    fixed : mapping
-        Values of others that differ from the defaults.
-    seed : int
-        Of every run, and of the choice of the trials.
-    split : mapping
-        What is held out: `heldout` or `heldout_documents`, and `heldout_seed`.
-    check_memory : bool
-        Refuse to start a trial where more memory is needed than is free.
-    """
+    """A search that was planned: its data, its method and the parameters that are tuned."""
 
     data: Any
     method: str
     model: str
-    space: Space
-    fixed: Mapping[str, Any]
+    space: Space  #: the parameters that are tuned
+    fixed: Mapping[str, Any]  #: values of others that differ from the defaults
     trials: int
-    seed: int
+    seed: int  #: of every run, and of the choice of the trials
+    #: What is held out: `heldout` or `heldout_documents`, and `heldout_seed`.
     split: Mapping[str, Any] = field(default_factory=dict)
-    check_memory: bool = True
+    check_memory: bool = True  #: refuse to start a trial where more memory is needed than is free
 
     def build_trial(self, values: Mapping[str, float]) -> Problem:
         """Return the run of a trial, not started."""

@@ -21,16 +21,10 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class Space:
-    """Parameters and their ranges.
-
-    Attributes
-    ----------
-    ranges : tuple of Range
-        Of the same parameters, in the same order.
-    """
+    """Parameters and their ranges."""
 
     parameters: tuple[Parameter, ...]
-    ranges: tuple[Range, ...]
+    ranges: tuple[Range, ...]  #: of the same parameters, in the same order
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,10 +63,7 @@ class Space:
 def build_search_space(row: Method, ranges: Sequence[Range], held: Collection[str] = ()) -> Space:
     """Return the parameters of a method that are tuned: those with a range that are not held.
 
-    Raises
-    ------
-    ParameterError
-        A range is empty, not allowed, or not of a number of the method; or nothing is left to tune.
+    Raises ParameterError: a range is empty, not allowed, or not of a number of the method; or nothing is left to tune.
     """
     known = {parameter.name: parameter for parameter in row.parameters}
     chosen = tuple(one for one in ranges if one.name not in held)

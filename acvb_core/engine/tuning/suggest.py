@@ -43,12 +43,8 @@ def sobol_point(n: int, dimensions: int, seed: int) -> Points:
 def most_promising_point(points: Points, losses: NDArray[np.float64], seed: int) -> Points:
     """Return where the expected improvement of a Gaussian process is largest, shape (dimensions,).
 
-    Parameters
-    ----------
-    points : ndarray, shape (n, dimensions)
-        Points tried, in the unit cube, n >= 1.
-    losses : ndarray, shape (n,)
-        The lower the better; values that are not finite count as the worst.
+    `points`: shape (n, dimensions); points tried, in the unit cube, n >= 1.
+    `losses`: shape (n,); the lower the better; values that are not finite count as the worst.
     """
     # The library is loaded by those who tune only.
     from bayes_opt import BayesianOptimization

@@ -17,30 +17,14 @@ FAILED = "FAILED"
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a search.
+    """One run of a search."""
 
-    Attributes
-    ----------
-    number : int
-        From 1, which is that of the method's own defaults.
-    values : mapping of str to float
-        Of the parameters that are tuned.
-    perplexity : float
-        Of what is held out; NaN where the run diverged or failed.
-    cpu_seconds : float
-        Processor time of the method; NaN where it failed.
-    verdict : str
-        How the run ended: a Verdict, or FAILED.
-    error : str or None
-        Why it failed, in one line.
-    """
-
-    number: int
-    values: Mapping[str, float]
-    perplexity: float
-    cpu_seconds: float
-    verdict: str
-    error: str | None = None
+    number: int  #: from 1, which is that of the method's own defaults
+    values: Mapping[str, float]  #: of the parameters that are tuned
+    perplexity: float  #: of what is held out; NaN where the run diverged or failed
+    cpu_seconds: float  #: processor time of the method; NaN where it failed
+    verdict: str  #: how the run ended: a Verdict, or FAILED
+    error: str | None = None  #: why it failed, in one line
 
     @property
     def loss(self) -> float:
@@ -50,20 +34,11 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The trials of a search so far.
+    """The trials of a search so far."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Parameters that are tuned.
-    trials : tuple of Trial
-        In the order they were made; the first is of the method's defaults.
-    best_result : Result or None
-        The run of the best trial, as `fit` gives it with the same values; None where no trial has a perplexity.
-    """
-
-    names: tuple[str, ...]
-    trials: tuple[Trial, ...] = ()
+    names: tuple[str, ...]  #: parameters that are tuned
+    trials: tuple[Trial, ...] = ()  #: in the order they were made; the first is of the method's defaults
+    #: The run of the best trial, as `fit` gives it with the same values; None where no trial has a perplexity.
     best_result: Result | None = None
 
     @property

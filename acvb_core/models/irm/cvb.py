@@ -17,17 +17,12 @@ from acvb_core.models.irm.sweeping import VariationalMethod
 class CollapsedIrm(VariationalMethod):
     """CVB0 or CVB bound to a relation (an `Inference`).
 
-    Attributes
-    ----------
-    order : "zeroth", "paper" or "exact"
-        CVB0, or second-order CVB with the paper's or the exact variances (of two domains only). The others:
-        `VariationalMethod`.
-
     References
     ----------
     IRM14 §2.2.1 and §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
     """
 
+    #: CVB0, or second-order CVB with the paper's or the exact variances (of two domains only).
     order: Order = "zeroth"
 
     def update(

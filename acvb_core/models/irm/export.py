@@ -112,10 +112,7 @@ def write_links(result: Result, number: int, folder: Path) -> list[Path]:
     Held-out pairs count as what they are in the data. A pair of an undirected network stands there once. Each file has
     at most `number` pairs of each sort.
 
-    Raises
-    ------
-    OSError
-        The folder cannot be written to.
+    Raises OSError: the folder cannot be written to.
     """
     data, posterior = result.problem.data, result.posterior
     strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]

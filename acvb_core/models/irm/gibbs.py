@@ -32,18 +32,6 @@ class GibbsState:
 class GibbsIrm(UnaveragedMethod):
     """Collapsed Gibbs sampler bound to a relation or a network (an `Inference`).
 
-    Attributes
-    ----------
-    relation : Relation
-    start : Start
-        The first sample is the most probable cluster of each object in the variational methods' start.
-    hyper : Hyper
-        Hyper-parameters to start from.
-    hyper_rule : "tied" or "fixed"
-        Sample them, under Gamma(1, 1) priors, or keep them.
-    layout : Layout
-        Which clusterings there are.
-
     References
     ----------
     Kemp et al., AAAI 2006; IRM14 eqs. 20-24 (the second domain's formula with its own superscripts); Escobar and
@@ -51,10 +39,11 @@ class GibbsIrm(UnaveragedMethod):
     """
 
     relation: Relation
+    #: The first sample is the most probable cluster of each object in the variational methods' start.
     start: Start
-    hyper: Hyper
-    hyper_rule: str = "tied"
-    layout: Layout = TWO_DOMAINS
+    hyper: Hyper  #: hyper-parameters to start from
+    hyper_rule: str = "tied"  #: sample them, under Gamma(1, 1) priors, or keep them
+    layout: Layout = TWO_DOMAINS  #: which clusterings there are
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> GibbsState:
         """Return the first sample."""

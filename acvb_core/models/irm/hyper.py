@@ -18,17 +18,11 @@ _LOW, _HIGH = 1e-4, 1e6
 
 @dataclass(frozen=True)
 class Hyper:
-    """Values of the hyper-parameters.
+    """Values of the hyper-parameters."""
 
-    Attributes
-    ----------
-    alpha : mapping of str to float
-        Concentration of the stick-breaking prior of each domain.
-    a, b : ndarray, shape (1, 1) or (K1, K2)
-        Beta prior of the block strengths: one for all blocks, or one for each block.
-    """
-
-    alpha: Mapping[str, float]
+    alpha: Mapping[str, float]  #: concentration of the stick-breaking prior of each domain
+    #: `a`, `b`: shape (1, 1) or (K1, K2); beta prior of the block strengths: one for all blocks, or one for each
+    #: block.
     a: Floats
     b: Floats
 

@@ -12,18 +12,12 @@ from acvb_core.data.relation import Relation
 
 @dataclass(frozen=True)
 class Layout:
-    """How the clusterings of a model lie along the sides of its relation.
+    """How the clusterings of a model lie along the sides of its relation."""
 
-    Attributes
-    ----------
-    axes : tuple of two str
-        Domain of the row objects and of the column objects; the same one where these are the same objects.
-    symmetric : bool
-        Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are stored as a
-        symmetric matrix, each unordered pair of objects counted once.
-    """
-
+    #: Domain of the row objects and of the column objects; the same one where these are the same objects.
     axes: tuple[str, str] = ("rows", "cols")
+    #: Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are stored as a symmetric
+    #: matrix, each unordered pair of objects counted once.
     symmetric: bool = False
 
     @property

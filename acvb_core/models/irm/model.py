@@ -24,17 +24,10 @@ from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_b
 
 @dataclass(frozen=True)
 class IrmModel:
-    """Bound, predictions and tables of a posterior of the IRM on one relation (a `Model`).
-
-    Attributes
-    ----------
-    relation : Relation
-    layout : Layout
-        Which clusterings there are.
-    """
+    """Bound, predictions and tables of a posterior of the IRM on one relation (a `Model`)."""
 
     relation: Relation
-    layout: Layout = TWO_DOMAINS
+    layout: Layout = TWO_DOMAINS  #: which clusterings there are
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -137,13 +130,10 @@ def result_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the result frames; clusters are numbered from 1, the same number everywhere.
 
-    Returns
-    -------
-    dict of DataFrame
-        `rows`, and with two domains `columns`: object, cluster, probability (of that cluster), entropy (nats).
-        `blocks`: row_cluster, column_cluster, ones and entries (expected counts), mean and the bounds low,
-        high of the central 95 % interval of the block's link probability; in an undirected network each block
-        once, the row cluster being the first.
+    Returns: `rows`, and with two domains `columns`: object, cluster, probability (of that cluster), entropy (nats).
+      `blocks`: row_cluster, column_cluster, ones and entries (expected counts), mean and the bounds low, high of the
+      central 95 % interval of the block's link probability; in an undirected network each block once, the row cluster
+      being the first.
     """
     frames = {"rows": assignments(relation.row_labels, posterior["rows"])}
     if not layout.one_domain:

@@ -27,22 +27,14 @@ _DIGITS = 10
 
 @dataclass(frozen=True)
 class Start:
-    """How the first responsibilities are made.
+    """How the first responsibilities are made."""
 
-    Attributes
-    ----------
-    k_rows, k_cols : int
-        Number of clusters to begin with (the truncation of the stick-breaking prior); with one domain the first. The
-        spectral start makes fewer of a few objects.
-    how : "spectral" or "random"
-    smoothing : float
-        Spectral only: share of each object that is spread evenly over all clusters.
-    """
-
+    #: `k_rows`, `k_cols`: number of clusters to begin with (the truncation of the stick-breaking prior); with one
+    #: domain the first. The spectral start makes fewer of a few objects.
     k_rows: int
     k_cols: int = 0
     how: str = "spectral"
-    smoothing: float = 0.1
+    smoothing: float = 0.1  #: spectral only: share of each object that is spread evenly over all clusters
 
     def responsibilities(
         self,
@@ -97,10 +89,8 @@ def embedding(
     to every degree so that objects with few links do not dominate. Unknown entries count as no link. For symmetric
     links these are the eigenvectors of largest absolute eigenvalue.
 
-    References
-    ----------
-    Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013; the subspace iteration: Halko, Martinsson
-    and Tropp, SIAM Review 2011.
+    Reference: Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013; the subspace iteration: Halko,
+      Martinsson and Tropp, SIAM Review 2011.
     """
     rank = min(n_clusters, min(relation.shape) - 1)
     row_scale = _inverse_root_degree(np.diff(relation.ones.indptr))[:, None]

@@ -20,30 +20,16 @@ from acvb_core.models.irm.moves.neighbours import neighbour_sums
 
 @dataclass(frozen=True)
 class IrmState:
-    """Responsibilities of every domain, the block counts that follow from them, and the hyper-parameters.
+    """Responsibilities of every domain, the block counts that follow from them, and the hyper-parameters."""
 
-    Attributes
-    ----------
-    q : mapping of str to ndarray, shape (N, K)
-        Responsibilities of each domain; rows sum to one.
-    ones, entries : ndarrays, shape (K1, K2)
-        Expected ones and observed entries of each block.
-    hyper : Hyper
-    layout : Layout
-        Which domain lies along each axis of the blocks.
-    age : int
-        Sweeps done.
-    moves : Any
-        The memory of the moves (`MoveMemory`); None when no more are tried.
-    """
-
-    q: Mapping[str, Floats]
+    q: Mapping[str, Floats]  #: shape (N, K); responsibilities of each domain; rows sum to one
+    #: `ones`, `entries`: shape (K1, K2); expected ones and observed entries of each block.
     ones: Floats
     entries: Floats
     hyper: Hyper
-    layout: Layout = TWO_DOMAINS
-    age: int = 0
-    moves: Any = None
+    layout: Layout = TWO_DOMAINS  #: which domain lies along each axis of the blocks
+    age: int = 0  #: sweeps done
+    moves: Any = None  #: the memory of the moves (`MoveMemory`); None when no more are tried
 
     @property
     def masses(self) -> dict[str, Floats]:
@@ -104,11 +90,7 @@ def tidy(
     `keep_bound` leaves a domain's order alone where sorting would lower the bound (with a concentration above
     one the truncated stick-breaking prior need not favour descending sizes), so that VB's bound never falls.
 
-    Returns
-    -------
-    state : IrmState
-    order : dict of str to ndarray, or None
-        None when nothing moved.
+    Returns `order`: None when nothing moved.
     """
     orders = {}
     for domain, mass in state.masses.items():

@@ -32,31 +32,15 @@ class SweepResult(NamedTuple):
 
 @dataclass(frozen=True)
 class VariationalMethod(UnaveragedMethod, ABC):
-    """The common part of VB, CVB0 and CVB: start, end of a sweep, posterior.
-
-    Attributes
-    ----------
-    relation : Relation
-    start : Start
-        How the first responsibilities are made.
-    hyper : Hyper
-        Hyper-parameters to start from.
-    hyper_rule : "tied", "per-block" or "fixed"
-    shrink : float
-        A cluster with less than this share of its domain's objects is dropped.
-    moves : Moves
-        Which moves are made between the early sweeps.
-    layout : Layout
-        Which clusterings there are.
-    """
+    """The common part of VB, CVB0 and CVB: start, end of a sweep, posterior."""
 
     relation: Relation
-    start: Start
-    hyper: Hyper
+    start: Start  #: how the first responsibilities are made
+    hyper: Hyper  #: hyper-parameters to start from
     hyper_rule: str = "tied"
-    shrink: float = 1e-5
-    moves: Moves = MOVES
-    layout: Layout = TWO_DOMAINS
+    shrink: float = 1e-5  #: a cluster with less than this share of its domain's objects is dropped
+    moves: Moves = MOVES  #: which moves are made between the early sweeps
+    layout: Layout = TWO_DOMAINS  #: which clusterings there are
 
     #: Leave clusters in an order that is not that of their sizes where sorting would lower the bound.
     keep_bound = False

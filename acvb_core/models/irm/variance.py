@@ -29,19 +29,11 @@ def count_variances(
 ) -> Floats:
     """Return the variances of the ones, zeros and observed entries of every block.
 
-    Parameters
-    ----------
-    rows, cols : ndarrays, shapes (N1, K1), (N2, K2)
-        Responsibilities p and r.
-    exact : bool
-        False: sum of p(1-p) r(1-r) over the entries (IRM14 eq. 91). True: the variance of the count, in which
-        entries that share an object are correlated:
-        sum (p r - p^2 r^2) + sum_i p(1-p) [(sum_j r)^2 - sum_j r^2] + sum_j r(1-r) [(sum_i p)^2 - sum_i p^2].
-
-    Returns
-    -------
-    ndarray, shape (3, K1, K2)
-        In the order ones, zeros, observed entries.
+    `rows`, `cols`: shapes (N1, K1), (N2, K2); responsibilities p and r.
+    `exact`: False: sum of p(1-p) r(1-r) over the entries (IRM14 eq. 91). True: the variance of the count, in which
+      entries that share an object are correlated: sum (p r - p^2 r^2) + sum_i p(1-p) [(sum_j r)^2 - sum_j r^2] + sum_j
+      r(1-r) [(sum_i p)^2 - sum_i p^2].
+    Returns: shape (3, K1, K2); in the order ones, zeros, observed entries.
     """
     if exact:
         links = _pattern_sums(relation, rows, cols, "ones", checkpoint)

@@ -30,31 +30,16 @@ REBUILD_EVERY = 50
 
 @dataclass(frozen=True, eq=False)
 class CollapsedState:
-    """After a whole sweep.
+    """After a whole sweep."""
 
-    Attributes
-    ----------
-    buffers : SweepBuffers
-        The responsibilities, shared by all states of a run: they are those of the newest.
-    counts : Counts
-    variances : Counts or None
-        Variances of the counts, second order only.
-    hyper : Concentrations
-    age : int
-        Sweeps done.
-    learning : bool
-        The hyper-parameters are still being learned.
-    change : float
-        Mean over tokens of the L1 change of the responsibilities in the last sweep.
-    """
-
+    #: The responsibilities, shared by all states of a run: they are those of the newest.
     buffers: SweepBuffers
     counts: Counts
-    variances: Counts | None
+    variances: Counts | None  #: variances of the counts, second order only
     hyper: Concentrations
-    age: int = 0
-    learning: bool = False
-    change: float = 0.0
+    age: int = 0  #: sweeps done
+    learning: bool = False  #: the hyper-parameters are still being learned
+    change: float = 0.0  #: mean over tokens of the L1 change of the responsibilities in the last sweep
 
 
 class SweepBuffers:
@@ -92,10 +77,7 @@ class SweepBuffers:
     def begin(self, state: CollapsedState) -> tuple[Counts, Counts | None]:
         """Begin a sweep of a state, or go on with it; return the counts to be written to.
 
-        Raises
-        ------
-        ValueError
-            The state was swept before.
+        Raises ValueError: the state was swept before.
         """
         if self.age != state.age:
             raise ValueError(
@@ -119,19 +101,13 @@ class SweepBuffers:
 class CollapsedLda(VariationalMethod):
     """CVB0 or CVB bound to a corpus (an `Inference`).
 
-    Attributes
-    ----------
-    order : "zeroth" or "second"
-        CVB0 or CVB. The others: `VariationalMethod`.
-    warm : ndarray of float32, shape (V, K), or None
-        Counts of topics to begin with (`start.warm_responsibilities`); None begins at random.
-
     References
     ----------
     CVB0: AWST09. CVB: TNW07 eq. 18.
     """
 
-    order: Literal["zeroth", "second"] = "zeroth"
+    order: Literal["zeroth", "second"] = "zeroth"  #: CVB0 or CVB
+    #: Shape (V, K), or None; counts of topics to begin with (`start.warm_responsibilities`); None begins at random.
     warm: Singles | None = None
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:

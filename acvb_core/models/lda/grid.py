@@ -142,12 +142,7 @@ def _whole(value: Any, what: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Results that differ in the number of topics and the seed.
-
-    Attributes
-    ----------
-    results : sequence of Result
-    """
+    """Results that differ in the number of topics and the seed."""
 
     results: Sequence[Result]
 

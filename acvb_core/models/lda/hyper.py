@@ -26,18 +26,10 @@ _NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class Concentrations:
-    """Values of the hyper-parameters.
+    """Values of the hyper-parameters."""
 
-    Attributes
-    ----------
-    alpha : ndarray, shape (K,)
-        Of each topic in the documents.
-    beta : float
-        Of every word in the topics.
-    """
-
-    alpha: Floats
-    beta: float
+    alpha: Floats  #: shape (K,); of each topic in the documents
+    beta: float  #: of every word in the topics
 
     @classmethod
     def symmetric(cls, n_topics: int, alpha: float, beta: float) -> Concentrations:
@@ -58,21 +50,14 @@ def minka_step(
 ) -> Concentrations:
     """Return the concentrations after one step of Minka's fixed point on expected counts.
 
-    Parameters
-    ----------
-    given : Concentrations
-    by_document, by_word : ndarrays, shapes (D, K), (V, K)
-        Expected counts n_dk, n_wk.
-    absent_document, absent_word : ndarrays of the same shapes, optional
-        Log probability that the count is zero, sum of c log(1 - q). The expectation of psi(alpha + n) - psi(alpha),
-        which is zero where n is, is then taken as P(n > 0) [psi(alpha + n / P(n > 0)) - psi(alpha)] (Teh, Kurihara
-        and Welling, NIPS 20, 2008); the counts as they are would take every tiny one for a topic that is present,
-        and raise alpha. Without them the counts are taken as they are: exact for samples, and the step that raises
-        the variational bound.
-
-    References
-    ----------
-    Minka, Estimating a Dirichlet distribution, 2000; asymmetric alpha: Wallach, Mimno and McCallum, NIPS 22, 2009.
+    `by_document`, `by_word`: shapes (D, K), (V, K); expected counts n_dk, n_wk.
+    `absent_document`, `absent_word`: of the same shapes; log probability that the count is zero, sum of c log(1 - q).
+      The expectation of psi(alpha + n) - psi(alpha), which is zero where n is, is then taken as P(n > 0) [psi(alpha +
+      n / P(n > 0)) - psi(alpha)] (Teh, Kurihara and Welling, NIPS 20, 2008); the counts as they are would take every
+      tiny one for a topic that is present, and raise alpha. Without them the counts are taken as they are: exact for
+      samples, and the step that raises the variational bound.
+    Reference: Minka, Estimating a Dirichlet distribution, 2000; asymmetric alpha: Wallach, Mimno and McCallum, NIPS
+      22, 2009.
     """
     alpha, beta = given.alpha, given.beta
     lengths = by_document.sum(axis=1, dtype=np.float64)

@@ -26,20 +26,11 @@ RISING_UNTIL = 100
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """A corpus as the kernels read it.
+    """A corpus as the kernels read it."""
 
-    Attributes
-    ----------
-    pointers : ndarray of int64, shape (D + 1,)
-        Pairs of document d are pointers[d] … pointers[d + 1] - 1.
-    words : ndarray of int32, shape (n_pairs,)
-    counts : ndarray of float32, shape (n_pairs,)
-    n_words : int
-    """
-
-    pointers: NDArray[np.int64]
-    words: NDArray[np.int32]
-    counts: Singles
+    pointers: NDArray[np.int64]  #: shape (D + 1,); pairs of document d are pointers[d] … pointers[d + 1] - 1
+    words: NDArray[np.int32]  #: shape (n_pairs,)
+    counts: Singles  #: shape (n_pairs,)
     n_words: int
 
     @classmethod
@@ -116,12 +107,8 @@ def padded_copy(array: Array) -> Array:
 def build_posterior(counts: Counts, hyper: Concentrations, entropy: Array | None = None) -> Posterior:
     """Return counts as a posterior.
 
-    Parameters
-    ----------
-    counts : Counts
-    hyper : Concentrations
-    entropy : ndarray, shape (D,), optional
-        Entropy of the responsibilities of each document's tokens (nats), where it is known at no cost.
+    `entropy`: shape (D,); entropy of the responsibilities of each document's tokens (nats), where it is known at no
+      cost.
     """
     arrays = {"documents": counts.by_document, "words": counts.by_word, "alpha": hyper.alpha}
     axes: dict[str, tuple[str | None, ...]] = dict.fromkeys(("documents", "words"), (None, TOPICS))
@@ -144,44 +131,24 @@ def is_beginning(age: int, change: float, before: float) -> bool:
     The topics begin all but alike, and with many of them what is watched stands still for some sweeps (to a few
     millionths with 320 topics) while their differences grow, until they part.
 
-    Parameters
-    ----------
-    age : int
-        Sweeps done.
-    change, before : float
-        L1 change of the responsibilities in the last sweep and in the one before.
+    `age`: sweeps done.
+    `change`, `before`: L1 change of the responsibilities in the last sweep and in the one before.
     """
     return age < BEGINNING or (age < RISING_UNTIL and change > before)
 
 
 @dataclass(frozen=True, eq=False)
 class LdaMethod(UnaveragedMethod):
-    """A method bound to a corpus.
-
-    Attributes
-    ----------
-    tokens : Tokens
-    n_topics : int
-    start : Concentrations
-        Hyper-parameters to start from.
-    """
+    """A method bound to a corpus."""
 
     tokens: Tokens
     n_topics: int
-    start: Concentrations
+    start: Concentrations  #: hyper-parameters to start from
 
 
 @dataclass(frozen=True, eq=False)
 class VariationalMethod(LdaMethod):
-    """A variational method.
+    """A variational method."""
 
-    Attributes
-    ----------
-    learn : bool
-        Learn the hyper-parameters.
-    shrink : float
-        A topic with less than this share of the tokens is dropped.
-    """
-
-    learn: bool = True
-    shrink: float = 1e-5
+    learn: bool = True  #: learn the hyper-parameters
+    shrink: float = 1e-5  #: a topic with less than this share of the tokens is dropped

@@ -16,21 +16,11 @@ TABLE_WORDS = 50
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """Posterior means.
+    """Posterior means."""
 
-    Attributes
-    ----------
-    word_probability : ndarray, shape (K, V)
-        phi: rows sum to one.
-    document_share : ndarray, shape (D, K)
-        theta: rows sum to one; of an empty document the prior's mean.
-    share : ndarray, shape (K,)
-        Of all tokens.
-    """
-
-    word_probability: Array
-    document_share: Array
-    share: Array
+    word_probability: Array  #: shape (K, V); phi: rows sum to one
+    document_share: Array  #: shape (D, K); theta: rows sum to one; of an empty document the prior's mean
+    share: Array  #: shape (K,); of all tokens
 
 
 def build_topics(posterior: Posterior) -> Topics:
@@ -67,17 +57,10 @@ def word_table(
 ) -> pd.DataFrame:
     """Return the most probable words of each topic.
 
-    Parameters
-    ----------
-    probability : ndarray, shape (K, V)
-    vocabulary : ndarray of str, shape (V,)
-    n_words : int
-        Most words of a topic.
-
-    Returns
-    -------
-    DataFrame
-        topic (from 1, largest first), rank (from 1), word, probability.
+    `probability`: shape (K, V).
+    `vocabulary`: shape (V,).
+    `n_words`: most words of a topic.
+    Returns: topic (from 1, largest first), rank (from 1), word, probability.
     """
     n_topics, size = probability.shape
     shown = min(n_words, size)

@@ -26,16 +26,10 @@ def update_activations(
 ) -> tuple[Floats, Floats]:
     """Return E[z] after one pass over all features, and their shares.
 
-    Parameters
-    ----------
-    mu : float64 array, shape (K, N)
-        E[z] before; it is left as it is.
-    shares : float64 array, shape (K,)
-        pi.
-    penalty : float
-        D / 2 for FAB, 0 for EM.
-    rounds : int
-        1 is the plain E step; more bring each feature and its share to their common fixed point (HF13 Alg. 2).
+    `mu`: shape (K, N); E[z] before; it is left as it is.
+    `shares`: shape (K,); pi.
+    `penalty`: D / 2 for FAB, 0 for EM.
+    `rounds`: 1 is the plain E step; more bring each feature and its share to their common fixed point (HF13 Alg. 2).
     """
     mu, shares = mu.copy(), shares.copy()
     scratch = np.empty(cells.n_objects)

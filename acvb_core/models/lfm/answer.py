@@ -25,15 +25,10 @@ NEGLIGIBLE = 1e-9
 
 
 class OwnUnits(NamedTuple):
-    """Parameters of a posterior in the units of the columns.
+    """Parameters of a posterior in the units of the columns."""
 
-    Attributes
-    ----------
-    weights : float64 array, shape (K, D)
-    baseline, noise_sd : float64 arrays, shape (D,)
-    """
-
-    weights: Floats
+    weights: Floats  #: shape (K, D)
+    #: `baseline`, `noise_sd`: shape (D,).
     baseline: Floats
     noise_sd: Floats
 
@@ -80,21 +75,11 @@ def result_tables(table: Table, posterior: Posterior) -> dict[str, pd.DataFrame]
 
 @dataclass(frozen=True, eq=False)
 class FeatureAnswer:
-    """The features of one posterior; features are numbered from 1, objects from 0.
+    """The features of one posterior; features are numbered from 1, objects from 0."""
 
-    Attributes
-    ----------
-    posterior : Posterior
-        On the scale that the run worked on.
-    data : Table
-        All cells, held-out ones included.
-    fitted : Table
-        The cells that the run saw, with the scale that it worked on.
-    """
-
-    posterior: Posterior
-    data: Table
-    fitted: Table
+    posterior: Posterior  #: on the scale that the run worked on
+    data: Table  #: all cells, held-out ones included
+    fitted: Table  #: the cells that the run saw, with the scale that it worked on
 
     @property
     def n_features(self) -> int:

@@ -21,24 +21,15 @@ NOISE_FLOOR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a table.
+    """The cells of a table."""
 
-    Attributes
-    ----------
-    values : float64 array, shape (N, D)
-        On the scale of the table (`Table.scale`: mean 0, and standard deviation 1 where it is standardised), 0 where
-        a cell is missing.
-    observed : float64 array, shape (N, D), or None
-        1 where a cell is known, 0 where it is missing; None where all are known.
-    per_column : float64 array, shape (D,)
-        Number of known cells of each column.
-    noise_floor : float
-        Least noise of a column, as a share of its standard deviation, for methods that fit it as a point.
-    """
-
+    #: Shape (N, D); on the scale of the table (`Table.scale`: mean 0, and standard deviation 1 where it is
+    #: standardised), 0 where a cell is missing.
     values: Floats
+    #: Shape (N, D), or None; 1 where a cell is known, 0 where it is missing; None where all are known.
     observed: Floats | None
-    per_column: Floats
+    per_column: Floats  #: shape (D,); number of known cells of each column
+    #: Least noise of a column, as a share of its standard deviation, for methods that fit it as a point.
     noise_floor: float = NOISE_FLOOR
 
     @classmethod

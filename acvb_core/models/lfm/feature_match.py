@@ -19,26 +19,18 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class FeatureMatch:
-    """The features of two runs in pairs, in the order of the first run's features; all numbers are 0-based.
+    """The features of two runs in pairs, in the order of the first run's features; all numbers are 0-based."""
 
-    Attributes
-    ----------
-    one, other : ndarray of int64, shape (n_pairs,)
-        Features of the first run and their partners in the other.
-    correlation : ndarray, shape (n_pairs,)
-        Of the activations of each pair, -1 to 1. Below 0: objects have one feature or the other, which says the same.
-    unmatched_one, unmatched_other : ndarray of int64
-        Features without a partner: one of these is empty.
-    correlations : ndarray, shape (K, L)
-        Of all features of the first run with all of the other.
-    """
-
+    #: `one`, `other`: shape (n_pairs,); features of the first run and their partners in the other.
     one: Integers
     other: Integers
+    #: Shape (n_pairs,); of the activations of each pair, -1 to 1. Below 0: objects have one feature or the other,
+    #: which says the same.
     correlation: Floats
+    #: `unmatched_one`, `unmatched_other`: features without a partner: one of these is empty.
     unmatched_one: Integers
     unmatched_other: Integers
-    correlations: Floats
+    correlations: Floats  #: shape (K, L); of all features of the first run with all of the other
 
     @property
     def alike(self) -> Floats:
@@ -58,16 +50,10 @@ ALIKE = 0.8
 def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch:
     """Pair the features of two runs so that the correlations within pairs are largest in all, whatever their signs.
 
-    Parameters
-    ----------
-    objects, other_objects : arrays, shapes (N, K) and (N, L)
-        Probability that each object has each feature, of the same objects. K and L may differ: min(K, L) pairs are
-        made. A feature that all objects have alike correlates with no other.
-
-    Raises
-    ------
-    DataError
-        The runs have different numbers of objects.
+    `objects`, `other_objects`: shapes (N, K) and (N, L); probability that each object has each feature, of the same
+      objects. K and L may differ: min(K, L) pairs are made. A feature that all objects have alike correlates with no
+      other.
+    Raises DataError: the runs have different numbers of objects.
     """
     one, other = np.asarray(objects, dtype=np.float64), np.asarray(other_objects, dtype=np.float64)
     if one.ndim != 2 or other.ndim != 2 or len(one) != len(other):

@@ -26,21 +26,11 @@ _PER_FEATURE = ("present", "weights", "squares")
 
 
 class FeaturePlaces(NamedTuple):
-    """Places of a sample's features among those of a mean.
+    """Places of a sample's features among those of a mean."""
 
-    Attributes
-    ----------
-    place : ndarray of int64, shape (K',)
-        Each one's own; those without a partner come after the mean's last.
-    over : ndarray of bool, shape (K',)
-        The sample has the opposite feature.
-    width : int
-        Features of both together.
-    """
-
-    place: Array
-    over: Array
-    width: int
+    place: Array  #: shape (K',); each one's own; those without a partner come after the mean's last
+    over: Array  #: shape (K',); the sample has the opposite feature
+    width: int  #: features of both together
 
 
 @dataclass(frozen=True)

@@ -26,21 +26,13 @@ _PIECE = 16_384
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Weights, baseline and noise that are best for given E[z].
+    """Weights, baseline and noise that are best for given E[z]."""
 
-    Attributes
-    ----------
-    weights : float64 array, shape (K, D)
-    bias, precision : float64 arrays, shape (D,)
-        Baseline b, noise precision lambda.
-    squared_error : float64 array, shape (D,)
-        E sum (x - W z - b)^2 over each column's known cells.
-    """
-
-    weights: Floats
+    weights: Floats  #: shape (K, D)
+    #: `bias`, `precision`: shape (D,); baseline b, noise precision lambda.
     bias: Floats
     precision: Floats
-    squared_error: Floats
+    squared_error: Floats  #: shape (D,); E sum (x - W z - b)^2 over each column's known cells
 
 
 def fit_weights(
@@ -56,14 +48,9 @@ def fit_weights(
     W and b together solve (Z Z' + V) theta_d = Z x_d over the known cells of column d, with a row of ones in Z = mu
     and V = diag(sum mu - mu^2): E[z z'] summed (HF13, M step).
 
-    Parameters
-    ----------
-    mu : float64 array, shape (K, N)
-        E[z].
-    start : Fit, optional
-        First values of conjugate gradients (used for large tables with missing cells only).
-    lost : int
-        Degrees of freedom taken off each column's cells in the precision (K in mode "dof").
+    `mu`: shape (K, N); E[z].
+    `start`: first values of conjugate gradients (used for large tables with missing cells only).
+    `lost`: degrees of freedom taken off each column's cells in the precision (K in mode "dof").
     """
     z = np.vstack([mu, np.ones((1, cells.n_objects))])
     products = _products(z, cells.values, checkpoint)

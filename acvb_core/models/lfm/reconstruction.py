@@ -19,24 +19,12 @@ LEAST_PROBABILITY = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """An object as a sum of features, in the units of the columns.
+    """An object as a sum of features, in the units of the columns."""
 
-    Attributes
-    ----------
-    row : int
-        The object's position, from 0.
-    baseline : float64 array, shape (D,)
-        Values of an object without features.
-    activations : float64 array, shape (K,)
-        Probability that the object has each feature, largest feature first.
-    weights : float64 array, shape (K, D)
-        What each feature adds to an object that has it.
-    """
-
-    row: int
-    baseline: Floats
-    activations: Floats
-    weights: Floats
+    row: int  #: the object's position, from 0
+    baseline: Floats  #: shape (D,); values of an object without features
+    activations: Floats  #: shape (K,); probability that the object has each feature, largest feature first
+    weights: Floats  #: shape (K, D); what each feature adds to an object that has it
 
     @property
     def contributions(self) -> Floats:
@@ -62,19 +50,10 @@ class Reconstruction:
 def reconstruct(table: Table, posterior: Posterior, row: int | str) -> Reconstruction:
     """Return one object as a sum of features.
 
-    Parameters
-    ----------
-    table : Table
-        The fitted one: held-out cells are missing in it.
-    posterior : Posterior
-        On the scale that the method worked on.
-    row : int or str
-        The object: its position from 0, or its name.
-
-    Raises
-    ------
-    ParameterError
-        There is no such object.
+    `table`: the fitted one: held-out cells are missing in it.
+    `posterior`: on the scale that the method worked on.
+    `row`: the object: its position from 0, or its name.
+    Raises ParameterError: there is no such object.
     """
     position, scale = row_position(table, row), table.scale
     activations = np.array(posterior["objects"][position], dtype=np.float64)
@@ -102,21 +81,11 @@ def row_position(table: Table, row: int | str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Contribution of one feature to an object, or of several together.
+    """Contribution of one feature to an object, or of several together."""
 
-    Attributes
-    ----------
-    features : tuple of int
-        Numbers, from 1.
-    probability : float
-        Of the object to have the feature; NaN for several.
-    added : float64 array, shape (D,)
-        Probability times weight, in the table's units.
-    """
-
-    features: tuple[int, ...]
-    probability: float
-    added: Floats
+    features: tuple[int, ...]  #: numbers, from 1
+    probability: float  #: of the object to have the feature; NaN for several
+    added: Floats  #: shape (D,); probability times weight, in the table's units
 
     @property
     def name(self) -> str:
@@ -127,27 +96,15 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class ObjectSteps:
-    """An object of a table and the steps that lead to its reconstruction, all in the table's units.
+    """An object of a table and the steps that lead to its reconstruction, all in the table's units."""
 
-    Attributes
-    ----------
-    value : float64 array, shape (D,)
-        NaN where missing.
-    baseline : float64 array, shape (D,)
-    steps : tuple of Step
-        The largest first; the last one holds all that have no step of their own. They add up to
-        reconstruction - baseline.
-    scale : float64 array, shape (D,)
-        Unit of differences: the standard deviation of each column.
-    standardised : bool
-        False: the table is not, and the scale is 1.
-    """
-
-    value: Floats
-    baseline: Floats
+    value: Floats  #: shape (D,); NaN where missing
+    baseline: Floats  #: shape (D,)
+    #: The largest first; the last one holds all that have no step of their own. They add up to reconstruction -
+    #: baseline.
     steps: tuple[Step, ...]
-    scale: Floats
-    standardised: bool = True
+    scale: Floats  #: shape (D,); unit of differences: the standard deviation of each column
+    standardised: bool = True  #: False: the table is not, and the scale is 1
 
     @property
     def reconstruction(self) -> Floats:
@@ -175,15 +132,10 @@ def object_steps(
 ) -> ObjectSteps:
     """Return the steps from the baseline to an object.
 
-    Parameters
-    ----------
-    value : array, shape (D,)
-        The object's cells in the table's units, NaN where missing.
-    scale : array, shape (D,), optional
-        Standard deviation of each column; None for a table that is not standardised. Steps are sorted by the length
-        of what they add, in this unit.
-    most : int
-        Most features with a step of their own. Those below a probability of 5 % have none either.
+    `value`: shape (D,); the object's cells in the table's units, NaN where missing.
+    `scale`: shape (D,); standard deviation of each column; None for a table that is not standardised. Steps are sorted
+      by the length of what they add, in this unit.
+    `most`: most features with a step of their own. Those below a probability of 5 % have none either.
     """
     z, added = parts.activations, parts.contributions
     sd = np.ones(len(parts.baseline)) if scale is None else np.asarray(scale, dtype=np.float64)

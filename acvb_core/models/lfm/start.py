@@ -37,10 +37,8 @@ def independent_start(
     finds the components within the principal components that stand out of the noise, and a mixture of two normal
     distributions cuts each in two. `k_max` is their number; 0 takes as many as stand out (`count_components`).
 
-    References
-    ----------
-    A. Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE Transactions on
-    Neural Networks 10, 1999.
+    Reference: A. Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE
+      Transactions on Neural Networks 10, 1999.
     """
     scores = principal_scores(cells, k_max, checkpoint)
     some = np.arange(len(scores))

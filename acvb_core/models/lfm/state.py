@@ -28,17 +28,10 @@ _LOG_2PI = math.log(2.0 * math.pi)
 
 @dataclass(frozen=True)
 class Penalty:
-    """Penalty of a bound for features: the factorised information criterion, or nothing.
+    """Penalty of a bound for features: the factorised information criterion, or nothing."""
 
-    Attributes
-    ----------
-    regularised : bool
-        FAB; without it the method is EM.
-    freedom : bool
-        Count the noise precision's part of the criterion's Hessian ("dof"); the paper leaves it out.
-    """
-
-    regularised: bool = True
+    regularised: bool = True  #: FAB; without it the method is EM
+    #: Count the noise precision's part of the criterion's Hessian ("dof"); the paper leaves it out.
     freedom: bool = True
 
     def slope(self, cells: Cells) -> float:
@@ -68,28 +61,15 @@ class Penalty:
 
 @dataclass(frozen=True, eq=False)
 class FabState:
-    """E[z] with the weights, baseline, noise and shares that are best for it.
+    """E[z] with the weights, baseline, noise and shares that are best for it."""
 
-    Attributes
-    ----------
-    mu : float64 array, shape (K, N)
-        E[z]: features by objects, largest share first.
-    bound : float
-        In nats.
-    still : bool
-        The number of features was the same after the last two sweeps.
-    moves_over : bool
-        No move raised the bound since the number last changed.
-    turned : bool
-        Features whose two sides are as good were flipped to the side with a positive sum of weights.
-    """
-
-    mu: Floats
+    mu: Floats  #: shape (K, N); E[z]: features by objects, largest share first
     fit: Fit
-    bound: float
+    bound: float  #: in nats
     sweeps: int = 0
-    still: bool = False
-    moves_over: bool = False
+    still: bool = False  #: the number of features was the same after the last two sweeps
+    moves_over: bool = False  #: no move raised the bound since the number last changed
+    #: Features whose two sides are as good were flipped to the side with a positive sum of weights.
     turned: bool = False
 
     @property
@@ -119,11 +99,8 @@ class FabState:
 def lower_bound(cells: Cells, mu: Floats, fit: Fit, penalty: Penalty, shares: Floats | None = None) -> float:
     """Return E log p(X | Z) + E log p(Z | pi) + H(q) + the penalty's terms, in nats (HF13 eq. 9).
 
-    Parameters
-    ----------
-    mu : float64 array, shape (K, N)
-    shares : float64 array, shape (K,), optional
-        pi, where it is not the mean of `mu` over objects.
+    `mu`: shape (K, N).
+    `shares`: shape (K,); pi, where it is not the mean of `mu` over objects.
     """
     totals = mu.sum(axis=1)
     tight = shares is None
@@ -153,20 +130,12 @@ def build_posterior(
 ) -> Posterior:
     """Return the posterior of a method for latent features, on the standardised scale.
 
-    Parameters
-    ----------
-    objects : array, shape (N, K)
-        E[z].
-    weights, weight_variance : array, shape (K, D)
-        Mean and, if the method has it, variance of the weights.
-    pi : array, shape (K,)
-        Share of the objects that have each feature.
-    bias, precision : arrays, shape (D,)
-        Baseline and noise precision of each column.
-    bound : float, optional
-        The method's own lower bound of log p(cells), in nats.
-    hyper : dict, optional
-        The method's own hyper-parameters; "noise" is the mean standard deviation by default.
+    `objects`: shape (N, K); E[z].
+    `weights`, `weight_variance`: shape (K, D); mean and, if the method has it, variance of the weights.
+    `pi`: shape (K,); share of the objects that have each feature.
+    `bias`, `precision`: shape (D,); baseline and noise precision of each column.
+    `bound`: the method's own lower bound of log p(cells), in nats.
+    `hyper`: the method's own hyper-parameters; "noise" is the mean standard deviation by default.
     """
     arrays = {"objects": objects, "weights": weights, "pi": pi, "bias": bias, "precision": precision}
     if weight_variance is not None:

@@ -45,17 +45,9 @@ class TopicNames:
     def names(self, run: str, top_words: ArrayLike) -> Names:
         """Return the name of each topic of a run, None where it has none.
 
-        Parameters
-        ----------
-        run : str
-            Id of the run.
-        top_words : int array, shape (K, n)
-            Indices of the top words of each topic, as the run has them now.
-
-        Raises
-        ------
-        StoreError
-            The file cannot be read, is damaged, or was written by a newer version of the program.
+        `run`: id of the run.
+        `top_words`: shape (K, n); indices of the top words of each topic, as the run has them now.
+        Raises StoreError: the file cannot be read, is damaged, or was written by a newer version of the program.
         """
         words = np.asarray(top_words)
         return tuple(
@@ -67,21 +59,11 @@ class TopicNames:
 
         Names of topics that the run does not have any more are kept, in case they come back.
 
-        Parameters
-        ----------
-        run : str
-        top_words : int array, shape (K, n)
-        topic : int
-            From 1.
-        name : str
-            White space is brought to single blanks; what is beyond `MOST_CHARACTERS` is cut off.
-
-        Raises
-        ------
-        ParameterError
-            There is no such topic.
-        StoreError
-            The file cannot be read or written.
+        `top_words`: shape (K, n).
+        `topic`: from 1.
+        `name`: white space is brought to single blanks; what is beyond `MOST_CHARACTERS` is cut off.
+        Raises ParameterError: there is no such topic.
+        Raises StoreError: the file cannot be read or written.
         """
         words = np.asarray(top_words)
         if not 1 <= topic <= len(words):

@@ -22,11 +22,8 @@ _WANTED = "Give a folder that `acvb fit --model lda … --out` wrote, or the mod
 def load_topics(folder: Path) -> FixedTopics:
     """Return the topics of a run that `write_run` wrote, or of a file that `save_model` wrote.
 
-    Raises
-    ------
-    StoreError
-        The folder is not there or holds no run, the run is of a model without topics, a file is damaged, or texts
-        were cut in a way that this version does not know.
+    Raises StoreError: the folder is not there or holds no run, the run is of a model without topics, a file is
+      damaged, or texts were cut in a way that this version does not know.
     """
     if folder.is_file():
         return load_model(folder).fixed_topics

@@ -23,69 +23,41 @@ _LONGEST = 2.2  # length wished for the weakest edge and for no edge at all, the
 
 
 class GroupEdge(NamedTuple):
-    """Two clusters linked more often than expected.
+    """Two clusters linked more often than expected."""
 
-    Attributes
-    ----------
-    source, target : int
-        Clusters (0-based); source <= target where the network is undirected.
-    density : float
-        Posterior mean of the link probability.
-    ratio : float
-        Density relative to the expected one.
-    links : float
-        Expected number of links in the block.
-    excess : float
-        Links beyond the number that the expected density would give.
-    """
-
+    #: `source`, `target`: clusters (0-based); source <= target where the network is undirected.
     source: int
     target: int
-    density: float
-    ratio: float
-    links: float
-    excess: float
+    density: float  #: posterior mean of the link probability
+    ratio: float  #: density relative to the expected one
+    links: float  #: expected number of links in the block
+    excess: float  #: links beyond the number that the expected density would give
 
 
 @dataclass(frozen=True, eq=False)
 class GroupGraph:
-    """The clusters of a network and the edges between them.
-
-    Attributes
-    ----------
-    directed : bool
-    members : int64 array, shape (K,)
-        Objects whose most probable cluster this is.
-    clusters : int64 array, shape (n_shown,)
-        Clusters (0-based) that have members; the others are no nodes.
-    overall : float
-        Density of the whole network: what is expected inside a cluster.
-    between : float
-        Density of all pairs of objects of two different clusters: what is expected between two clusters.
-    density, low, high, links, entries : ndarrays, shape (K, K)
-        Posterior mean and 95 % interval of the link probability, expected links and entries of each block; symmetric
-        where undirected.
-    edges : list of GroupEdge
-        Blocks between two clusters that are denser than expected by more than chance would have it, most excess
-        links first.
-    positions : ndarray, shape (K, 2)
-        Place of each cluster, at most about 1 from the middle; NaN for those without members.
-    inner : dict of int to GroupEdge
-        The same inside the clusters that have members, expected or not.
-    """
+    """The clusters of a network and the edges between them."""
 
     directed: bool
-    members: NDArray[np.int64]
+    members: NDArray[np.int64]  #: shape (K,); objects whose most probable cluster this is
+    #: Shape (n_shown,); clusters (0-based) that have members; the others are no nodes.
     clusters: NDArray[np.int64]
-    overall: float
+    overall: float  #: density of the whole network: what is expected inside a cluster
+    #: Density of all pairs of objects of two different clusters: what is expected between two clusters.
     between: float
+    #: `density`, `low`, `high`, `links`, `entries`: shape (K, K); posterior mean and 95 % interval of the link
+    #: probability, expected links and entries of each block; symmetric where undirected.
     density: Floats
     low: Floats
     high: Floats
     links: Floats
     entries: Floats
+    #: Blocks between two clusters that are denser than expected by more than chance would have it, most excess links
+    #: first.
     edges: list[GroupEdge]
+    #: Shape (K, 2); place of each cluster, at most about 1 from the middle; NaN for those without members.
     positions: Floats
+    #: The same inside the clusters that have members, expected or not.
     inner: dict[int, GroupEdge] = field(default_factory=dict)
 
 
@@ -97,20 +69,11 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     than the whole, and which of them are close would not be seen. Degrees play no part, as in the model. An edge is
     a block whose links exceed the expected number by two standard deviations of a binomial.
 
-    Parameters
-    ----------
-    relation : Relation
-        A network.
-    posterior : Posterior
-        Of one clustering.
-    blocks : DataFrame
-        The `blocks` of a result: row_cluster, column_cluster, ones, entries, mean, low, high; those on and above the
-        diagonal are enough where links have no direction.
-
-    Raises
-    ------
-    ParameterError
-        Rows and columns have a clustering each, or the relation is no network.
+    `relation`: a network.
+    `posterior`: of one clustering.
+    `blocks`: the `blocks` of a result: row_cluster, column_cluster, ones, entries, mean, low, high; those on and above
+      the diagonal are enough where links have no direction.
+    Raises ParameterError: rows and columns have a clustering each, or the relation is no network.
     """
     if not one_clustering(posterior) or relation.network is None:
         raise ParameterError(
@@ -160,10 +123,7 @@ def group_positions(clusters: NDArray[np.int64], edges: list[GroupEdge]) -> Floa
     Kamada-Kawai on lengths from 1 (the strongest edge) to 2.2 (the weakest, and clusters that nothing connects), the
     longer axis across.
 
-    Returns
-    -------
-    ndarray, shape (n, 2)
-        The mean at the origin, the farthest about 1 away.
+    Returns: shape (n, 2); the mean at the origin, the farthest about 1 away.
     """
     n = len(clusters)
     if n == 1:

@@ -40,10 +40,7 @@ def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Fl
     spiral in it, those of most links inside, and move between repulsion, the pull of their links and that of the
     disc's middle (Fruchterman and Reingold 1991, with the discs as a third force).
 
-    Raises
-    ------
-    ParameterError
-        The network is too large for a picture, or no network.
+    Raises ParameterError: the network is too large for a picture, or no network.
     """
     if relation.network is None:
         raise ParameterError("Objects are placed for networks, but this relation has two sets of objects.")

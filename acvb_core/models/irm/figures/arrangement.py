@@ -28,30 +28,15 @@ _LEAST_SELECTION = 2  # objects a side; less than that is a click
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The objects of one domain in the order they are shown.
+    """The objects of one domain in the order they are shown."""
 
-    Attributes
-    ----------
-    labels : ndarray of str, shape (n,)
-        Names, in the relation's order.
-    kind : str
-        The name of an object ("person").
-    order : int64 array, shape (n,)
-        Object at each place.
-    borders : int64 array, shape (K + 1,)
-        Place where each cluster begins, and n; a cluster can be empty.
-    clustered : bool
-        False when the objects stand as they were read.
-    end : str
-        Which end of a link these objects are ("from", "to"), where that has to be said.
-    """
-
-    labels: NDArray[Any]
-    kind: str
-    order: NDArray[np.int64]
+    labels: NDArray[Any]  #: shape (n,); names, in the relation's order
+    kind: str  #: the name of an object ("person")
+    order: NDArray[np.int64]  #: shape (n,); object at each place
+    #: Shape (K + 1,); place where each cluster begins, and n; a cluster can be empty.
     borders: NDArray[np.int64]
-    clustered: bool = True
-    end: str = ""
+    clustered: bool = True  #: False when the objects stand as they were read
+    end: str = ""  #: which end of a link these objects are ("from", "to"), where that has to be said
 
     @property
     def n(self) -> int:
@@ -82,28 +67,18 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """A relation as it is shown: two sides, and the numbers of every block.
-
-    Attributes
-    ----------
-    relation : Relation
-    rows, columns : Side
-    ones, observed : int64 arrays, shape (K, L)
-        Links and known entries of each block, by the objects' most probable clusters; where both sides are one (`one`)
-        and links have no direction, each pair counts once.
-    posterior : mapping of str to float array, shape (K, L)
-        `mean`, `low`, `high` of each block's link probability; empty when unsorted.
-    one : bool
-        Both sides are the same objects in the same clusters and order.
-    """
+    """A relation as it is shown: two sides, and the numbers of every block."""
 
     relation: Relation
     rows: Side
     columns: Side
+    #: `ones`, `observed`: shape (K, L); links and known entries of each block, by the objects' most probable clusters;
+    #: where both sides are one (`one`) and links have no direction, each pair counts once.
     ones: NDArray[np.int64]
     observed: NDArray[np.int64]
+    #: Shape (K, L); `mean`, `low`, `high` of each block's link probability; empty when unsorted.
     posterior: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    one: bool = False
+    one: bool = False  #: both sides are the same objects in the same clusters and order
 
     @property
     def diagonal(self) -> bool:
@@ -124,10 +99,7 @@ class Arrangement:
     def select_window(self, box: Mapping[str, Any]) -> Window | None:
         """Return the window that a box drawn in the figure encloses, None when it is hardly more than a click.
 
-        Parameters
-        ----------
-        box : mapping
-            `x` and `y`: two corners each, in places of the columns and rows.
+        `box`: `x` and `y`: two corners each, in places of the columns and rows.
         """
         (x0, x1), (y0, y1) = sorted(map(float, box["x"])), sorted(map(float, box["y"]))
         n_rows, n_columns = self.rows.n, self.columns.n

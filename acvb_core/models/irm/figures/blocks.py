@@ -44,20 +44,12 @@ def block_figure(
 ) -> Figure:
     """Return the block matrix.
 
-    Parameters
-    ----------
-    arrangement : Arrangement
-        From `arrange_result(result)`, or `arrange_as_read(relation)` for the relation as it came.
-    window : (int, int, int, int), optional
-        First row, end row, first column, end column to show, in sorted places; it is binned anew.
-    size : int
-        Most pixels a side.
-    height : int
-        Pixels; a matrix with names beside it may ask for more.
-    top : float, optional
-        Density that is shown darkest, to show several figures on one scale.
-    legend : bool
-        Explain the tones below the matrix.
+    `arrangement`: from `arrange_result(result)`, or `arrange_as_read(relation)` for the relation as it came.
+    `window`: first row, end row, first column, end column to show, in sorted places; it is binned anew.
+    `size`: most pixels a side.
+    `height`: pixels; a matrix with names beside it may ask for more.
+    `top`: density that is shown darkest, to show several figures on one scale.
+    `legend`: explain the tones below the matrix.
     """
     shown = window or arrangement.whole
     raster = rasterise(

@@ -14,12 +14,9 @@ _NAMED = 5
 def cluster_table(arrangement: Arrangement) -> pd.DataFrame:
     """Return one line for each cluster of a network that has nodes.
 
-    Returns
-    -------
-    DataFrame
-        cluster, nodes, inside (posterior mean of the link probability inside), most_linked_to (the other cluster with
-        the highest link probability, from this one if links have a direction), to_it (that probability), names (of
-        the nodes with most links).
+    Returns: cluster, nodes, inside (posterior mean of the link probability inside), most_linked_to (the other cluster
+      with the highest link probability, from this one if links have a direction), to_it (that probability), names (of
+      the nodes with most links).
     """
     strengths, side = arrangement.posterior["mean"], arrangement.rows
     lines = []

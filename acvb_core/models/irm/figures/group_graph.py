@@ -39,17 +39,10 @@ def group_graph_figure(
 
     A disc's `customdata` is the number of its cluster (from 1), for selections.
 
-    Parameters
-    ----------
-    graph : GroupGraph
-    kind : str
-        The name of an object.
-    selected : int, optional
-        Cluster (from 1) whose lines stand out.
-    most : int
-        Lines at most, those of most links beyond the expected first.
-    height : int
-        Pixels.
+    `kind`: the name of an object.
+    `selected`: cluster (from 1) whose lines stand out.
+    `most`: lines at most, those of most links beyond the expected first.
+    `height`: pixels.
     """
     shown = graph.edges[: max(most, 0)][::-1]  # the widest on top
     across = _diameters(graph.members)

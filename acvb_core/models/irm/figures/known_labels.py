@@ -23,13 +23,8 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | Non
 
     Labels stand in the order of the cluster that most of them are in, so that agreement is a diagonal.
 
-    Parameters
-    ----------
-    agreement : LabelAgreement
-    attribute : str
-        The name of the labels ("department").
-    height : int, optional
-        Pixels; by default as much as the clusters take.
+    `attribute`: the name of the labels ("department").
+    `height`: pixels; by default as much as the clusters take.
     """
     names, counts = _columns(agreement)
     clusters = [str(k) for k in agreement.table.index]

@@ -47,23 +47,12 @@ def node_link_figure(
     Objects whose most probable cluster has a probability below `SURE` are hollow; those without links are drawn like
     all others. A dot's `customdata` is the index of its object, for selections.
 
-    Parameters
-    ----------
-    relation : Relation
-        A network that is not `why_too_large`.
-    posterior : Posterior
-        Of one clustering.
-    graph : GroupGraph
-        The graph of the same posterior, which places the clusters.
-    selected : int, optional
-        Cluster (from 1) that stands out.
-    height : int
-        Pixels.
-
-    Raises
-    ------
-    ParameterError
-        The network is too large for a picture, or no network.
+    `relation`: a network that is not `why_too_large`.
+    `posterior`: of one clustering.
+    `graph`: the graph of the same posterior, which places the clusters.
+    `selected`: cluster (from 1) that stands out.
+    `height`: pixels.
+    Raises ParameterError: the network is too large for a picture, or no network.
     """
     clusters = posterior.labels("rows")
     place = node_layout(relation, clusters, graph.positions)

@@ -24,20 +24,14 @@ _CRISP = 1000
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """The counts behind a picture of a relation.
+    """The counts behind a picture of a relation."""
 
-    Attributes
-    ----------
-    ones, missing, cells : int64 arrays, shape (height, width)
-        Links, unknown entries and all entries of each pixel. The diagonal of a network whose self-links do not count
-        is no entry, and not unknown either.
-    window : (int, int, int, int)
-        First row, end row, first column, end column of the sorted relation that are shown.
-    """
-
+    #: `ones`, `missing`, `cells`: shape (height, width); links, unknown entries and all entries of each pixel. The
+    #: diagonal of a network whose self-links do not count is no entry, and not unknown either.
     ones: NDArray[np.int64]
     missing: NDArray[np.int64]
     cells: NDArray[np.int64]
+    #: First row, end row, first column, end column of the sorted relation that are shown.
     window: tuple[int, int, int, int]
 
     @property

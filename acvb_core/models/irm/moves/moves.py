@@ -44,36 +44,21 @@ Candidate = tuple[IrmState, str, NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class MoveMemory:
-    """The memory of the moves from sweep to sweep.
+    """The memory of the moves from sweep to sweep."""
 
-    Attributes
-    ----------
-    due : int
-        Age (sweeps) at which moves are tried next.
-    rejected : RejectedMoves
-        Clusters and pairs of clusters that were tried in vain.
-    last_look : bool
-        The last attempt found nothing; one more is made before moves are over.
-    """
-
-    due: int = MOVES_FROM
+    due: int = MOVES_FROM  #: age (sweeps) at which moves are tried next
+    #: Clusters and pairs of clusters that were tried in vain.
     rejected: RejectedMoves = RejectedMoves()  # noqa: RUF009 - never changed in place
-    last_look: bool = False
+    last_look: bool = False  #: the last attempt found nothing; one more is made before moves are over
 
 
 @dataclass(frozen=True)
 class Moves:
-    """The moves that are made.
-
-    Attributes
-    ----------
-    merge, split : bool
-    most : mapping of str to int
-        Clusters of each domain that splits may not go beyond; no limit for a domain that is not there.
-    """
+    """The moves that are made."""
 
     merge: bool = True
     split: bool = True
+    #: Clusters of each domain that splits may not go beyond; no limit for a domain that is not there.
     most: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -86,12 +71,8 @@ class Moves:
     ) -> tuple[IrmState, dict[str, int]]:
         """Make the moves that are due after a sweep.
 
-        Returns
-        -------
-        state : IrmState
-            Tidy, with a lower bound no lower than before; its `moves` is None once there will be no more.
-        made : dict of str to int
-            How many clusters were "merged" and "split", where any was.
+        Returns `state`: tidy, with a lower bound no lower than before; its `moves` is None once there will be no more.
+        Returns `made`: how many clusters were "merged" and "split", where any was.
         """
         memory: MoveMemory | None = state.moves
         if memory is None or state.age < memory.due:

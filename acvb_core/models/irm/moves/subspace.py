@@ -24,9 +24,7 @@ def leading_vectors(
     `forward` and `backward` multiply the matrix of that `shape`, and its transpose, with a block of vectors; `width`
     vectors are carried along, some more than are wanted, the last ones being inexact.
 
-    References
-    ----------
-    Halko, Martinsson and Tropp, SIAM Review 2011.
+    Reference: Halko, Martinsson and Tropp, SIAM Review 2011.
     """
     width = min(width, *shape)
     basis = _orthonormal(forward(rng.standard_normal((shape[1], width))))

@@ -35,20 +35,11 @@ class TopicQuality:
 
 @dataclass(frozen=True, eq=False)
 class TopicAnswer:
-    """The topics of one posterior; topics are numbered from 1, words and documents from 0.
-
-    Attributes
-    ----------
-    topics : Topics
-    corpus : Corpus
-        The documents that can be looked at: all, or some of those on disk or held out.
-    data : Corpus or DiskCorpus
-        All documents of the run.
-    """
+    """The topics of one posterior; topics are numbered from 1, words and documents from 0."""
 
     topics: Topics
-    corpus: Corpus
-    data: Corpus | DiskCorpus
+    corpus: Corpus  #: the documents that can be looked at: all, or some of those on disk or held out
+    data: Corpus | DiskCorpus  #: all documents of the run
 
     @property
     def n_topics(self) -> int:
@@ -117,10 +108,7 @@ class TopicAnswer:
     def topics_of_word(self, word: int, least: float) -> list[tuple[int, float, float]]:
         """Return the topics with at least a share `least` of a word's tokens, largest share first.
 
-        Returns
-        -------
-        list of (int, float, float)
-            Topic, its share of the word's tokens, and the word's probability in it.
+        Returns: topic, its share of the word's tokens, and the word's probability in it.
         """
         probability = self.topics.word_probability[:, word]
         share = self.topics.share * probability
@@ -135,10 +123,7 @@ class TopicAnswer:
     def find_documents(self, topic: int, n: int, by: DocumentOrder, text: str = "") -> pd.DataFrame:
         """Return the `n` documents with most of a topic, among those whose name contains a text.
 
-        Returns
-        -------
-        DataFrame
-            As `top_documents` gives it; the document with that very name comes first.
+        Returns: as `top_documents` gives it; the document with that very name comes first.
         """
         shares, lengths = self.topics.document_share, self.corpus.lengths
         if not text:

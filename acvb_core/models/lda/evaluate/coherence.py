@@ -22,22 +22,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Coherence:
-    """How often the top words of each topic stand in the same documents.
+    """How often the top words of each topic stand in the same documents."""
 
-    Attributes
-    ----------
-    npmi : ndarray, shape (K,)
-        Mean normalised pointwise mutual information of the pairs of top words, from -1 (never in the same document)
-        over 0 (independent) to 1 (always together). NaN where there is no pair.
-    u_mass : ndarray, shape (K,)
-        Mean over the pairs of log((D(v, u) + 1) / D(u)), u the word that ranks higher; nats. NaN where there is no
-        pair.
-    unused : ndarray of int64, shape (K,)
-        Number of top words that stand in no document; they are in no pair.
-    """
-
+    #: Shape (K,); mean normalised pointwise mutual information of the pairs of top words, from -1 (never in the same
+    #: document) over 0 (independent) to 1 (always together). NaN where there is no pair.
     npmi: Floats
+    #: Shape (K,); mean over the pairs of log((D(v, u) + 1) / D(u)), u the word that ranks higher; nats. NaN where
+    #: there is no pair.
     u_mass: Floats
+    #: Shape (K,); number of top words that stand in no document; they are in no pair.
     unused: NDArray[np.int64]
 
 

@@ -18,11 +18,8 @@ DocumentOrder = Literal["share", "tokens"]
 def topic_shares(document_share: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
     """Return the share of each topic in all tokens, shape (K,): the documents' shares weighted by their lengths.
 
-    Parameters
-    ----------
-    document_share : array, shape (D, K)
-    lengths : array, shape (D,)
-        Number of tokens of each document.
+    `document_share`: shape (D, K).
+    `lengths`: shape (D,); number of tokens of each document.
     """
     tokens = np.asarray(lengths, dtype=np.float64) @ np.asarray(document_share, dtype=np.float64)
     return np.asarray(tokens / tokens.sum())
@@ -39,27 +36,15 @@ def top_documents(
 ) -> pd.DataFrame:
     """Return the documents that have most of a topic.
 
-    Parameters
-    ----------
-    document_share : array, shape (D, K)
-        Share of each topic in each document.
-    lengths : array, shape (D,)
-        Number of tokens of each document.
-    topic : int
-        0-based.
-    n : int
-        At most so many documents.
-    by : {"share", "tokens"}
-        The share of the topic in the document, or the number of tokens expected of it. Short documents are quickly of
-        one topic alone; long ones lead by tokens.
-    min_length : int
-        Documents with fewer tokens are left out.
-
-    Returns
-    -------
-    DataFrame
-        One row for each document, the one with most first, ties in the order of the corpus: document (0-based),
-        share, tokens (expected), length.
+    `document_share`: shape (D, K); share of each topic in each document.
+    `lengths`: shape (D,); number of tokens of each document.
+    `topic`: 0-based.
+    `n`: at most so many documents.
+    `by`: the share of the topic in the document, or the number of tokens expected of it. Short documents are quickly
+      of one topic alone; long ones lead by tokens.
+    `min_length`: documents with fewer tokens are left out.
+    Returns: one row for each document, the one with most first, ties in the order of the corpus: document (0-based),
+      share, tokens (expected), length.
     """
     shares = np.asarray(document_share)
     share = shares[:, check_topics(topic, shares.shape[1])[0]].astype(np.float64)
@@ -92,18 +77,10 @@ def topics_of_document(document_share: ArrayLike, document: int, minimum: float 
 def similar_documents(document_share: ArrayLike, document: int, n: int = 10) -> pd.DataFrame:
     """Return the documents whose topics are most like those of one: document (0-based) and distance.
 
-    Parameters
-    ----------
-    document_share : array, shape (D, K)
-    document : int
-        0-based; it is not among the documents returned.
-    n : int
-        At most so many.
-
-    Returns
-    -------
-    DataFrame
-        The closest first, ties in the order of the corpus; the distance is that of Jensen and Shannon (base 2).
+    `document_share`: shape (D, K).
+    `document`: 0-based; it is not among the documents returned.
+    `n`: at most so many.
+    Returns: the closest first, ties in the order of the corpus; the distance is that of Jensen and Shannon (base 2).
     """
     share = distributions(document_share, "the documents' topic shares")
     distance = jensen_shannon(share[[document]], share)[0]

@@ -14,30 +14,18 @@ _TIE = 1e-6
 
 
 class TopicMap(NamedTuple):
-    """Places of topics on a plane.
+    """Places of topics on a plane."""
 
-    Attributes
-    ----------
-    positions : ndarray, shape (K, 2)
-        In units of the Jensen-Shannon distance (base 2); the mean is at the origin.
-    shown : float
-        Share of the squared distances that the plane shows, between 0 and 1.
-    distances : ndarray, shape (K, K)
-        The distances themselves.
-    """
-
+    #: Shape (K, 2); in units of the Jensen-Shannon distance (base 2); the mean is at the origin.
     positions: NDArray[np.float64]
-    shown: float
-    distances: NDArray[np.float64]
+    shown: float  #: share of the squared distances that the plane shows, between 0 and 1
+    distances: NDArray[np.float64]  #: shape (K, K); the distances themselves
 
 
 def topic_map(word_probability: ArrayLike) -> TopicMap:
     """Place topics on a plane by classical scaling of their Jensen-Shannon distances.
 
-    Parameters
-    ----------
-    word_probability : array, shape (K, V)
-        Distribution of each topic over words.
+    `word_probability`: shape (K, V); distribution of each topic over words.
     """
     distances = jensen_shannon(word_probability)
     positions, shown = classical_scaling(distances)
@@ -49,20 +37,13 @@ def classical_scaling(
 ) -> tuple[NDArray[np.float64], float]:
     """Return points whose Euclidean distances come close to the ones given (Torgerson 1952).
 
-    Parameters
-    ----------
-    distances : ndarray, shape (K, K)
-        Symmetric, zero on the diagonal.
-    dimensions : int
-        Axes beyond those the points need are zero.
-
-    Returns
-    -------
-    positions : ndarray, shape (K, dimensions)
-        Principal axes, the longest first, the mean at the origin. On each axis the point farthest out (the first of
-        several) lies on the positive side, so that the same distances give the same picture.
-    shown : float
-        Sum of the eigenvalues shown over the sum of all positive ones; 1 when all points are in one place.
+    `distances`: shape (K, K); symmetric, zero on the diagonal.
+    `dimensions`: axes beyond those the points need are zero.
+    Returns `positions`: shape (K, dimensions); principal axes, the longest first, the mean at the origin. On each axis
+      the point farthest out (the first of several) lies on the positive side, so that the same distances give the same
+      picture.
+    Returns `shown`: sum of the eigenvalues shown over the sum of all positive ones; 1 when all points are in one
+      place.
     """
     n = len(distances)
     squared = distances**2

@@ -31,25 +31,14 @@ def horizontal_bars(
 ) -> Figure:
     """Return horizontal bars with a name before and the value behind each, the first at the top.
 
-    Parameters
-    ----------
-    names : sequence of str
-        As they are.
-    values : array, shape (n,)
-    hover : list of str
-        Escaped.
-    colour : str or list of str
-    keys : sequence
-        The `customdata` of each bar, for clicks.
-    title : str
-        Escaped; empty for none.
-    axis : str
-        What the values are.
-    uid : str
-    height : int, optional
-        Pixels; by default as many as the bars need.
-    percents : bool
-        The values are shares; otherwise whole numbers.
+    `names`: as they are.
+    `values`: shape (n,).
+    `hover`: escaped.
+    `keys`: the `customdata` of each bar, for clicks.
+    `title`: escaped; empty for none.
+    `axis`: what the values are.
+    `height`: pixels; by default as many as the bars need.
+    `percents`: the values are shares; otherwise whole numbers.
     """
     ends = np.asarray(values, dtype=np.float64)
     texts = [percent(x) if percents else f"{x:,.0f}" for x in ends.tolist()]

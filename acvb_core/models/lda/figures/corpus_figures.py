@@ -24,11 +24,7 @@ _POINTS = 300
 def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
     """Return how many documents have how many words, as a histogram; on a logarithmic axis where lengths are skewed.
 
-    Parameters
-    ----------
-    lengths : int array, shape (D,)
-        Number of tokens of each document. Empty documents are told in the title.
-    height : int
+    `lengths`: shape (D,); number of tokens of each document. Empty documents are told in the title.
     """
     given = np.asarray(lengths, dtype=np.int64)
     used = given[given > 0]
@@ -82,14 +78,9 @@ def _log_ticks(low: float, high: float) -> Figure:
 def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: int | None = None) -> Figure:
     """Return the words that stand most often in a corpus as horizontal bars.
 
-    Parameters
-    ----------
-    corpus : Corpus or DiskCorpus
-        Of one on disk it is not known in how many documents a word stands.
-    n : int
-        Most words.
-    height : int, optional
-        Pixels; by default as many as the words need.
+    `corpus`: of one on disk it is not known in how many documents a word stands.
+    `n`: most words.
+    `height`: pixels; by default as many as the words need.
     """
     frequencies = corpus.frequencies
     order = np.argsort(-frequencies, kind="stable")[:n]
@@ -122,13 +113,8 @@ def zipf_figure(
 ) -> Figure:
     """Return the words' frequencies by rank on logarithmic axes, thinned to some hundred points.
 
-    Parameters
-    ----------
-    frequencies : array, shape (V,)
-        How often each word stands in the corpus; words that it does not use are left out.
-    vocabulary : sequence of str, optional
-        Names the words under the pointer.
-    height : int
+    `frequencies`: shape (V,); how often each word stands in the corpus; words that it does not use are left out.
+    `vocabulary`: names the words under the pointer.
     """
     counts = np.asarray(frequencies, dtype=np.float64)
     order = np.argsort(-counts, kind="stable")

@@ -25,19 +25,10 @@ def word_topics(
 ) -> dict[int, Floats]:
     """Return for words of one document the probability of each topic, given the document.
 
-    Parameters
-    ----------
-    words : iterable of int
-        Indices of words (0-based).
-    document_share : array, shape (K,)
-        theta of the document.
-    word_probability : array, shape (K, V)
-        phi.
-
-    Returns
-    -------
-    dict of int to ndarray, shape (K,)
-        theta_k phi_kw, scaled to add up to one; a word that no topic has is left out.
+    `words`: indices of words (0-based).
+    `document_share`: shape (K,); theta of the document.
+    `word_probability`: shape (K, V); phi.
+    Returns theta_k phi_kw for each word, shape (K,), scaled to add up to one; a word that no topic has is left out.
     """
     theta = np.asarray(document_share, dtype=np.float64)
     phi = np.asarray(word_probability)
@@ -62,25 +53,13 @@ def tint_text(
 ) -> str:
     """Return a text as HTML, each known word on the colour of its topic, the stronger the more probable it is.
 
-    Parameters
-    ----------
-    text : str
-    spans : sequence of (start, end, word)
-        As `Tokeniser.spans` gives them: in order and without overlap.
-    probabilities : mapping of int to array, shape (K,)
-        Probability of each topic for each word (0-based), as `word_topics` gives it. Words that are not in it are
-        plain.
-    labels : sequence of str or None, optional
-        Names of the topics.
-    topic : int, optional
-        Tint by this topic (from 1) alone; by default each word by its most probable one.
-    limit : int
-        Most characters; a longer text ends there, and says so.
-
-    Returns
-    -------
-    str
-        One `div`. Line breaks are kept.
+    `spans`: as `Tokeniser.spans` gives them: in order and without overlap.
+    `probabilities`: shape (K,); probability of each topic for each word (0-based), as `word_topics` gives it. Words
+      that are not in it are plain.
+    `labels`: names of the topics.
+    `topic`: tint by this topic (from 1) alone; by default each word by its most probable one.
+    `limit`: most characters; a longer text ends there, and says so.
+    Returns: one `div`. Line breaks are kept.
     """
     end = _cut(text, spans, limit)
     parts: list[str] = []

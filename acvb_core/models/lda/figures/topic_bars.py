@@ -41,23 +41,14 @@ def topic_bars(
 ) -> Figure:
     """Return the words that describe a topic as horizontal bars, the first at the top.
 
-    Parameters
-    ----------
-    words : DataFrame
-        As `evaluate.ranking.ranked_words` gives it: topic (from 1), rank, word, probability; with `frequency` (how
-        often the word stands in the corpus) and `tokens`, the bars are numbers of tokens over those of the corpus.
-    topic : int
-        From 1.
-    tokens : float, optional
-        Expected number of the topic's tokens. Without it the bars are probabilities.
-    labels : sequence of str or None, optional
-        Names of all topics.
-    n : int
-        Most words.
-    title : bool
-        Name the topic above the bars.
-    height : int, optional
-        Pixels; by default as many as the words need.
+    `words`: as `evaluate.ranking.ranked_words` gives it: topic (from 1), rank, word, probability; with `frequency`
+      (how often the word stands in the corpus) and `tokens`, the bars are numbers of tokens over those of the corpus.
+    `topic`: from 1.
+    `tokens`: expected number of the topic's tokens. Without it the bars are probabilities.
+    `labels`: names of all topics.
+    `n`: most words.
+    `title`: name the topic above the bars.
+    `height`: pixels; by default as many as the words need.
     """
     shown = words[words["topic"] == topic].sort_values("rank").head(n)
     probability = shown["probability"].to_numpy(dtype=np.float64)
@@ -110,11 +101,7 @@ def _word_hover(shown: pd.DataFrame, topic: int, labels: Labels, tokens: ArrayLi
 def topic_shares_figure(share: ArrayLike, labels: Labels = None, *, height: int = 240) -> Figure:
     """Return the share of each topic in all tokens as bars, topic 1 first.
 
-    Parameters
-    ----------
-    share : array, shape (K,)
-        Shares of the topics, in the order of their numbers.
-    labels : sequence of str or None, optional
+    `share`: shape (K,); shares of the topics, in the order of their numbers.
     """
     return _bars_of_topics(
         share, labels, title="Share of each topic in all words", uid="shares", height=height, percents=True
@@ -126,13 +113,8 @@ def quality_figure(
 ) -> Figure:
     """Return one number a topic as bars, topic 1 first: its coherence, say, or how exclusive its words are.
 
-    Parameters
-    ----------
-    values : array, shape (K,)
-        NaN leaves a gap.
-    labels : sequence of str or None, optional
-    title : str
-        What the numbers are.
+    `values`: shape (K,); NaN leaves a gap.
+    `title`: what the numbers are.
     """
     return _bars_of_topics(values, labels, title=title, uid="quality", height=height, percents=False)
 
@@ -140,12 +122,8 @@ def quality_figure(
 def quality_table(share: ArrayLike, labels: Labels = None, **measures: ArrayLike) -> pd.DataFrame:
     """Return a table to be shown: topic (from 1), name, share, then one column for each measure given.
 
-    Parameters
-    ----------
-    share : array, shape (K,)
-    labels : sequence of str or None, optional
-    **measures : arrays, shape (K,)
-        Such as npmi, u_mass, uniqueness, exclusivity.
+    `share`: shape (K,).
+    `**measures`: shape (K,); such as npmi, u_mass, uniqueness, exclusivity.
     """
     shares = np.asarray(share, dtype=np.float64)
     topics = range(1, len(shares) + 1)
@@ -167,16 +145,9 @@ def document_topics_figure(
 ) -> Figure:
     """Return the topics of one document as horizontal bars, the largest first.
 
-    Parameters
-    ----------
-    shares : array, shape (K,)
-        Share of each topic in the document.
-    labels : sequence of str or None, optional
-    n : int
-        Most topics; the others are added up in one bar.
-    title : str, optional
-        Such as the document's name.
-    height : int, optional
+    `shares`: shape (K,); share of each topic in the document.
+    `n`: most topics; the others are added up in one bar.
+    `title`: such as the document's name.
     """
     values = np.nan_to_num(np.asarray(shares, dtype=np.float64))
     order = np.argsort(-values, kind="stable")

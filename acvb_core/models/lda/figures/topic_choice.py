@@ -23,12 +23,8 @@ _WIDE = 8.0
 def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
     """Return the measures over the number of topics: a point a run, a line through the means, the best mean ringed.
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row a run: k, seed, and any of the columns of `MEASURES`, NaN where unknown. Measures that no run has are
-        left out.
-    height : int
+    `table`: one row a run: k, seed, and any of the columns of `MEASURES`, NaN where unknown. Measures that no run has
+      are left out.
     """
     k = table["k"].to_numpy(dtype=np.int64) if "k" in table else np.empty(0, dtype=np.int64)
     measures = [
@@ -81,12 +77,8 @@ def mean_by_k(table: pd.DataFrame, measure: str) -> pd.Series:
 def best_k(table: pd.DataFrame, measure: str) -> int | None:
     """Return the number of topics with the best mean, the smallest of equals; None where fewer than two were tried.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As for `choose_k_figure`.
-    measure : str
-        A column of `MEASURES`.
+    `table`: as for `choose_k_figure`.
+    `measure`: a column of `MEASURES`.
     """
     mean = mean_by_k(table, measure)
     if len(mean) < 2:

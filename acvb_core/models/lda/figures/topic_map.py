@@ -31,20 +31,11 @@ def topic_map_figure(
 
     Each point's `customdata` is the number of its topic (from 1), for selections.
 
-    Parameters
-    ----------
-    positions : array, shape (K, 2)
-        As `evaluate.topic_map` gives them; one unit is as long across as up.
-    share : array, shape (K,)
-        Of each topic in all tokens.
-    labels : sequence of str or None, optional
-    selected : int, optional
-        Topic (from 1) that stands out.
-    variance : (float, float), optional
-        Share of the squared distances along each axis.
-    shown : float, optional
-        Share of them that the plane shows, where it is not known by axis.
-    height : int
+    `positions`: shape (K, 2); as `evaluate.topic_map` gives them; one unit is as long across as up.
+    `share`: shape (K,); of each topic in all tokens.
+    `selected`: topic (from 1) that stands out.
+    `variance`: share of the squared distances along each axis.
+    `shown`: share of them that the plane shows, where it is not known by axis.
     """
     place = np.asarray(positions, dtype=np.float64).reshape(-1, 2)
     shares = np.nan_to_num(np.asarray(share, dtype=np.float64))

@@ -29,16 +29,10 @@ def pair_distance_figure(
 ) -> Figure:
     """Return how far apart the topics of each pair are, those that moved most first.
 
-    Parameters
-    ----------
-    pairs : DataFrame
-        As `Alignment.table` gives it: topic, other_topic (from 1), distance, and where known overlap, share,
-        other_share.
-    labels, other_labels : sequence of str or None, optional
-        Names of the topics of each run.
-    most : int
-        Pairs shown.
-    height : int
+    `pairs`: as `Alignment.table` gives it: topic, other_topic (from 1), distance, and where known overlap, share,
+      other_share.
+    `labels`, `other_labels`: names of the topics of each run.
+    `most`: pairs shown.
     """
     shown = pairs.sort_values("distance", ascending=False, kind="stable").head(most)
     n = len(shown)

@@ -26,17 +26,9 @@ _WANTED = "give a list (or any iterator) of texts, a Corpus, or an iterator of c
 def split_into_pieces(documents: Documents, size: int = 0) -> Iterator[Piece]:
     """Yield documents piece by piece: `size` texts at a time, corpora as they are.
 
-    Parameters
-    ----------
-    documents : Corpus, DiskCorpus, or iterable of str or of these
-        Documents with a length are all checked before the first piece.
-    size : int
-        Texts in a piece; 0 for 2,000.
-
-    Raises
-    ------
-    ParameterError
-        Something in it is neither a text nor a corpus.
+    `documents`: documents with a length are all checked before the first piece.
+    `size`: texts in a piece; 0 for 2,000.
+    Raises ParameterError: something in it is neither a text nor a corpus.
     """
     if isinstance(documents, Corpus | DiskCorpus):
         return iter([documents])

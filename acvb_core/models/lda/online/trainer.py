@@ -36,41 +36,22 @@ _ELSEWHERE = {
 
 @dataclass(kw_only=True)
 class StreamTrainer:
-    """Topics that are trained on one piece of a stream after the other.
-
-    Attributes
-    ----------
-    values : dict
-        Its settings.
-    fixed : ndarray of str or None
-        The only words to know.
-    start : TrainedTopics or None
-        Topics of an earlier run.
-    total : float
-        Documents that there will be in all; 0 where it is unknown.
-    check_memory : bool
-        Refuse a piece whose new words need more memory than is free.
-    method : StreamMethod or None
-        Bound to the last piece.
-    state : StreamState or None
-        After the last window; the words that it knows are the first of `words`.
-    documents, unknown : int
-        Documents met, those of `start` included; tokens that were left out.
-    loo, n_scored : float
-        Sum of leave-one-out log probabilities in this pass, and of how many tokens.
-    """
+    """Topics that are trained on one piece of a stream after the other."""
 
     row: Method
-    values: dict[str, Any]
-    fixed: NDArray[Any] | None
-    start: TrainedTopics | None
+    values: dict[str, Any]  #: its settings
+    fixed: NDArray[Any] | None  #: the only words to know
+    start: TrainedTopics | None  #: topics of an earlier run
     seed: int
-    total: float
-    check_memory: bool
-    method: StreamMethod | None = None
+    total: float  #: documents that there will be in all; 0 where it is unknown
+    check_memory: bool  #: refuse a piece whose new words need more memory than is free
+    method: StreamMethod | None = None  #: bound to the last piece
+    #: After the last window; the words that it knows are the first of `words`.
     state: StreamState | None = None
+    #: `documents`, `unknown`: documents met, those of `start` included; tokens that were left out.
     documents: int = 0
     unknown: int = 0
+    #: `loo`, `n_scored`: sum of leave-one-out log probabilities in this pass, and of how many tokens.
     loo: float = 0.0
     n_scored: float = 0.0
     n_windows: int = 0

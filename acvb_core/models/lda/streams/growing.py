@@ -96,11 +96,7 @@ class RenumberedSource:
 def add_words(state: StreamState, rows: Singles) -> StreamState:
     """Return a state with further words.
 
-    Parameters
-    ----------
-    state : StreamState
-    rows : ndarray of float32, shape (number of new words, K)
-        The counts that they begin with.
+    `rows`: shape (number of new words, K); the counts that they begin with.
     """
     new = len(rows)
     renewal = state.renewal

@@ -197,12 +197,8 @@ def stream_methods(
 ) -> tuple[Method, ...]:
     """Return the rows: each method, and the same averaged.
 
-    Parameters
-    ----------
-    size, concentrations : tuple of Parameter
-        What these methods share with the others.
-    begin : callable
-        Their values -> hyper-parameters to start from.
+    `size`, `concentrations`: what these methods share with the others.
+    `begin`: their values -> hyper-parameters to start from.
     """
     found: list[Method] = []
     for name, label, summary, reference, own, build, tuned in (

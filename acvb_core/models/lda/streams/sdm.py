@@ -25,27 +25,18 @@ EARLY = 10
 class DivergenceMinimisation(StreamMethod):
     """SDM bound to a stream (an `Inference`).
 
-    Attributes
-    ----------
-    passes : int
-        Times that the responsibilities of a document are updated.
-    power : float
-        The step of a word met for the t-th time is t^-power.
-    renew : bool
-        From the second pass on the counts of the pass before give way to those of the pass under way, token by token,
-        in place of steps: with these more than half of what is known of a rare word stays that of passes long gone.
-    early_passes : int
-        At most so many updates for each of the first ten documents a topic, while the topics are hardly different;
-        0 as many as later.
-
     References
     ----------
     SN15 §7; the last two are additions to it.
     """
 
-    passes: int = 5
-    power: float = 0.7
+    passes: int = 5  #: times that the responsibilities of a document are updated
+    power: float = 0.7  #: the step of a word met for the t-th time is t^-power
+    #: From the second pass on the counts of the pass before give way to those of the pass under way, token by token,
+    #: in place of steps: with these more than half of what is known of a rare word stays that of passes long gone.
     renew: bool = False
+    #: At most so many updates for each of the first ten documents a topic, while the topics are hardly different; 0 as
+    #: many as later.
     early_passes: int = 0
 
     @cached_property

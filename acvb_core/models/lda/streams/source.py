@@ -82,17 +82,10 @@ def as_source(data: Corpus | Source) -> Source:
 
 
 class Piece(NamedTuple):
-    """Some documents of one shard.
-
-    Attributes
-    ----------
-    shard : Shard
-    order : ndarray of int64
-        Numbers of the documents within the shard, in the order they come.
-    """
+    """Some documents of one shard."""
 
     shard: Shard
-    order: NDArray[np.int64]
+    order: NDArray[np.int64]  #: numbers of the documents within the shard, in the order they come
 
 
 class DocumentFeed:

@@ -14,23 +14,12 @@ from acvb_core.models.lda.state import TOPICS, padded_copy, padded_zeros
 
 
 class Prior(NamedTuple):
-    """Concentrations of the topics in a document, and what they are being learned from.
+    """Concentrations of the topics in a document, and what they are being learned from."""
 
-    Attributes
-    ----------
-    alpha : ndarray of float32, shape (K,)
-    gains : ndarray, shape (K,)
-        Weighted mean over documents of alpha_k g_k (see `kernels_prior`).
-    sticks : ndarray, shape (K,)
-        log alpha0, then logit v_k of the stick breaking.
-    scalars : ndarray, shape (2,)
-        Weighted mean of the denominators; documents seen.
-    """
-
-    alpha: Singles
-    gains: Floats
-    sticks: Floats
-    scalars: Floats
+    alpha: Singles  #: shape (K,)
+    gains: Floats  #: shape (K,); weighted mean over documents of alpha_k g_k (see `kernels_prior`)
+    sticks: Floats  #: shape (K,); log alpha0, then logit v_k of the stick breaking
+    scalars: Floats  #: shape (2,); weighted mean of the denominators; documents seen
 
     @classmethod
     def begin(cls, alpha: Floats) -> Prior:
@@ -48,51 +37,25 @@ class Prior(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StreamState:
-    """After a window.
+    """After a window."""
 
-    Attributes
-    ----------
-    by_word : ndarray of float32, shape (V, K)
-        Expected counts n_wk of the topics, without the prior's beta.
-    totals : ndarray, shape (K,)
-        Their sums.
-    steps : ndarray of int64, shape (V,)
-        How often each word's counts were brought up to date (SDM).
-    sizes : ndarray, shape (V,)
-        Tokens of each word that the topics stand for: of the corpus, or those met so far.
-    documents, tokens : float
-        The same for documents and all tokens.
-    batches : int
-        Minibatches so far (SVB, SCVB0).
-    prior : Prior
-    epoch : int
-        Whole passes done.
-    position : int
-        Documents done of the pass under way.
-    order : int
-        What the order of the documents in the pass under way was drawn from.
-    noise : int
-        What tells the topics of a word apart that is met for the first time is drawn from this (SDM).
-    gone : int
-        Documents gone through, all passes together.
-    renewal : Renewal or None
-        What the pass under way has renewed (SDM, from the second pass on).
-    """
-
-    by_word: Singles
-    totals: Floats
-    steps: NDArray[np.int64]
+    by_word: Singles  #: shape (V, K); expected counts n_wk of the topics, without the prior's beta
+    totals: Floats  #: shape (K,); their sums
+    steps: NDArray[np.int64]  #: shape (V,); how often each word's counts were brought up to date (SDM)
+    #: Shape (V,); tokens of each word that the topics stand for: of the corpus, or those met so far.
     sizes: Floats
+    #: `documents`, `tokens`: the same for documents and all tokens.
     documents: float
     tokens: float
-    batches: int
+    batches: int  #: minibatches so far (SVB, SCVB0)
     prior: Prior
-    epoch: int = 0
-    position: int = 0
-    order: int = 0
+    epoch: int = 0  #: whole passes done
+    position: int = 0  #: documents done of the pass under way
+    order: int = 0  #: what the order of the documents in the pass under way was drawn from
+    #: What tells the topics of a word apart that is met for the first time is drawn from this (SDM).
     noise: int = 0
-    gone: int = 0
-    renewal: Renewal | None = None
+    gone: int = 0  #: documents gone through, all passes together
+    renewal: Renewal | None = None  #: what the pass under way has renewed (SDM, from the second pass on)
 
     def posterior(self, beta: float) -> Posterior:
         """Return the posterior of topics and words; the state has none of the documents."""
@@ -118,18 +81,11 @@ class StreamState:
 
 @dataclass(frozen=True, eq=False)
 class Renewal:
-    """Counts of the pass under way alone, which take the place of those of the pass before.
+    """Counts of the pass under way alone, which take the place of those of the pass before."""
 
-    Attributes
-    ----------
-    by_word : ndarray of float32, shape (V, K)
-        Sums of c q over the documents of the pass so far; part of the state's own counts.
-    tokens : ndarray, shape (V,)
-        How many tokens of each word these are.
-    """
-
+    #: Shape (V, K); sums of c q over the documents of the pass so far; part of the state's own counts.
     by_word: Singles
-    tokens: Floats
+    tokens: Floats  #: shape (V,); how many tokens of each word these are
 
     @classmethod
     def begin(cls, by_word: Singles) -> Renewal:

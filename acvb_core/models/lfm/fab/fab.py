@@ -25,21 +25,6 @@ ROUNDS = 100
 class Fab(UnaveragedMethod):
     """FAB, or EM without a penalty, bound to a table (an `Inference`).
 
-    Attributes
-    ----------
-    k_max : int
-        Features to begin with; 0 leaves it to the start.
-    warmup : int
-        Plain sweeps before shrinkage is accelerated.
-    accelerate : bool
-        After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
-    merge : bool
-        At convergence, merge, drop or recode features if that raises the bound.
-    start : "ica" or "random"
-        Begin with independent components, or with random E[z] (see `start`).
-    tol : float
-        Moves are looked for when the bound rises by less than this for each object in a sweep.
-
     Notes
     -----
     A sweep is: accelerate, drop, E step, drop, M step. For a given number of features none of them lowers the
@@ -53,12 +38,15 @@ class Fab(UnaveragedMethod):
     """
 
     cells: Cells
-    k_max: int = 0
+    k_max: int = 0  #: features to begin with; 0 leaves it to the start
     penalty: Penalty = field(default_factory=Penalty)
-    warmup: int = 5
+    warmup: int = 5  #: plain sweeps before shrinkage is accelerated
+    #: After the warm-up, bring each feature and its share to their common fixed point first (HF13 Alg. 2).
     accelerate: bool = True
-    merge: bool = True
+    merge: bool = True  #: at convergence, merge, drop or recode features if that raises the bound
+    #: Moves are looked for when the bound rises by less than this for each object in a sweep.
     tol: float = 1e-4
+    #: Begin with independent components, or with random E[z] (see `start`).
     start: Literal["ica", "random"] = "ica"
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:

@@ -30,17 +30,10 @@ _GAIN = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A state with fewer features and a higher bound.
-
-    Attributes
-    ----------
-    features : int array
-        Old index of each feature.
-    kind : "merged" or "dropped"
-    """
+    """A state with fewer features and a higher bound."""
 
     state: FabState
-    features: Order
+    features: Order  #: old index of each feature
     kind: str
 
 

@@ -31,13 +31,9 @@ _POINTS = 400
 def feature_course_figure(history: History, method: str = "", *, height: int = 280) -> Figure:
     """Return the number of features over the sweeps with marks where some were lost, and the likelihoods beside it.
 
-    Parameters
-    ----------
-    history : History
-        Columns effective_k_features, merged, dropped, train_log_likelihood and heldout_log_likelihood (nats a cell);
-        what is not there is left out.
-    method : str
-        Name in the registry, for the colour.
+    `history`: columns effective_k_features, merged, dropped, train_log_likelihood and heldout_log_likelihood (nats a
+      cell); what is not there is left out.
+    `method`: name in the registry, for the colour.
     """
     n = len(history)
     sweep, alive = history.column("sweep")[:n], history.column("effective_k_features")[:n]

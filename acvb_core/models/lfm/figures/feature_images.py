@@ -53,21 +53,12 @@ def feature_image_figure(
 ) -> Figure:
     """Return the weights of one feature as a picture: red above 0, blue below.
 
-    Parameters
-    ----------
-    weights : array, shape (D,)
-        In the units that are named.
-    image : Image
-        Where the columns stand.
-    feature : int
-        From 1.
-    columns : sequence, length D, optional
-        Names, for the pointer.
-    limit : float, optional
-        End of the scale: `largest(all weights)`, so that features can be compared. By default the feature's own.
-    units : "sd" or "table"
-    share : float, optional
-        Of the objects that have the feature.
+    `weights`: shape (D,); in the units that are named.
+    `image`: where the columns stand.
+    `feature`: from 1.
+    `columns`: length D; names, for the pointer.
+    `limit`: end of the scale: `largest(all weights)`, so that features can be compared. By default the feature's own.
+    `share`: of the objects that have the feature.
     """
     picture = image.picture(np.asarray(weights, dtype=np.float64), fill=np.nan)
     end = limit or largest(picture)
@@ -117,20 +108,12 @@ def feature_images_figure(
 
     A picture's `customdata` is the number of its feature (from 1; 0 for the baseline), for selections.
 
-    Parameters
-    ----------
-    weights : array, shape (K, D)
-        In the units that are named.
-    shares : array, shape (K,)
-        Of the objects that have each feature.
-    baseline : array, shape (D,), optional
-        Picture of an object without features, in the table's units; shown in tones of its own.
-    limit : float, optional
-        End of the scale, by default the largest weight.
-    across : int, optional
-        Pictures a row, by default 6 to 12 by their number.
-    selected : int, optional
-        Feature (from 1) that is framed.
+    `weights`: shape (K, D); in the units that are named.
+    `shares`: shape (K,); of the objects that have each feature.
+    `baseline`: shape (D,); picture of an object without features, in the table's units; shown in tones of its own.
+    `limit`: end of the scale, by default the largest weight.
+    `across`: pictures a row, by default 6 to 12 by their number.
+    `selected`: feature (from 1) that is framed.
     """
     given = np.asarray(weights, dtype=np.float64).reshape(-1, len(np.asarray(image.pixels)))
     end, aspect, n_tiles = limit or largest(given), picture_aspect(image), len(given) + (baseline is not None)

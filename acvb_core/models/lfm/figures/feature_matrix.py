@@ -51,17 +51,10 @@ def activation_order(activations: ArrayLike, labels: ArrayLike | None = None) ->
 
 @dataclass(frozen=True, eq=False)
 class ObjectBins:
-    """Neighbours of the sorted matrix taken together.
+    """Neighbours of the sorted matrix taken together."""
 
-    Attributes
-    ----------
-    borders : int64 array, shape (n + 1,)
-        Sorted places where each bin begins, and the end of the last.
-    mean, having : float64 arrays, shape (n, K)
-        Mean probability, and number of objects that have each feature.
-    """
-
-    borders: Order
+    borders: Order  #: shape (n + 1,); sorted places where each bin begins, and the end of the last
+    #: `mean`, `having`: shape (n, K); mean probability, and number of objects that have each feature.
     mean: Floats
     having: Floats
 
@@ -87,18 +80,12 @@ def feature_matrix_figure(
 ) -> Figure:
     """Return the probability of each feature for each object, dark where it is 1, objects down.
 
-    Parameters
-    ----------
-    activations : array, shape (N, K)
-        Features as they are numbered, the largest first.
-    rows : sequence, length N
-        Names of the objects.
-    order : int array, shape (N,), optional
-        From `activation_order`, by default with the labels.
-    labels : array, shape (N,), optional
-        Known label of each object (None where it is not known), shown as a strip of colours before the features.
-    window : (int, int), optional
-        First and end place to show, in sorted places.
+    `activations`: shape (N, K); features as they are numbered, the largest first.
+    `rows`: length N; names of the objects.
+    `order`: shape (N,); from `activation_order`, by default with the labels.
+    `labels`: shape (N,); known label of each object (None where it is not known), shown as a strip of colours before
+      the features.
+    `window`: first and end place to show, in sorted places.
     """
     given = np.asarray(activations, dtype=np.float64)
     n, k = given.shape

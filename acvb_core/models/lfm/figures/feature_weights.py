@@ -63,18 +63,12 @@ def feature_weights_figure(
     Bars are in standard deviations, whatever the units of the numbers behind them: grams and metres cannot be compared.
     A bar below 0 is lighter. The title counts the columns beyond the `n` largest.
 
-    Parameters
-    ----------
-    weights : array, shape (D,)
-        Of the feature (from 1), on the standardised scale.
-    sd : array, shape (D,), optional
-        Standard deviation of each column; None: the table is not standardised, and weights are in its units.
-    units : "sd" or "table"
-        Of the numbers behind the bars; the other stands under the pointer.
-    order : "size" or "table"
-        Largest first, or as in the table.
-    share : float, optional
-        Of the objects that have the feature, for the title.
+    `weights`: shape (D,); of the feature (from 1), on the standardised scale.
+    `sd`: shape (D,); standard deviation of each column; None: the table is not standardised, and weights are in its
+      units.
+    `units`: of the numbers behind the bars; the other stands under the pointer.
+    `order`: largest first, or as in the table.
+    `share`: of the objects that have the feature, for the title.
     """
     own, heading = np.asarray(weights, dtype=np.float64), feature_heading(feature, share)
     if not len(own):

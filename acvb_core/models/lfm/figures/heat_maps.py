@@ -54,11 +54,8 @@ def correlations(values: ArrayLike) -> Floats:
 def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None = None) -> Figure:
     """Return the correlations of the columns as a heat map, similar columns side by side.
 
-    Parameters
-    ----------
-    values : array, shape (N, D)
-        NaN where missing.
-    columns : sequence, length D
+    `values`: shape (N, D); NaN where missing.
+    `columns`: length D.
     """
     n = np.asarray(values).shape[1]
     heading = "<b>Correlations of the columns</b>"
@@ -112,17 +109,12 @@ def weight_map_figure(
 ) -> Figure:
     """Return the weights of all features as a heat map: features down, columns across, one scale around 0.
 
-    Parameters
-    ----------
-    weights : array, shape (K, D)
-        On the standardised scale, which makes columns comparable. A few far beyond the others share the last colour.
-    columns : sequence, length D
-    shares : array, shape (K,), optional
-        Of the objects that have each feature.
-    clustered : bool
-        Put columns that the same features move side by side; else the table's order.
-    standardised : bool
-        False: the table is not, and weights are in its own units.
+    `weights`: shape (K, D); on the standardised scale, which makes columns comparable. A few far beyond the others
+      share the last colour.
+    `columns`: length D.
+    `shares`: shape (K,); of the objects that have each feature.
+    `clustered`: put columns that the same features move side by side; else the table's order.
+    `standardised`: False: the table is not, and weights are in its own units.
     """
     given = np.asarray(weights, dtype=np.float64)
     n_features, n_columns = given.shape

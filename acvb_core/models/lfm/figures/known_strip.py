@@ -27,24 +27,14 @@ LABEL_COLOURS = [
 
 @dataclass(frozen=True, eq=False)
 class LabelStrip:
-    """The most frequent label of each bin of objects.
+    """The most frequent label of each bin of objects."""
 
-    Attributes
-    ----------
-    names : list of str
-        The labels that have a colour, the most frequent first.
-    counts : list of int
-        Objects of each.
-    top : int64 array, shape (n_bins,)
-        Index of the most frequent known label of the bin; len(names) for all others, -1 if no label is known.
-    others : int
-        Labels without a colour of their own.
-    """
-
-    names: list[str]
-    counts: list[int]
+    names: list[str]  #: the labels that have a colour, the most frequent first
+    counts: list[int]  #: objects of each
+    #: Shape (n_bins,); index of the most frequent known label of the bin; len(names) for all others, -1 if no label is
+    #: known.
     top: NDArray[np.int64]
-    others: int
+    others: int  #: labels without a colour of their own
 
     def colours(self) -> Colours:
         """Return the strip as a picture, shape (n_bins, 1, 3)."""
@@ -77,12 +67,8 @@ class LabelStrip:
 def build_strip(labels: NDArray[np.object_], borders: NDArray[np.int64]) -> LabelStrip:
     """Return the strip of labels in the order that is shown; a label's colour does not depend on the part shown.
 
-    Parameters
-    ----------
-    labels : array, shape (n,)
-        Of all objects, None or empty if it is not known.
-    borders : int64 array, shape (n_bins + 1,)
-        Where each bin begins, and where the last ends: a part of them, or all.
+    `labels`: shape (n,); of all objects, None or empty if it is not known.
+    `borders`: shape (n_bins + 1,); where each bin begins, and where the last ends: a part of them, or all.
     """
     known = np.array([label is not None and str(label) != "" for label in labels.tolist()], dtype=bool)
     names, index, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)

@@ -135,23 +135,15 @@ def picture_aspect(image: Image) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """One picture of several.
+    """One picture of several."""
 
-    Attributes
-    ----------
-    x, y : float
-        Upper left corner of the word above the picture, which is one unit wide.
-    colours : uint8 array, shape (height, width, 3)
-    frame : str
-        Colour of the line around the picture.
-    """
-
+    #: `x`, `y`: upper left corner of the word above the picture, which is one unit wide.
     x: float
     y: float
-    colours: Colours
+    colours: Colours  #: shape (height, width, 3)
     word: str
     hover: str
-    frame: str = LINE
+    frame: str = LINE  #: colour of the line around the picture
     frame_width: float = 1.5
 
 
@@ -167,16 +159,10 @@ def tiles_figure(
 ) -> Figure:
     """Return pictures with their words above them, and their texts under the pointer.
 
-    Parameters
-    ----------
-    width, height : float
-        Of all, in widths of a picture.
-    heading : str
-        HTML.
-    aspect, room : float
-        Height of a picture, and of its word, in widths of a picture.
-    crisp : int
-        Pixels of a picture's side, at least.
+    `width`, `height`: of all, in widths of a picture.
+    `heading`: HTML.
+    `aspect`, `room`: height of a picture, and of its word, in widths of a picture.
+    `crisp`: pixels of a picture's side, at least.
     """
     x, top = [tile.x for tile in tiles], [tile.y + room for tile in tiles]
     hidden = {"visible": False, "constrain": "domain"}

@@ -35,13 +35,9 @@ def reconstruction_bars_figure(
     Bars are additions in standard deviations of the column, piled up from the baseline (0): those above it to the
     right, those below it to the left. A line marks their sum, a circle the object's value; a missing one has none.
 
-    Parameters
-    ----------
-    columns : sequence, length D
-    n : int
-        Most columns.
-    name : str
-        The object's, as it is.
+    `columns`: length D.
+    `n`: most columns.
+    `name`: the object's, as it is.
     """
     heading = object_heading(made, name)
     if not len(made.baseline):

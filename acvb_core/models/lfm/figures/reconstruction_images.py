@@ -37,10 +37,7 @@ def reconstruction_images_figure(made: ObjectSteps, image: Image, *, name: str =
     The upper row is the object (missing cells marked), the baseline, and the sum after each step, in the tones of
     one scale. The lower row is each step and, at the end, what is left over, red and blue on one scale.
 
-    Parameters
-    ----------
-    name : str
-        The object's, as it is.
+    `name`: the object's, as it is.
     """
     low, high = _extent(made, image)
     limit = largest(np.concatenate([*(step.added for step in made.steps), np.nan_to_num(made.residual)]))

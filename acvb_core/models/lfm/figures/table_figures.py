@@ -36,12 +36,7 @@ _PIXELS, _HOVER, _NAMED = 800, 60, 40
 
 
 def missing_share_figure(table: Table, along: Along = "columns", *, height: int = 220) -> Figure:
-    """Return how many columns (or rows) miss how much: those that miss nothing, then steps of 5 %.
-
-    Parameters
-    ----------
-    along : "columns" or "rows"
-    """
+    """Return how many columns (or rows) miss how much: those that miss nothing, then steps of 5 %."""
     missing = (~table.observed).sum(axis=0 if along == "columns" else 1)
     of = table.n_rows if along == "columns" else table.n_columns
     names = table.columns if along == "columns" else table.rows
@@ -103,12 +98,8 @@ _WORDS = (
 def distributions_figure(table: Table, *, n: int = 36, columns: ArrayLike | None = None) -> Figure:
     """Return a small histogram of the known values of each column, with its smallest and largest value below.
 
-    Parameters
-    ----------
-    n : int
-        Most columns; the title counts the rest.
-    columns : int array, optional
-        Which columns, in which order; by default the table's first.
+    `n`: most columns; the title counts the rest.
+    `columns`: which columns, in which order; by default the table's first.
     """
     chosen = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
     shown = chosen[:n]

@@ -30,18 +30,11 @@ def draw_features(
 ) -> tuple[Bits, WeightPosterior, int]:
     """Draw the features of every object, in a fresh random order.
 
-    Parameters
-    ----------
-    z : ndarray of int8, shape (N, K)
-    posterior : WeightPosterior
-        Given z and `widths`.
-    most : int
-        Limit of the features alive.
-
-    Returns
-    -------
-    ndarray of int8, WeightPosterior, int
-        The new z, in which every feature has an object; the posterior given it; the number of entries that changed.
+    `z`: shape (N, K).
+    `posterior`: given z and `widths`.
+    `most`: limit of the features alive.
+    Returns: the new z, in which every feature has an object; the posterior given it; the number of entries that
+      changed.
     """
     n, n_columns = cells.values.shape
     observed = np.ones_like(cells.values) if cells.observed is None else cells.observed

@@ -37,40 +37,21 @@ EITHER_SIDE = (1.0 / 3.0, 2.0 / 3.0)
 
 @dataclass(frozen=True, eq=False)
 class IbpState:
-    """One sample, and the weights given it.
+    """One sample, and the weights given it."""
 
-    Attributes
-    ----------
-    z : ndarray of int8, shape (N, K)
-        Every feature has an object; the most frequent comes first.
-    weights, variance : ndarrays, shape (K + 1, D)
-        Mean and variance of the weights given the rest of the sample; the baseline's first.
-    sweeps : int
-        Sweeps done.
-    """
-
-    z: Bits
+    z: Bits  #: shape (N, K); every feature has an object; the most frequent comes first
     widths: Widths
     alpha: float
+    #: `weights`, `variance`: shape (K + 1, D); mean and variance of the weights given the rest of the sample; the
+    #: baseline's first.
     weights: Floats
     variance: Floats
-    sweeps: int = 0
+    sweeps: int = 0  #: sweeps done
 
 
 @dataclass(frozen=True, eq=False)
 class IbpGibbs(UnaveragedMethod):
     """Gibbs sampler of the features that objects have, bound to the cells of a table (an `Inference`).
-
-    Attributes
-    ----------
-    k_max : int
-        Limit of the features alive; 0 takes the smaller of the numbers of objects and columns.
-    alpha : float
-        Start value.
-    noise : "columns" or "one"
-        "columns": every column has a noise variance of its own.
-    burn_in : int
-        Sweeps that are not kept, in which the sampler may look for a good start.
 
     Notes
     -----
@@ -94,10 +75,10 @@ class IbpGibbs(UnaveragedMethod):
     """
 
     cells: Cells
-    k_max: int = 0
-    alpha: float = 1.0
-    noise: str = "columns"
-    burn_in: int = 0
+    k_max: int = 0  #: limit of the features alive; 0 takes the smaller of the numbers of objects and columns
+    alpha: float = 1.0  #: start value
+    noise: str = "columns"  #: "columns": every column has a noise variance of its own
+    burn_in: int = 0  #: sweeps that are not kept, in which the sampler may look for a good start
 
     @property
     def most(self) -> int:

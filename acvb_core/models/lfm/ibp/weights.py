@@ -16,16 +16,10 @@ LEAST_PRIOR = 1e-11
 
 
 class Widths(NamedTuple):
-    """Variances of the normal distributions of the model.
+    """Variances of the normal distributions of the model."""
 
-    Attributes
-    ----------
-    noise : ndarray, shape (D,)
-    weights, bias : float
-        Of the weights and of the baselines, whose means are 0.
-    """
-
-    noise: Floats
+    noise: Floats  #: shape (D,)
+    #: `weights`, `bias`: of the weights and of the baselines, whose means are 0.
     weights: float
     bias: float
 
@@ -37,17 +31,12 @@ class Widths(NamedTuple):
 
 
 class WeightPosterior(NamedTuple):
-    """Normal distributions, one a column; slot 0 is the baseline.
+    """Normal distributions, one a column; slot 0 is the baseline."""
 
-    Attributes
-    ----------
-    cov : ndarray, shape (K + 1, K + 1, D)
-        Of each pair of slots at least the one where the first is not the smaller is right (see `visit`).
-    mean : ndarray, shape (K + 1, D)
-    """
-
+    #: Shape (K + 1, K + 1, D); of each pair of slots at least the one where the first is not the smaller is right (see
+    #: `visit`).
     cov: Floats
-    mean: Floats
+    mean: Floats  #: shape (K + 1, D)
 
     def variances(self) -> Floats:
         """Return the variance of each weight, shape (K + 1, D)."""

@@ -36,18 +36,11 @@ RECOVERY = 3
 
 @dataclass(frozen=True, eq=False)
 class MeibpState:
-    """An answer, its bound, and the vain tries since it last changed by a move.
-
-    Attributes
-    ----------
-    bound : float
-        Lower bound in nats.
-    births, deaths : int
-        Sweeps that tried a new feature, or to drop one, and did not raise the bound.
-    """
+    """An answer, its bound, and the vain tries since it last changed by a move."""
 
     answer: Meibp
-    bound: float
+    bound: float  #: lower bound in nats
+    #: `births`, `deaths`: sweeps that tried a new feature, or to drop one, and did not raise the bound.
     births: int = 0
     deaths: int = 0
 
@@ -55,16 +48,6 @@ class MeibpState:
 @dataclass(frozen=True, eq=False)
 class SubmodularIbp(UnaveragedMethod):
     """MEIBP bound to the cells of a table (an `Inference`).
-
-    Attributes
-    ----------
-    k_max : int
-        Number of features of the model, most of which nobody may have (the truncation of the Indian buffet
-        process); 0 takes the smaller of the numbers of objects and columns.
-    alpha : float
-        To start from; the best value is learned.
-    noise : "columns" or "one"
-        "columns": every column has a noise variance of its own.
 
     Notes
     -----
@@ -84,9 +67,11 @@ class SubmodularIbp(UnaveragedMethod):
     """
 
     cells: Cells
+    #: Number of features of the model, most of which nobody may have (the truncation of the Indian buffet process); 0
+    #: takes the smaller of the numbers of objects and columns.
     k_max: int = 0
-    alpha: float = 1.0
-    noise: str = "columns"
+    alpha: float = 1.0  #: to start from; the best value is learned
+    noise: str = "columns"  #: "columns": every column has a noise variance of its own
 
     @property
     def most(self) -> int:

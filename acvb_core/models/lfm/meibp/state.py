@@ -27,29 +27,19 @@ _PIECE = 2e7
 
 @dataclass(frozen=True, eq=False)
 class Meibp:
-    """The features of every object, and distributions of the weights.
+    """The features of every object, and distributions of the weights."""
 
-    Attributes
-    ----------
-    z : ndarray of int8, shape (N, K)
-    parent, spread : ndarrays, shape (K, D)
-        Mean and variance of the normal distribution of each weight before it is cut off at zero.
-    bias, noise : ndarrays, shape (D,)
-        Baselines and noise variances.
-    prior : float
-        Variance of the half-normal prior of the weights, before it is cut off.
-    scales : ndarray, shape (D,)
-        Variances of the columns, of which the prior of the noise has some cells.
-    """
-
-    z: Bits
+    z: Bits  #: shape (N, K)
+    #: `parent`, `spread`: shape (K, D); mean and variance of the normal distribution of each weight before it is cut
+    #: off at zero.
     parent: Floats
     spread: Floats
+    #: `bias`, `noise`: shape (D,); baselines and noise variances.
     bias: Floats
     noise: Floats
-    prior: float
+    prior: float  #: variance of the half-normal prior of the weights, before it is cut off
     alpha: float
-    scales: Floats
+    scales: Floats  #: shape (D,); variances of the columns, of which the prior of the noise has some cells
 
     @property
     def n_features(self) -> int:

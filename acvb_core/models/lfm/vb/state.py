@@ -19,23 +19,12 @@ _PIECE = 8192
 
 @dataclass(frozen=True, eq=False)
 class VbPrior:
-    """The priors of shares and noise.
+    """The priors of shares and noise."""
 
-    Attributes
-    ----------
-    alpha : float
-        pi_k ~ Beta(alpha / size, 1).
-    size : int
-        Number of features of the model (K), those that died included.
-    shape : float
-    rate : ndarray, shape (D,)
-        lambda_d ~ Gamma(shape, rate_d).
-    """
-
-    alpha: float
-    size: int
+    alpha: float  #: Pi_k ~ Beta(alpha / size, 1)
+    size: int  #: number of features of the model (K), those that died included
     shape: float
-    rate: Floats
+    rate: Floats  #: shape (D,); lambda_d ~ Gamma(shape, rate_d)
 
     @classmethod
     def of(cls, cells: Cells, alpha: float, size: int, weight: float) -> VbPrior:
@@ -51,37 +40,20 @@ class VbPrior:
 
 @dataclass(frozen=True, eq=False)
 class VbState:
-    """The factors of q after a whole sweep; nothing in it changes afterwards.
+    """The factors of q after a whole sweep; nothing in it changes afterwards."""
 
-    Attributes
-    ----------
-    nu : ndarray, shape (N, K)
-        q(z_nk = 1).
-    tau : ndarray, shape (K, 2)
-        q(pi_k) = Beta(tau_k1, tau_k2).
-    means, variances : ndarray, shape (K, D)
-        Of q(w_kd).
-    bias : ndarray, shape (D,)
-    shape, rate : ndarray, shape (D,)
-        q(lambda_d) = Gamma(shape_d, rate_d).
-    variance : float
-        v, the prior variance of the weights.
-    bound : float
-        Lower bound of log p(cells) in nats.
-    age : int
-        Sweeps done.
-    """
-
-    nu: Floats
-    tau: Floats
+    nu: Floats  #: shape (N, K); q(z_nk = 1)
+    tau: Floats  #: shape (K, 2); q(pi_k) = Beta(tau_k1, tau_k2)
+    #: `means`, `variances`: shape (K, D); of q(w_kd).
     means: Floats
     variances: Floats
-    bias: Floats
+    bias: Floats  #: shape (D,)
+    #: `shape`, `rate`: shape (D,); q(lambda_d) = Gamma(shape_d, rate_d).
     shape: Floats
     rate: Floats
-    variance: float
-    bound: float = -math.inf
-    age: int = 0
+    variance: float  #: V, the prior variance of the weights
+    bound: float = -math.inf  #: lower bound of log p(cells) in nats
+    age: int = 0  #: sweeps done
 
     @property
     def precision(self) -> Floats:

@@ -32,17 +32,6 @@ DEAD = 1e-2
 class VariationalLfm(UnaveragedMethod):
     """VB bound to a table (an `Inference`).
 
-    Attributes
-    ----------
-    k_max : int
-        Number of features (K), as many as there are objects at most; 0 for the smaller of the numbers of objects and
-        columns.
-    alpha : float
-        pi_k ~ Beta(alpha / K, 1).
-    noise_weight : float
-        Share of a column's known cells that the prior of its noise counts for; it holds that no feature explains any
-        of the column.
-
     Notes
     -----
     The factors are those of the paper: every weight, share and activation on its own (mean field over the features).
@@ -59,8 +48,12 @@ class VariationalLfm(UnaveragedMethod):
     """
 
     cells: Cells
+    #: Number of features (K), as many as there are objects at most; 0 for the smaller of the numbers of objects and
+    #: columns.
     k_max: int = 0
-    alpha: float = 1.0
+    alpha: float = 1.0  #: Pi_k ~ Beta(alpha / K, 1)
+    #: Share of a column's known cells that the prior of its noise counts for; it holds that no feature explains any of
+    #: the column.
     noise_weight: float = 0.1
 
     @cached_property
