@@ -12,7 +12,7 @@ from acvb_core.engine.snapshot import MOVES
 from acvb_core.registry import MODELS, model_row
 from acvb_core.views.panels import Panel, XAxis, panel_layout, panels_for
 from acvb_core.views.run_curve import Floats, RunCurve
-from acvb_core.views.theme import Figure, Style, b64, decimate, escape, rgba, run_styles
+from acvb_core.views.theme import PAPER, Figure, Style, b64, decimate, escape, rgba, run_styles
 
 MAX_POINTS = 400
 _MANY_RUNS = 6
@@ -177,7 +177,7 @@ class _RunTraces:
         # A bound that is evaluated every few sweeps only is a straight line in between.
         height = np.interp(self.x[moved], self.x[known], values[known])
         counts = self.moves[moved]
-        marker = {"size": 7, "color": "white", "line": {"width": 1.2, "color": self.style.colour}}
+        marker = {"size": 7, "color": PAPER, "line": {"width": 1.2, "color": self.style.colour}}
         marker["symbol"] = [_move_sign(*made) for made in counts]
         text = [_move_text(self.display.part, made) for made in counts]
         points = {"x": b64(self.x[moved]), "y": b64(height)}

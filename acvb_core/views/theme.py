@@ -22,6 +22,7 @@ TEXT = "#1F2933"
 MUTED = "#52606D"
 LINE = "#9AA5B1"
 GRID = "#E9EDF1"
+PAPER = "white"  # the page beneath a figure; what is white on any page is "#FFFFFF"
 BORDER = "#D55E00"  # cluster borders: vermilion stands out from the blue ink and from grey
 INK = (0, 68, 119)
 UNKNOWN = (203, 210, 217)  # missing entries
@@ -40,7 +41,7 @@ METHOD_STYLES: Mapping[str, tuple[str, str]] = {
     **_METHOD_STYLES,
     **{name: style for row in MODELS for name, style in row.display.styles.items()},
 }
-_OTHER_METHOD = ("#000000", "solid")
+_OTHER_METHOD = (TEXT, "solid")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 
 # Strong and light by turns, so that neighbours differ in lightness as well.
@@ -158,7 +159,7 @@ def base_layout(height: int, **more: Any) -> Figure:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "color": TEXT, "size": 13},
         "hoverlabel": {
-            "bgcolor": "white",
+            "bgcolor": PAPER,
             "bordercolor": LINE,
             "align": "left",
             "font": {"size": 12, "color": TEXT, "family": FONT},
@@ -186,7 +187,7 @@ def to_html(figure: Figure, title: str) -> str:
     import plotly.graph_objects as go
     import plotly.io as pio
 
-    shown = {**figure, "layout": {**figure["layout"], "paper_bgcolor": "white", "plot_bgcolor": "white"}}
+    shown = {**figure, "layout": {**figure["layout"], "paper_bgcolor": PAPER, "plot_bgcolor": PAPER}}
     body = pio.to_html(go.Figure(shown), include_plotlyjs=True, full_html=False, config=dict(CHART_CONFIG))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import RerunException, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.views.dark import dark_colour
+from acvb_core.views.theme import TEXT
 from pages.ui.shared.failures import contain_failure
 from tests.pages.lda.topics import fitted, opened
 from tests.pages.lfm import tables
-from tests.pages.session import Open, texts
+from tests.pages.session import WORKSPACE, Open, texts
 from tests.pages.test_compare_page import opened as compared
 
 HERE = "pages.ui.shared.failures"
@@ -72,6 +77,42 @@ def test_features_without_their_weights(
     monkeypatch.setattr("pages.ui.lfm.feature_detail.draw_weights", broken)
     app = tables.opened(open_app, tables.fitted())
     check_contained(app, caplog, "Who has it", "Take it away")
+
+
+def test_data_without_their_picture(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.irm.overview_relation.thumbnail", broken)
+    app = open_app("data")
+    app.selectbox(key="sample").select("southern_women").run()
+    app.button(key="use_sample").click().run()
+    app.switch_page("pages/data.py").run()
+    check_contained(app, caplog, "Objects stand in the order they were read.")
+
+
+def test_every_figure_passes_the_wrapper() -> None:
+    """No page draws a chart by itself: a failure would take the page down, and a dark page would not suit it."""
+    pages = Path(__file__).resolve().parents[2] / "pages"
+    drawing = {
+        str(path.relative_to(pages)) for path in pages.rglob("*.py") if "plotly_chart(" in path.read_text()
+    }
+    assert drawing == {"ui/shared/charts.py", "ui/running/live_plot.py"}
+
+
+def test_figures_suit_a_dark_page(open_app: Open) -> None:
+    def text_colour(theme: str) -> str:
+        app = AppTest.from_file(str(Path(__file__).resolve().parents[2] / "app.py"), default_timeout=600)
+        app.query_params["ws"] = WORKSPACE
+        app.context = {"theme": theme}
+        app.run()
+        app.switch_page("pages/data.py").run()
+        assert not app.exception
+        return str(json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]["font"]["color"])
+
+    app = open_app("data")
+    app.selectbox(key="sample").select("southern_women").run()
+    app.button(key="use_sample").click().run()
+    assert (text_colour("light"), text_colour("dark")) == (TEXT, dark_colour(TEXT))
 
 
 @pytest.mark.parametrize("signal", [StopException(), RerunException(RerunData())])

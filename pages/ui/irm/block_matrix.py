@@ -78,7 +78,7 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
             st.subheader("Sorted by cluster", anchor=False)
             alt = "The links, with the objects sorted by cluster; lines are the clusters' borders."
             box = {"on_select": enlarge, "selection_mode": "box"}
-            st.plotly_chart(figure, key=key, theme=None, config=CHART, alt=alt, **box)
+            show_figure(figure, key, alt, config=CHART, **box)
         with st.container(key="matrix_read"):
             st.subheader("As it was read", anchor=False)
             with contain_failure():

@@ -39,13 +39,13 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
 
 def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read."""
-    show_figure(_draw_thumbnail(relation.fingerprint, relation), "thumbnail")
+    show_figure(lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail")
     st.caption("Dark: links. Grey: unknown. Objects stand in the order they were read.")
 
 
 def show_degrees(relation: Relation) -> None:
     """Draw how many objects have how many links."""
-    show_figure(_draw_degrees(relation.fingerprint, relation), "degrees")
+    show_figure(lambda: _draw_degrees(relation.fingerprint, relation), "degrees")
     st.caption("How many objects have how many links; each range is twice as wide as the one before.")
 
 

@@ -27,6 +27,7 @@ from pages.ui.shared.empty import describe_answer_page, show_comparison_button, 
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, open_run
 from pages.ui.shared.refresh import refresh
+from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 REFRESH_SECONDS = 1.0
@@ -182,8 +183,7 @@ def show_runs(group: list[Job]) -> None:
 
     def shade(column: pd.Series) -> list[str]:
         wanted = best.get(str(column.name))
-        mark = "background-color: #D7EAF6; font-weight: 600"
-        return [mark if wanted is not None and value == wanted else "" for value in column]
+        return [MARKED if wanted is not None and value == wanted else "" for value in column]
 
     shown = table.style.format(forms).apply(shade)
     st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(table), placeholder="–")

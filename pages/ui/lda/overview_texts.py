@@ -96,8 +96,8 @@ def _sample(fingerprint: str, folder: str, _corpus: DiskCorpus) -> Corpus:
 
 
 def _show_chart(name: str, corpus: Corpus | DiskCorpus) -> None:
-    figure = _draw(name, corpus.fingerprint, corpus.vocabulary[:FREQUENT].tolist(), corpus)
-    show_figure(figure, f"corpus_{name}")
+    words = corpus.vocabulary[:FREQUENT].tolist()
+    show_figure(lambda: _draw(name, corpus.fingerprint, words, corpus), f"corpus_{name}")
 
 
 def _show_documents(corpus: Corpus, n_all: int | None = None) -> None:

@@ -7,28 +7,30 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from acvb_core.views.dark import css_colour
 from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import cluster_colour
+from acvb_core.views.theme import MUTED, cluster_colour
 
 _HTML = '<div class="topic-cards" role="list"></div>'
-_CSS = """
-.topic-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0.7rem; }
-.card { display: flex; flex-direction: column; align-items: stretch; width: 100%; height: 100%; text-align: left;
+_CSS = f"""
+.topic-cards {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0.7rem; }}
+.card {{ display: flex; flex-direction: column; align-items: stretch; width: 100%; height: 100%; text-align: left;
   cursor: pointer; padding: 0.6rem 0.75rem;
   background: var(--st-background-color); color: var(--st-text-color); font: inherit; font-size: 0.9rem;
-  border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); line-height: 1.4; }
-.words { flex: 1; }
-.card:hover, .card:focus-visible { border-color: var(--st-primary-color); outline: none; }
-.card.chosen { border-color: var(--st-text-color); box-shadow: inset 0 0 0 1px var(--st-text-color); }
-.head { display: flex; align-items: center; gap: 0.5rem; margin-bottom: 0.3rem; }
-.number { min-width: 1.7rem; padding: 0 0.3rem; border-radius: 0.8rem; text-align: center; font-weight: 600;
-  font-size: 0.85rem; line-height: 1.5rem; box-sizing: border-box; }
-.name { font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; flex: 1; }
-.share { font-variant-numeric: tabular-nums; white-space: nowrap; color: #52606D; }
-.words { overflow-wrap: anywhere; }
-.words b { background: #FFF2CC; font-weight: 600; border-radius: 3px; }
-.facts { margin-top: 0.35rem; font-size: 0.78rem; color: #52606D; font-variant-numeric: tabular-nums; }
-.note { margin-top: 0.35rem; font-size: 0.82rem; font-weight: 600; }
+  border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); line-height: 1.4; }}
+.words {{ flex: 1; }}
+.card:hover {{ border-color: var(--st-primary-color); }}
+.card:focus-visible {{ outline: 2px solid var(--st-primary-color); outline-offset: 2px; }}
+.card.chosen {{ border-color: var(--st-text-color); box-shadow: inset 0 0 0 1px var(--st-text-color); }}
+.head {{ display: flex; align-items: center; gap: 0.5rem; margin-bottom: 0.3rem; }}
+.number {{ min-width: 1.7rem; padding: 0 0.3rem; border-radius: 0.8rem; text-align: center; font-weight: 600;
+  font-size: 0.85rem; line-height: 1.5rem; box-sizing: border-box; }}
+.name {{ font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; flex: 1; }}
+.share {{ font-variant-numeric: tabular-nums; white-space: nowrap; color: {css_colour(MUTED)}; }}
+.words {{ overflow-wrap: anywhere; }}
+.words b {{ background: light-dark(#FFF2CC, #5C4A12); font-weight: 600; border-radius: 3px; }}
+.facts {{ margin-top: 0.35rem; font-size: 0.78rem; color: {css_colour(MUTED)}; font-variant-numeric: tabular-nums; }}
+.note {{ margin-top: 0.35rem; font-size: 0.82rem; font-weight: 600; }}
 """
 # Everything is put in as text, never as markup.
 _JS = """

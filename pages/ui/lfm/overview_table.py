@@ -136,8 +136,8 @@ def show_correlations(table: Table) -> None:
 
 def show_chart(name: str, table: Table) -> None:
     """Draw one figure of a table, made once."""
-    figure = _draw(name, table.fingerprint, [str(column) for column in table.columns[:200]], table)
-    show_figure(figure, f"table_{name}")
+    columns = [str(column) for column in table.columns[:200]]
+    show_figure(lambda: _draw(name, table.fingerprint, columns, table), f"table_{name}")
 
 
 # The table itself is left out of the key; values are known by their fingerprint, columns by their names.

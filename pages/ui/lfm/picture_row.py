@@ -31,9 +31,9 @@ def show_picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] 
         uri = image_uri(tones(image.picture(table.values[row]), low, high), 90)
         # The pictures are the program's own PNGs; the user's names for them are escaped.
         name = html.escape(str(table.rows[row]), quote=True)
-        below = f"<div style='font-size:0.75rem;color:#52606D'>{html.escape(text)}</div>" if text else ""
+        below = f"<div class='picture-name'>{html.escape(text)}</div>" if text else ""
         pieces.append(
-            f"<div style='width:72px;overflow:hidden'><img src='{uri}' alt='{name}' title='{name}' width='72' "
-            f"style='border:1px solid #D9E0E6;display:block'>{below}</div>"
+            f"<div style='width:72px;overflow:hidden'><img class='tones' src='{uri}' alt='{name}' title='{name}' "
+            f"width='72'>{below}</div>"
         )
     st.html(f"<div style='display:flex;flex-wrap:wrap;gap:10px'>{''.join(pieces)}</div>")

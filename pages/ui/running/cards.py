@@ -8,6 +8,7 @@ import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
+from acvb_core.views.dark import css_colour
 from acvb_core.views.theme import method_style
 from pages.ui.running import streams
 from pages.ui.shared import format as say
@@ -149,7 +150,7 @@ def _render_line(method: str) -> str:
     stops, at = [], 0
     lengths = _DASHES.get(style.dash) or tuple(int(part.removesuffix("px")) for part in style.dash.split(","))
     for number, length in enumerate(lengths):
-        colour = style.colour if number % 2 == 0 else "transparent"
+        colour = css_colour(style.colour) if number % 2 == 0 else "transparent"
         stops.append(f"{colour} {at}px {at + length}px")
         at += length
     pattern = f"repeating-linear-gradient(90deg, {', '.join(stops)})"

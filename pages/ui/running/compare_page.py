@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -19,18 +19,18 @@ from acvb_core.views.comparison_table import (
     comparison_table,
     same_documents,
 )
-from acvb_core.views.theme import STILL_CONFIG
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import all_model_pages, models_on, pages_of_model, pages_of_run
 from pages.ui.shared.picking import Key, answer_key, list_runs, read_answer
+from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 MOST_RUNS = 8
-STILL: dict[str, Any] = dict(STILL_CONFIG)
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
@@ -114,7 +114,7 @@ def show_scores(table: ComparisonTable) -> None:
         st.caption(note)
 
     def marks(_: pd.DataFrame) -> pd.DataFrame:
-        return table.best.map(lambda best: "background-color: #D7EAF6; font-weight: 600" if best else "")
+        return table.best.map(lambda best: MARKED if best else "")
 
     shown = table.frame.style.format(table.formats, na_rep="–").apply(marks, axis=None)
     st.dataframe(shown, key="compare_table", height=38 + 35 * len(table.frame), placeholder="–")
@@ -147,20 +147,17 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     tables = compare_clusterings(runs.keys, tuple(labels), domain, results)
     with st.container(key="agreement"):
         for measure, values in tables.items():
-            with contain_failure():
-                st.plotly_chart(
-                    agreement_figure(values, measure), key=f"agreement_{measure}", theme=None, config=STILL
-                )
+            show_figure(partial(agreement_figure, values, measure), f"agreement_{measure}")
     what = "objects" if len(domains) > 1 else domains[domain]
     st.subheader(f"Where the {what} go", anchor=False)
     one, other = choose_pair("pair", labels)
     pair = (clusters_of(results[one], domain), clusters_of(results[other], domain))
     names = (labels[one], labels[other])
     flows, counts = st.tabs(["Flow", "Table"])
-    with flows, contain_failure():
-        st.plotly_chart(alluvial_figure(*pair, names), key="alluvial", theme=None, config=STILL)
-    with counts, contain_failure():
-        st.plotly_chart(contingency_figure(*pair, names), key="contingency", theme=None, config=STILL)
+    with flows:
+        show_figure(lambda: alluvial_figure(*pair, names), "alluvial")
+    with counts:
+        show_figure(lambda: contingency_figure(*pair, names), "contingency")
 
 
 def show_compare() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ui.shared.charts import suit_page
+
 _HTML = '<div class="live-plot" style="width:100%;height:100%"></div>'
 # The figure is drawn by the Plotly that Streamlit bundles. It is loaded with the first chart on the page, hence the
 # waiting; a frame that is overtaken by a newer one meanwhile is dropped.
@@ -94,4 +96,4 @@ def live_plot(figure: dict[str, Any], *, key: str, height: int) -> None:
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
-    _component(data={"figure": json.dumps(figure)}, key=key, height=height)
+    _component(data={"figure": json.dumps(suit_page(figure))}, key=key, height=height)

@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
 
+from acvb_core.views.dark import darken_figure
 from acvb_core.views.labels import ink_on
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, cluster_colour
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 
 
-def show_figure(figure: Figure, key: str, alt: str | None = None) -> None:
-    """Draw a figure without buttons; `alt` describes it to those who do not see it."""
-    st.plotly_chart(figure, key=key, theme=None, config=dict(STILL_CONFIG), alt=alt)
+def show_figure(
+    figure: Figure | Callable[[], Figure],
+    key: str,
+    alt: str | None = None,
+    *,
+    config: Mapping[str, Any] = STILL_CONFIG,
+    **more: Any,
+) -> None:
+    """Draw a figure in the colours of the page; one that fails leaves the rest of the page as it is.
+
+    Parameters
+    ----------
+    figure : Figure or callable
+        A function that returns the figure: what fails in it is contained as well.
+    key : str
+    alt : str, optional
+        Description for those who do not see it.
+    config : mapping
+        Plotly's; without buttons by default.
+    **more
+        For `st.plotly_chart`.
+    """
+    with contain_failure():
+        drawn = suit_page(figure() if callable(figure) else figure)
+        st.plotly_chart(drawn, key=key, theme=None, config=dict(config), alt=alt, **more)
+
+
+def suit_page(figure: Figure) -> Figure:
+    """Return a figure in the colours of the page: those of a dark one where the browser shows it dark."""
+    return darken_figure(figure) if st.context.theme.type == "dark" else figure
 
 
 def show_clickable_figure(
-    figure: Figure,
+    figure: Figure | Callable[[], Figure],
     key: str,
     alt: str,
     choose: Callable[[int], None],
@@ -30,7 +59,8 @@ def show_clickable_figure(
 
     Parameters
     ----------
-    figure : Figure
+    figure : Figure or callable
+        As for `show_figure`.
     key : str
         A figure of something else needs another key: a click on the old one does not count for the new one.
     alt : str
@@ -49,12 +79,10 @@ def show_clickable_figure(
         if number is not None and number <= most:
             choose(number)
 
-    config: dict[str, Any] = dict(STILL_CONFIG)
+    config = STILL_CONFIG
     if hidden is not None:
         config = {**CHART_CONFIG, "modeBarButtonsToRemove": list(hidden), "scrollZoom": False}
-    st.plotly_chart(
-        figure, key=key, theme=None, config=config, on_select=choose_clicked, selection_mode="points", alt=alt
-    )
+    show_figure(figure, key, alt, config=config, on_select=choose_clicked, selection_mode="points")
 
 
 def clicked_number(point: Any) -> int | None:

@@ -4,44 +4,63 @@ from __future__ import annotations
 
 import streamlit as st
 
-_STYLE = """
+from acvb_core.views.dark import INVERSION, css_colour
+from acvb_core.views.theme import LINE, MUTED
+
+#: How a value that stands out in a table is marked: seen on a light and on a dark page.
+MARKED = "background-color: rgba(86, 180, 233, 0.3); font-weight: 600"
+_QUIET, _FOCUS = css_colour(MUTED), "light-dark(#0072B2, #56B4E9)"
+_STYLE = f"""
 <style>
-.stMainBlockContainer { padding-inline: clamp(1.5rem, 4vw, 5rem); max-width: 1500px; }
-.st-key-data_name .stText { font-size: 1.35rem; font-weight: 600; }
-.st-key-sidebar_state .stText { font-weight: 600; }
-@media (max-width: 700px) { /* titles beside each other need room: the figure is moved sideways instead */
-  [class*="st-key-curves"] { overflow-x: auto; }
-  [class*="st-key-curves"] > div, [class*="st-key-curves"] .live-plot { min-width: 40rem; }
-}
-.st-key-run_cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }
-.st-key-run_cards > div { width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }
-.st-key-run_cards:not(:has(> :nth-child(4))) { max-width: 73.8rem; }
-.st-key-run_cards:not(:has(> :nth-child(3))) { max-width: 48.9rem; }
-.st-key-run_cards > div { container-type: inline-size; }
-@container (max-width: 17rem) {
-  [class*="st-key-long_head_"] { flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }
-}
+.stMainBlockContainer {{ padding-inline: clamp(1.5rem, 4vw, 5rem); max-width: 1500px; }}
+.st-key-data_name .stText {{ font-size: 1.35rem; font-weight: 600; }}
+.st-key-sidebar_state .stText {{ font-weight: 600; }}
+@media (max-width: 700px) {{ /* titles beside each other need room: the figure is moved sideways instead */
+  [class*="st-key-curves"] {{ overflow-x: auto; }}
+  [class*="st-key-curves"] > div, [class*="st-key-curves"] .live-plot {{ min-width: 40rem; }}
+}}
+.st-key-run_cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }}
+.st-key-run_cards > div {{ width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }}
+.st-key-run_cards:not(:has(> :nth-child(4))) {{ max-width: 73.8rem; }}
+.st-key-run_cards:not(:has(> :nth-child(3))) {{ max-width: 48.9rem; }}
+.st-key-run_cards > div {{ container-type: inline-size; }}
+@container (max-width: 17rem) {{
+  [class*="st-key-long_head_"] {{ flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }}
+}}
 [class*="st-key-icons_"] button [data-testid="stMarkdownContainer"],
 [class*="st-key-topic_step_"] button [data-testid="stMarkdownContainer"],
-[class*="st-key-feature_step_"] button [data-testid="stMarkdownContainer"] {
-  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-[class*="st-key-unsaved_"] .stText { font-size: 0.8rem; line-height: 1.3; overflow-wrap: anywhere; }
-.st-key-deleted_runs { padding-block: 0.35rem; }
-.st-key-steps { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.9rem; }
-@media (max-width: 1250px) { .st-key-steps { grid-template-columns: repeat(3, minmax(0, 1fr)); } }
-@media (max-width: 700px) { .st-key-steps { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
-.st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] { flex-wrap: wrap !important; }
-.st-key-steps > div { width: 100% !important; min-width: 0; height: 100%; }
-.run-name { display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }
-.run-below { font-size: 0.8rem; line-height: 1.2; color: #52606D; }
-.run-line { display: inline-block; width: 1.6rem; height: 3px; }
-.run-facts { display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem; line-height: 1.35; align-items: end; }
-.run-facts span { display: block; font-size: 0.75rem; color: #52606D; white-space: normal; }
-.run-facts div { font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+[class*="st-key-feature_step_"] button [data-testid="stMarkdownContainer"] {{
+  position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }}
+[class*="st-key-unsaved_"] .stText {{ font-size: 0.8rem; line-height: 1.3; overflow-wrap: anywhere; }}
+.st-key-deleted_runs {{ padding-block: 0.35rem; }}
+.st-key-steps {{ display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.9rem; }}
+@media (max-width: 1250px) {{ .st-key-steps {{ grid-template-columns: repeat(3, minmax(0, 1fr)); }} }}
+@media (max-width: 700px) {{ .st-key-steps {{ grid-template-columns: repeat(2, minmax(0, 1fr)); }} }}
+.st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] {{ flex-wrap: wrap !important; }}
+.st-key-steps > div {{ width: 100% !important; min-width: 0; height: 100%; }}
+.run-name {{ display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }}
+.run-below {{ font-size: 0.8rem; line-height: 1.2; color: {_QUIET}; }}
+.run-line {{ display: inline-block; width: 1.6rem; height: 3px; }}
+.run-facts {{ display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem;
+  line-height: 1.35; align-items: end; }}
+.run-facts span {{ display: block; font-size: 0.75rem; color: {_QUIET}; white-space: normal; }}
+.run-facts div {{ font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }}
+.picture-name {{ font-size: 0.75rem; color: {_QUIET}; }}
+img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
+[data-testid="stCaptionContainer"] {{ opacity: 0.8; }} /* Streamlit's own 0.6 is below 4.5:1 */
+.stMain :is(a, button, input, textarea, summary, [tabindex], [role="radio"]):focus-visible,
+.stSidebar :is(a, button, input, textarea, summary, [tabindex]):focus-visible {{
+  outline: 2px solid {_FOCUS} !important; outline-offset: 1px; }}
+</style>
+"""
+# Pictures of data are inked on white: on a dark page their tones are turned round, as those of figures are.
+_DARK_PICTURES = f"""
+<style>
+.js-plotly-plot .imagelayer image, img.tones {{ filter: invert({INVERSION}) hue-rotate(180deg); }}
 </style>
 """
 
 
 def apply_style() -> None:
     """Apply the rules to the page; takes no room."""
-    st.html(_STYLE)
+    st.html(_STYLE + (_DARK_PICTURES if st.context.theme.type == "dark" else ""))

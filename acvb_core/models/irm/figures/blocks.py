@@ -18,6 +18,7 @@ from acvb_core.views.theme import (
     INK,
     LINE,
     MUTED,
+    PAPER,
     UNKNOWN,
     Figure,
     base_layout,
@@ -219,7 +220,7 @@ def _numbers(side: Side, low: int, high: int, axis: str) -> list[Figure]:
 
 def _legend(raster: Raster, top: float) -> list[Figure]:
     dark = f"rgb{INK}"
-    items = [("link", dark), ("no link", "white")] if raster.exact else []
+    items = [("link", dark), ("no link", PAPER)] if raster.exact else []
     if raster.missing.any():
         items.append(("unknown", f"rgb{UNKNOWN}"))
     outline = {"color": LINE, "width": 1}
@@ -252,7 +253,7 @@ def _scale(top: float) -> Figure:
         ticktext=[percent(top * s * s) for s in stops],
     )
     bar["title"] = {"text": "share of links", "side": "top", "font": {"size": 11}}
-    tones = {"color": [0], "cmin": 0, "cmax": 1, "colorscale": [[0, "white"], [1, f"rgb{INK}"]]}
+    tones = {"color": [0], "cmin": 0, "cmax": 1, "colorscale": [[0, PAPER], [1, f"rgb{INK}"]]}
     return scatter("scale", [None], [None], marker=tones | {"showscale": True, "colorbar": bar})
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acvb_core.models.irm.evaluate.group_graph import GroupEdge, GroupGraph, separate_discs
 from acvb_core.models.irm.figures.marks import caption, keep_opacity, plan_layout, scatter
 from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import MUTED, TEXT, Figure, cluster_colour, escape, percent, rgba
+from acvb_core.views.theme import MUTED, PAPER, TEXT, Figure, cluster_colour, escape, percent, rgba
 
 Floats = NDArray[np.float64]
 
@@ -191,7 +191,7 @@ def _draw_discs(
     inner = [graph.inner[k] for k in used]
     ring = {
         "width": [round(_ring_width(item, top), 2) for item in inner],
-        "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else "#FFFFFF" for item in inner],
+        "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else PAPER for item in inner],
     }
     letters = {
         "size": [float(min(max(0.3 * across[k], 11.0), 18.0)) for k in used],
@@ -220,9 +220,9 @@ def _draw_discs(
 
 
 def _fade(colour: str) -> str:
-    """Return the colour mixed with white: a disc hides the lines behind it, faded or not."""
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(0.3 * part + 0.7 * 255):02X}" for part in parts)
+    """Return the colour mixed with white, as a tone of the page: a disc hides the lines behind it, faded or not."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "rgb({}, {}, {})".format(*(round(0.3 * part + 0.7 * 255) for part in parts))
 
 
 def _group_text(graph: GroupGraph, k: int, kind: str) -> str:

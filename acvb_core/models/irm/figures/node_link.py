@@ -14,7 +14,7 @@ from acvb_core.models.irm.figures.arrangement import degrees
 from acvb_core.models.irm.figures.marks import keep_opacity, legend_entry, plan_layout, scatter
 from acvb_core.models.irm.figures.number_places import number_places
 from acvb_core.views.labels import ink_on, text_room
-from acvb_core.views.theme import MUTED, TEXT, Figure, b64, cluster_colour, escape, rgba
+from acvb_core.views.theme import MUTED, PAPER, TEXT, Figure, b64, cluster_colour, escape, rgba
 
 Floats = NDArray[np.float64]
 
@@ -128,10 +128,8 @@ def _dots(
         if not len(group):
             continue
         colours = [_shade(int(clusters[i]) + 1, selected) for i in group]
-        outline = (
-            {"width": max(size / 4, 2.0), "color": colours} if hollow else {"width": 1, "color": "#FFFFFF"}
-        )
-        fill = "#FFFFFF" if hollow else colours
+        outline = {"width": max(size / 4, 2.0), "color": colours} if hollow else {"width": 1, "color": PAPER}
+        fill = PAPER if hollow else colours
         trace = scatter(
             "uncertain" if hollow else "certain",
             b64(place[group, 0]),
@@ -153,7 +151,7 @@ def _dots(
         traces.append(trace)
         if hollow:
             # A dot of its own: the trace's would have the colour of its first object.
-            dot = {"size": 11, "color": "#FFFFFF", "line": {"width": 3, "color": MUTED}}
+            dot = {"size": 11, "color": PAPER, "line": {"width": 3, "color": MUTED}}
             traces.append(legend_entry("legend-uncertain", name, dot))
     return traces
 
@@ -221,7 +219,7 @@ def _numbers(
         texts[line] = *(place[i] * scale + (0.0, above)), wide / 2, 0.65 * _NAME_SIZE
     at = number_places(place * scale, member, sizes, size / 2, texts) / scale
     look = {"showarrow": False, "xanchor": "center", "yanchor": "middle", "captureevents": False}
-    look |= {"bordercolor": "#FFFFFF", "borderwidth": _FRAME, "borderpad": pad}
+    look |= {"bordercolor": PAPER, "borderwidth": _FRAME, "borderpad": pad}
     return [
         {
             "text": f"<b>{k + 1}</b>",

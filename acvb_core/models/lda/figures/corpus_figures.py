@@ -12,7 +12,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.figures.bars import bar_trace, figure_title, horizontal_bars
 from acvb_core.views.axes import axis_title
-from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape
+from acvb_core.views.theme import GRID, LINE, MUTED, PAPER, Figure, base_layout, escape
 
 _COLOUR = "#0072B2"
 _BINS, _LOG_BINS = 40, 28
@@ -42,7 +42,7 @@ def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
     trace = bar_trace(((places[1:] + places[:-1]) / 2).tolist(), counts.tolist(), hover, "lengths")
     trace |= {
         "width": np.diff(places).tolist(),
-        "marker": {"color": _COLOUR, "line": {"color": "#FFFFFF", "width": 0.5}},
+        "marker": {"color": _COLOUR, "line": {"color": PAPER, "width": 0.5}},
     }
     middle = f", median {np.median(used):,.0f} words" if len(used) else ""
     without = f", {empty:,} without any" if empty else ""

@@ -7,7 +7,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import Labels, ink_on, topic_name
-from acvb_core.views.theme import GRID, LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, percent, rgba
+from acvb_core.views.theme import (
+    GRID,
+    LINE,
+    MUTED,
+    PAPER,
+    TEXT,
+    Figure,
+    base_layout,
+    cluster_colour,
+    percent,
+    rgba,
+)
 
 Floats = NDArray[np.float64]
 
@@ -93,7 +104,7 @@ def topic_map_figure(
 
 def _outlines(topics: list[int], selected: int | None) -> Figure:
     return {
-        "color": [TEXT if topic == selected else "#FFFFFF" for topic in topics],
+        "color": [TEXT if topic == selected else PAPER for topic in topics],
         "width": [2.5 if topic == selected else 1 for topic in topics],
     }
 

@@ -13,7 +13,7 @@ from acvb_core.models.lfm.figures.feature_words import (
     nothing_figure,
 )
 from acvb_core.views.axes import axis_title, panel_axes, panel_title, start_length, tick_format, whole_ticks
-from acvb_core.views.theme import Figure, b64, base_layout, decimate, method_style, rgba
+from acvb_core.views.theme import PAPER, Figure, b64, base_layout, decimate, method_style, rgba
 
 Floats = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def _events(history: History, n: int, sweep: Floats, alive: Floats, colour: str)
             "marker": {
                 "symbol": symbol,
                 "size": 8,
-                "color": "white",
+                "color": PAPER,
                 "line": {"width": 1.5, "color": colour},
             },
             "uid": kind,

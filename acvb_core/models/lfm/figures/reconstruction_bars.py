@@ -21,7 +21,17 @@ from acvb_core.models.lfm.figures.feature_words import (
 )
 from acvb_core.models.lfm.reconstruction import ObjectSteps, Step
 from acvb_core.views.labels import text_room
-from acvb_core.views.theme import LINE, MUTED, TEXT, Figure, base_layout, cluster_colour, escape, percent
+from acvb_core.views.theme import (
+    LINE,
+    MUTED,
+    PAPER,
+    TEXT,
+    Figure,
+    base_layout,
+    cluster_colour,
+    escape,
+    percent,
+)
 
 Floats = NDArray[np.float64]
 _ROW, _TOP, _BOTTOM = 24, 40, 84  # pixels
@@ -106,7 +116,7 @@ def _step_bars(step: Step, made: ObjectSteps, shown: NDArray[np.int64], titles: 
         "y": list(range(len(shown))),
         "name": step.name,
         "customdata": [number] * len(shown),
-        "marker": {"color": colour, "line": {"width": 0.7, "color": "white"}},
+        "marker": {"color": colour, "line": {"width": 0.7, "color": PAPER}},
         "uid": f"step-{number or 'others'}",
         **hover_texts(texts),
     }

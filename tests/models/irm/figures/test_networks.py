@@ -29,7 +29,7 @@ from acvb_core.models.irm.figures.number_places import number_places
 from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.models.irm.figures.raster import rasterise
 from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
-from acvb_core.views.theme import LINE, cluster_colour, percent
+from acvb_core.views.theme import LINE, PAPER, cluster_colour, percent
 from tests.views.reading import AWKWARD_WORDS, texts_of
 
 
@@ -265,7 +265,7 @@ def test_uncertain_objects_are_hollow_and_hover_tells_all(club: Result) -> None:
     hollow = trace(figure, "uncertain")
     assert 3 in hollow["customdata"]
     assert (q.max(axis=1)[hollow["customdata"]] < SURE).all()
-    assert hollow["marker"]["color"] == "#FFFFFF"
+    assert hollow["marker"]["color"] == PAPER
     at = hollow["customdata"].index(3)
     assert hollow["marker"]["line"]["color"][at].startswith("rgba(")
     assert hollow["hovertext"][at] == "<b>3</b><br>cluster 2, probability 0.6<br>6 links"
@@ -382,7 +382,7 @@ def test_numbers_of_clusters_hide_no_dot_and_no_other_number(n: int, groups: int
     for note, distance in zip(figure["layout"]["annotations"], away, strict=True):
         own = int(note["text"].strip("</b>")) - 1
         assert cluster[distance.argmin()] == own
-        assert (note["bgcolor"], note["bordercolor"]) == (cluster_colour(own + 1), "#FFFFFF")
+        assert (note["bgcolor"], note["bordercolor"]) == (cluster_colour(own + 1), PAPER)
         assert note["borderwidth"] > 0
     x, y = figure["layout"]["xaxis"]["range"], figure["layout"]["yaxis"]["range"]
     assert all(

@@ -1,0 +1,98 @@
+"""Figures on a dark page: text and lines can be read there, and what is data stays as it is."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from acvb_core.registry import METHODS
+from acvb_core.views import dark, theme
+from acvb_core.views.labels import contrast
+
+
+def figure() -> dict[str, Any]:
+    trace = {
+        "type": "scatter",
+        "x": ["white", "#1F2933"],
+        "text": ["white"],
+        "name": "rgb(1, 2, 3)",
+        "marker": {"color": ["#0072B2", theme.PAPER, 0.5], "line": {"color": theme.TEXT}},
+        "textfont": {"color": ["#000000", "#FFFFFF"]},
+    }
+    heat = {"type": "heatmap", "colorscale": [[0, "#FFFFFF"], [0.5, "#8DBBDA"], [1, "#0072B2"]]}
+    axis = {"gridcolor": theme.GRID, "title": {"text": "white", "font": {"color": theme.MUTED}}}
+    return {"data": [trace, heat], "layout": theme.base_layout(300, xaxis=axis)}
+
+
+def test_data_and_words_stay_as_they_are() -> None:
+    light = figure()
+    before = copy.deepcopy(light)
+    shown = dark.darken_figure(light)
+    assert light == before
+    assert shown["data"][0]["x"] == ["white", "#1F2933"]
+    assert (shown["data"][0]["text"], shown["data"][0]["name"]) == (["white"], "rgb(1, 2, 3)")
+    assert shown["layout"]["xaxis"]["title"]["text"] == "white"
+
+
+def test_text_and_lines_can_be_read() -> None:
+    shown = dark.darken_figure(figure())
+    for colour in (
+        shown["layout"]["font"]["color"],
+        shown["layout"]["xaxis"]["title"]["font"]["color"],
+        shown["layout"]["hoverlabel"]["font"]["color"],
+        shown["data"][0]["marker"]["line"]["color"],
+    ):
+        assert contrast(colour, dark.DARK_PAPER) >= 7
+    assert shown["data"][0]["marker"]["color"] == ["#0072B2", dark.DARK_PAPER, 0.5]
+    assert shown["layout"]["hoverlabel"]["bgcolor"] == dark.DARK_PAPER
+
+
+def test_text_on_a_coloured_surface_keeps_its_ink() -> None:
+    assert dark.darken_figure(figure())["data"][0]["textfont"]["color"] == ["#000000", "#FFFFFF"]
+
+
+@pytest.mark.parametrize("method", sorted({row.name for row in METHODS} | {"an unknown one"}))
+def test_every_method_is_seen_on_either_page(method: str) -> None:
+    colour = theme.method_style(method).colour
+    assert contrast(dark.dark_colour(colour), dark.DARK_PAPER) >= 3
+
+
+def test_methods_still_differ() -> None:
+    names = {row.name for row in METHODS}
+    assert len({dark.dark_colour(theme.method_style(name).colour) for name in names}) == len(names)
+
+
+def test_every_cluster_is_seen() -> None:
+    for k in range(1, 17):
+        assert contrast(dark.dark_colour(theme.cluster_colour(k)), dark.DARK_PAPER) >= 3
+
+
+def test_scales_begin_at_the_page() -> None:
+    (_, low), _, (_, high) = dark.darken_figure(figure())["data"][1]["colorscale"]
+    red, green, blue = (int(part) for part in low[4:-1].split(","))
+    assert max(red, green, blue) <= 32
+    red, green, blue = (int(part) for part in high[4:-1].split(","))
+    assert blue > green > red  # blue stays blue
+    assert blue > 200
+
+
+def test_what_is_transparent_stays_so() -> None:
+    assert dark.dark_colour("rgba(0,0,0,0)") == "rgba(0,0,0,0)"
+    assert dark.invert_tone("rgba(0,0,0,0)") == "rgba(0,0,0,0)"
+    assert dark.dark_colour("rgba(255,255,255,0.8)") == "rgba(20,24,29,0.8)"
+
+
+def test_css_names_both_colours_only_where_they_differ() -> None:
+    assert dark.css_colour("#0072B2") == "#0072B2"
+    assert dark.css_colour(theme.MUTED) == "light-dark(#52606D, #AEB8C2)"
+
+
+def test_the_page_has_the_background_that_figures_are_drawn_for() -> None:
+    import tomllib
+    from pathlib import Path
+
+    config = tomllib.loads((Path(__file__).resolve().parents[2] / ".streamlit/config.toml").read_text())
+    assert config["theme"]["dark"]["backgroundColor"] == dark.DARK_PAPER
+    assert "base" not in config["theme"]  # with one, the page does not follow the browser
