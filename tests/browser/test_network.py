@@ -84,7 +84,7 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     assert metric(page, "Nodes") == "40"
     n_links = int(metric(page, "Links"))
     expect(page.get_by_text("Undirected, without self-links")).to_be_visible()
-    expect(page.get_by_text("Recognised. The two sides are the same objects")).to_be_visible()
+    expect(page.get_by_text("Rows and columns are the same objects")).to_be_visible()
 
     run_three(page)
     titles = page.evaluate(

@@ -143,7 +143,8 @@ def test_directions_find_the_groups(run: Run, planted: Path, tmp_path: Path) -> 
 def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path, planted: Path) -> None:
     shown = run("fit", karate, *FEW).out
     for words in (
-        "karate: 34 nodes · 78 links · undirected", "The two sides are the same objects:", "The network is undirected:",
+        "karate: 34 nodes · 78 links · undirected", "Rows and columns are the same objects:",
+        "The network is undirected:",
         "Use --domains two if", "Use --directed if", " clusters",
     ):  # fmt: skip
         assert words in shown, words

@@ -26,7 +26,7 @@ _HEAD_CHARACTERS = 1 << 22
 _HEAD_LINES = 5_000
 _GUESS_RECORDS = 200
 _PREVIEW_CHARACTERS = 1_000
-_TEXT_NAMES = (
+TEXT_NAMES = (
     "text", "texts", "fulltext", "full_text", "content", "contents", "body", "abstract", "review", "message",
     "description", "article", "comment", "tweet", "post", "question", "answer", "summary", "sentence",
     "transcript", "lyrics", "speech", "story",
@@ -39,7 +39,7 @@ _NAME_NAMES = (
     "name", "id", "doc", "document", "docid", "doc_id", "document_id", "title", "headline", "file", "filename",
     "path", "key", "url", "package", "paper",
 )  # fmt: skip
-_WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "stem", "lemma", "feature")
+WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "stem", "lemma", "feature")
 _TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
 _SHORT = 40  # characters of a label or a name at most, on average
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
@@ -207,8 +207,8 @@ def _find_table(lines: Sequence[str], name: str, delimiter: str | None, *, given
 def _is_counts(records: Records) -> bool:
     """Return whether a table holds one (document, word) pair a line rather than texts."""
     names = _lower(records[0])
-    texts = any(name in _TEXT_NAMES for name in names)
-    if len(names) > 1 and any(name in _WORD_NAMES for name in names) and not (texts and len(names) > 3):
+    texts = any(name in TEXT_NAMES for name in names)
+    if len(names) > 1 and any(name in WORD_NAMES for name in names) and not (texts and len(names) > 3):
         return True
     if texts or not 2 <= len(names) <= 3:
         return False
@@ -227,7 +227,7 @@ def _is_table(head: Head, filename: str) -> bool:
         return True
     if len(records[0]) < 2:
         return False
-    named = any(name in _WORD_NAMES for name in _lower(records[0]))
+    named = any(name in WORD_NAMES for name in _lower(records[0]))
     if named or filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return True
     # In prose a comma is followed by a blank.
@@ -239,8 +239,8 @@ def _is_table(head: Head, filename: str) -> bool:
 def _has_text_header(records: Records) -> bool:
     """Return whether the first record names its columns in the usual words, or is far shorter than the texts below."""
     names = _lower(records[0])
-    known = sum(name in (*_TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
-    if any(name in _TEXT_NAMES for name in names) or known >= 2:
+    known = sum(name in (*TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
+    if any(name in TEXT_NAMES for name in names) or known >= 2:
         return True
     columns = list(zip(*records[1:], strict=True))
     if len(columns) < 2 or not all(names) or len(set(names)) < len(names) or any(map(_is_number, names)):
@@ -250,7 +250,7 @@ def _has_text_header(records: Records) -> bool:
 
 def _guess_text_column(names: Sequence[str], columns: Records) -> int | None:
     """Return the column that holds the texts, None when none looks like it."""
-    called = _find_called(names, _TEXT_NAMES, set())
+    called = _find_called(names, TEXT_NAMES, set())
     if called is not None or not columns:
         return called
     lengths = [_mean_length(values) for values in columns]

@@ -111,6 +111,12 @@ def _holds_bits(frame: Frame, records: Records) -> bool:
     return frame.named and not called and value_kind(cells) == "0/1"
 
 
+def names_links(names: Sequence[str]) -> bool:
+    """Return whether the names of columns are such as the two ends of links have."""
+    lowered = set(map(_lower, names))
+    return _network_columns(names) is not None or bool(lowered & _ROW_NAMES and lowered & _COLUMN_NAMES)
+
+
 def heads_node_list(name: str) -> bool:
     """Return whether the first line of a node list is a heading."""
     return _lower(name) in _LIST_NAMES

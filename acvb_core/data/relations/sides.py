@@ -17,7 +17,7 @@ from acvb_core.data.relations.networks import as_network, as_two_sided, goes_bot
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import Fact, plural
 
-_SAME, _TWO = "The two sides are the same objects", "The two sides are two kinds of objects"
+_SAME, _TWO = "Rows and columns are the same objects", "Rows and columns are two kinds of objects"
 # Fewer links that go both ways can be chance.
 _MIN_PAIRS = 3
 
@@ -45,7 +45,7 @@ def resolve_domains(
     if named is None:
         rows, columns = found.relation.shape
         what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
-        remedy = "Load a square matrix, or take the sides as two kinds of objects (domains='two')."
+        remedy = "Load a square matrix, or take rows and columns as two kinds of objects (domains='two')."
         raise DataError(what, source=layout.filename, remedy=remedy)
     origin = "graph" if layout.container == "object" else "file"
     facts = []
@@ -131,7 +131,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
     if by_position:
         if len(rows) == len(columns) and _is_symmetric(relation):
             return Sides("one", f"{_SAME}: the matrix is square, and every link goes both ways.")
-        return Sides("two", "The two sides are taken as two kinds of objects: the file names none.")
+        return Sides("two", "Rows and columns are taken as two kinds of objects: the file names none.")
     other = set(columns)
     shared = [name for name in rows if name in other]
     if not shared:
@@ -149,7 +149,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
     if _is_symmetric(relation):
         return Sides("one", f"{_SAME}: every link goes both ways, and {occur}.")
     why = "numbers, and nothing else says" if not words and not head else "too few to say"
-    taken = "The two sides are taken as two kinds of objects"
+    taken = "Rows and columns are taken as two kinds of objects"
     return Sides("two", f"{taken}: {occur}, {why} that they are the same.")
 
 

@@ -50,7 +50,7 @@ def test_what_is_recognised_is_said_with_the_reason(open_app: Open) -> None:
     app = upload(open_app("data"), "friends.csv", FRIENDS)
     said = texts(app)
     assert (
-        "Recognised. The two sides are the same objects: the columns are named as those of a network" in said
+        "Recognised. Rows and columns are the same objects: the columns are named as those of a network" in said
     )
     assert "Recognised. The network is directed" in said
     assert "self-links do not count" in said
@@ -73,7 +73,7 @@ def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_
     assert figures(app)["Rows"] == "7"
     assert "Links are" not in labels(app)
     # Why it was taken for a network is still told, and the other choices come back.
-    assert "Recognised. The two sides are the same objects" in texts(app)
+    assert "Recognised. Rows and columns are the same objects" in texts(app)
     choose(app, "The two sides", "auto")
     assert data().network is not None
     assert not data().network.directed

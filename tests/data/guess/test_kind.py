@@ -1,0 +1,158 @@
+"""The guess of the kind of data in a file: from its content, with the reason."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from acvb_core.data.guess.kind import guess_kind, read_beginning
+
+ROOT = Path(__file__).resolve().parents[3]
+WORDS = "the harbour was quiet and the boats lay close together while somebody sang about rain".split()  # noqa: SIM905
+LONG = [" ".join(WORDS[(i * 7 + j * (i + 3)) % len(WORDS)] for j in range(200)) for i in range(30)]
+STORIES = pd.DataFrame(
+    {"id": range(30), "date": "2024-01-01", "party": ["left", "right"] * 15, "speech_text": LONG}
+)
+ANSWERS = pd.DataFrame({"nr": range(30), "says": [text[:90] + str(i) for i, text in enumerate(LONG)]})
+FLOWERS = "length,width,kind\n" + "".join(f"{4 + i / 10},{3 - i / 20},{'ab'[i % 2]}\n" for i in range(20))
+LINKS = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
+GRAPHML = (
+    b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
+    b'<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>'
+)
+
+
+def zipped(**files: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(f"{name}.txt", content)
+    return packed.getvalue()
+
+
+def saved(save: object, *arguments: object) -> bytes:
+    out = io.BytesIO()
+    save(out, *arguments)  # type: ignore[operator]
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "reason"),
+    [
+        (
+            "speeches.csv",
+            STORIES.to_csv(index=False),
+            "texts",
+            "The column “speech_text” holds texts of more than",
+        ),
+        ("speeches.tsv", STORIES.to_csv(index=False, sep="\t"), "texts", "“speech_text”"),
+        ("answers.csv", ANSWERS.to_csv(index=False), "texts", "“says”"),
+        ("two.csv", "id,text\n1,Some words here\n2,Other words there\n", "texts", "“text”"),
+        ("lines.txt", "\n".join(LONG), "texts", "Each line is a text of about"),
+        ("talks.txt", "机器学习是人工智能的一个分支\n今天天气很好\n", "texts", "Each line is a text"),
+        ("counts.csv", "doc,word,count\na,cat,2\nb,cat,1\n", "counts", "documents and words"),
+        ("docword.txt", "2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n", "counts", "UCI docword"),
+        ("x.ldac", "2 0:2 1:1\n1 2:1\n", "counts", "LDA-C"),
+        ("outings.csv", "person,event,times\nAnn,Fair,2\nBob,Ball,1\n", "relation", "no name occurs on both"),
+        ("tags.csv", "package,tag\nchess,board\ngo,board\n", "relation", "no name occurs on both"),
+        ("ratings.csv", "user,item,rating\n1,7,4.5\n1,8,2\n2,7,3\n", "relation", ""),
+        ("who.csv", "Ann,Bob\nBob,Cyd\nCyd,Ann\n", "network", "3 of 3 names occur on both"),
+        (
+            "mail.csv",
+            "source,target,weight,time\n1,2,3,10\n2,3,1,11\n3,1,1,12\n",
+            "network",
+            "columns are named",
+        ),
+        ("pairs.txt", "1 2\n2 1\n2 3\n3 2\n1 3\n3 1\n", "network", "every link goes both ways"),
+        ("matrix.csv", "name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n", "relation", ""),
+        ("near.csv", ",a,b,c\na,0,2.5,1\nb,2.5,0,3\nc,1,3,0\n", "network", "same objects"),
+        ("flowers.csv", FLOWERS, "table", "2 of its 3 columns hold numbers."),
+        (
+            "towns.csv",
+            "city,rain,sun\nBergen,2495,1187\nBari,588,2459\nRome,799,2473\n",
+            "table",
+            "2 of its 3",
+        ),
+        ("commas.csv", "a;b\n1,5;2\n2,5;7\n-4;1,25\n", "table", "2 of its 2"),
+        (
+            "people.csv",
+            "name,kind,age,pay,size\nAnn,a,30,9,2\nBob,b,40,8,3\nCyd,a,50,7,1\n",
+            "table",
+            "3 of its 5",
+        ),
+    ],
+)
+def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind: str, reason: str) -> None:
+    guess = guess_kind(content.encode(), name)
+    assert guess.kind == kind
+    assert reason in guess.reason
+    assert guess.reason.endswith(".")
+    packed = guess_kind(gzip.compress(content.encode(), mtime=0), f"{name}.gz")
+    assert packed.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("speeches.parquet", saved(STORIES.to_parquet), "texts"),
+        ("links.parquet", saved(LINKS.to_parquet), "relation"),
+        ("flowers.parquet", saved(pd.read_csv(io.StringIO(FLOWERS)).to_parquet), "table"),
+        ("books.zip", zipped(one="Some words", two="Other words"), "texts"),
+        ("friends.graphml", GRAPHML, "network"),
+        ("cells.npy", saved(np.save, np.eye(3)), "table"),
+        ("cells.npz", saved(np.savez, np.eye(3) + 0.5), "table"),
+        ("sparse.npz", saved(sparse.save_npz, sparse.csr_array(np.eye(3, 4))), "relation"),
+        ("a.mtx", b"%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 2\n2 3\n", "relation"),
+    ],
+)  # fmt: skip
+def test_other_files_are_recognised(name: str, content: bytes, kind: str) -> None:
+    assert guess_kind(content, name).kind == kind
+
+
+def test_a_sheet_and_an_encoding_count() -> None:
+    book = io.BytesIO()
+    with pd.ExcelWriter(book) as writer:
+        LINKS.to_excel(writer, sheet_name="links", index=False)
+        STORIES.to_excel(writer, sheet_name="speeches", index=False)
+    assert guess_kind(book.getvalue(), "book.xlsx", sheet="links").kind == "relation"
+    assert guess_kind(book.getvalue(), "book.xlsx", sheet="speeches").kind == "texts"
+    french = "personne;fête\nZoé;Noël\n".encode("cp1252")
+    assert guess_kind(french, "f.csv").reason == ""
+    assert guess_kind(french, "f.csv", encoding="cp1252").reason != ""
+
+
+@pytest.mark.parametrize("content", [b"", b"a\nb\nc\n", b"%PDF-1.7 ...", b"person,place\n"])
+def test_what_is_not_recognised_has_no_reason(content: bytes) -> None:
+    assert guess_kind(content, "x.csv").reason == ""
+
+
+@pytest.mark.parametrize(
+    ("sample", "kind"),
+    [
+        ("bible.csv.gz", "texts"), ("debtag_games.csv", "relation"), ("southern_women.csv", "relation"),
+        ("survey.csv", "relation"), ("fertility.csv", "table"), ("karate.csv", "network"),
+        ("florentine_families.csv", "network"), ("les_miserables.csv", "network"),
+    ],
+)  # fmt: skip
+def test_the_samples_files_are_recognised(sample: str, kind: str) -> None:
+    assert guess_kind(ROOT / "sample_data" / sample, sample).kind == kind
+
+
+def test_a_large_file_is_judged_by_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "".join(f"p{i % 50},p{(i * 7 + 1) % 50}\n" for i in range(2_000)).encode()
+    assert read_beginning(content) == (content, True)
+    assert guess_kind(content, "n.csv").facts
+    monkeypatch.setattr("acvb_core.data.guess.kind.MOST_BYTES", 5_000)
+    start, whole = read_beginning(content)
+    assert not whole
+    assert content.startswith(start)
+    assert start.endswith(b"\n")
+    guess = guess_kind(content, "n.csv")
+    assert (guess.kind, guess.facts) == ("network", ())
