@@ -55,12 +55,8 @@ class _WorkspaceJobs:
 class JobBook:
     """Registry of jobs by workspace, for any number of threads.
 
-    Parameters
-    ----------
-    executor : Executor
-        Where the jobs run.
-    store : RunStore
-        Where finished ones are kept.
+    `executor`: where the jobs run.
+    `store`: where finished ones are kept.
     """
 
     def __init__(self, executor: Executor, store: RunStore) -> None:

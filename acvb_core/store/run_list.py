@@ -24,24 +24,11 @@ T = TypeVar("T")
 class RunList:
     """The list in a store's folder; of a folder that cannot be written to, a copy of it.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the store; made when it is not there.
-    places : sequence of str
-        Folders that there must be in it.
-
-    Attributes
-    ----------
-    notices : list of str
-        What became of the list, in sentences for the user.
-    unwritable : str or None
-        Why nothing can be kept at the moment; what is kept can be read.
-
-    Raises
-    ------
-    StoreError
-        The folder cannot be used, or was written by a newer version of the program.
+    `folder`: of the store; made when it is not there.
+    `places`: folders that there must be in it.
+    `notices`: what became of the list, in sentences for the user.
+    `unwritable`: why nothing can be kept at the moment; what is kept can be read.
+    Raises StoreError: the folder cannot be used, or was written by a newer version of the program.
     """
 
     def __init__(self, folder: Path, places: Sequence[str]) -> None:

@@ -46,15 +46,8 @@ class RunStore:
     runs can be made anew from them. From a folder that cannot be written to, runs can be read; what would change it
     raises a StoreError.
 
-    Parameters
-    ----------
-    folder : Path
-        Made when it is not there.
-
-    Raises
-    ------
-    StoreError
-        The folder cannot be used, or was written by a newer version of the program.
+    `folder`: made when it is not there.
+    Raises StoreError: the folder cannot be used, or was written by a newer version of the program.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -15,10 +15,7 @@ DAY = 24 * 3600.0  # seconds
 class Trash:
     """The deleted runs of a store. Where a run's file lies says whether it is deleted, and nothing else does.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the store.
+    `folder`: of the store.
     """
 
     def __init__(self, folder: Path) -> None:

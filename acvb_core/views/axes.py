@@ -17,12 +17,8 @@ def panel_axes(
 ) -> tuple[Figure, Figure]:
     """Return the x and the y axis of one panel.
 
-    Parameters
-    ----------
-    number : str
-        Suffix of their names: "", "2", "3", …
-    x_domain, y_domain : (float, float)
-        Shares of the width and height.
+    `number`: suffix of their names: "", "2", "3", ….
+    `x_domain`, `y_domain`: shares of the width and height.
     """
     common = {"zeroline": False, "nticks": 6, "tickfont": {"size": 11}}
     x_axis = {

@@ -31,11 +31,7 @@ _PAD, _TOP, _BOTTOM = 14, 40, 16  # pixels
 def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None = None) -> Figure:
     """Return how alike runs are, run by run, as an annotated heat map.
 
-    Parameters
-    ----------
-    values : DataFrame, shape (n, n)
-        As `Comparison.agreement` gives it; the names are shown in the order given.
-    measure : "ari" or "nmi"
+    `values`: shape (n, n); as `Comparison.agreement` gives it; the names are shown in the order given.
     """
     names = [escape(name, 28) for name in values.index]
     longest = max((len(name) for name in names), default=0)
@@ -70,22 +66,13 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
 
 @dataclass(frozen=True, eq=False)
 class ObjectFlow:
-    """Two clusterings of the same objects, small clusters put together.
+    """Two clusterings of the same objects, small clusters put together."""
 
-    Attributes
-    ----------
-    left, right : list of int
-        Numbers (from 1) of the clusters shown one by one; 0 for "others", at the end.
-    objects : int64 array, shape (len(left), len(right))
-        Objects in both clusters of a pair.
-    folded : (int, int)
-        Clusters in each "others".
-    """
-
+    #: `left`, `right`: numbers (from 1) of the clusters shown one by one; 0 for "others", at the end.
     left: list[int]
     right: list[int]
-    objects: NDArray[np.int64]
-    folded: tuple[int, int]
+    objects: NDArray[np.int64]  #: shape (len(left), len(right)); objects in both clusters of a pair
+    folded: tuple[int, int]  #: clusters in each "others"
 
 
 def object_flow(one: NDArray[np.int64], other: NDArray[np.int64], *, most: int = MOST_CLUSTERS) -> ObjectFlow:
@@ -118,14 +105,9 @@ def alluvial_figure(
 ) -> Figure:
     """Return the objects of two clusterings as bands from the clusters of one to those of the other.
 
-    Parameters
-    ----------
-    one, other : int64 arrays, shape (n,)
-        Clusters of the same objects, numbered from 0.
-    names : (str, str)
-        Names of the two runs.
-    most : int
-        Clusters on each side; the smallest beyond that share "others".
+    `one`, `other`: shape (n,); clusters of the same objects, numbered from 0.
+    `names`: names of the two runs.
+    `most`: clusters on each side; the smallest beyond that share "others".
     """
     bands = object_flow(one, other, most=most)
     room = height - _TOP - _BOTTOM

@@ -49,30 +49,14 @@ _ACROSS = ("cpu_seconds", "heldout_")
 
 @dataclass(frozen=True, eq=False)
 class ComparisonTable:
-    """Runs side by side.
+    """Runs side by side."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        One row a run, columns as titled in `COLUMNS`, without those that no run has.
-    best : DataFrame of bool
-        Of the frame's shape: True if the value is the best of those it is comparable with.
-    formats : dict of str to str
-        Format of each column.
-    same_data : bool
-        All runs are on the same data.
-    notes : list of str
-        Reasons why values are not compared, in sentences.
-    same_split : bool
-        The same data were held out of all runs, too.
-    """
-
-    frame: pd.DataFrame
-    best: pd.DataFrame
-    formats: dict[str, str]
-    same_data: bool
-    notes: list[str]
-    same_split: bool = True
+    frame: pd.DataFrame  #: one row a run, columns as titled in `COLUMNS`, without those that no run has
+    best: pd.DataFrame  #: of the frame's shape: True if the value is the best of those it is comparable with
+    formats: dict[str, str]  #: format of each column
+    same_data: bool  #: all runs are on the same data
+    notes: list[str]  #: reasons why values are not compared, in sentences
+    same_split: bool = True  #: the same data were held out of all runs, too
 
 
 def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> ComparisonTable:

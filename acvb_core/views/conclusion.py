@@ -22,12 +22,8 @@ _NUMBERS = ("No", "One", "Both", "Three", "Four", "Five", "Six", "Seven", "Eight
 def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
     """Return the conclusion about some runs; "" where there is none, as of runs on different data.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Runs that have ended.
-    labels : sequence of str
-        The names of the runs.
+    `results`: runs that have ended.
+    `labels`: the names of the runs.
     """
     if not results or len({result.problem.fingerprint for result in results}) > 1:
         return ""

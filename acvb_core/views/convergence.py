@@ -22,20 +22,11 @@ _NO_SWEEPS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 def live_figure(runs: Sequence[RunCurve], *, x: XAxis = "sweep", uirevision: str = "live") -> Figure:
     """Return the panels of a set of runs, cheap enough to be made anew twice a second.
 
-    Parameters
-    ----------
-    runs : sequence of RunCurve
-        In a constant order: markers that distinguish runs of one method follow it. Runs of another model than the
-        first's are drawn in its panels as far as they have the values.
-    x : "sweep", "cpu_seconds", "passes" or "documents_seen"
-        A sweep of a batch method is a pass.
-    uirevision : str
-        As long as it stays the same, what the user zoomed and hid stays too.
-
-    Returns
-    -------
-    dict
-        `data` and `layout` for Plotly.react; `layout["height"]` is the height it is made for.
+    `runs`: in a constant order: markers that distinguish runs of one method follow it. Runs of another model than the
+      first's are drawn in its panels as far as they have the values.
+    `x`: a sweep of a batch method is a pass.
+    `uirevision`: as long as it stays the same, what the user zoomed and hid stays too.
+    Returns: `data` and `layout` for Plotly.react; `layout["height"]` is the height it is made for.
     """
     panels = panels_for(runs, runs[0].model if runs else MODELS[0].name)
     points = MAX_POINTS if len(runs) <= _MANY_RUNS else MAX_POINTS // 2

@@ -46,19 +46,12 @@ _WHOLE = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Streaming:
-    """The extent of streaming among the runs of a figure.
+    """The extent of streaming among the runs of a figure."""
 
-    Attributes
-    ----------
-    some, all : bool
-        Some runs take the documents window by window, or all of them.
-    completion : bool
-        All runs hold out whole documents.
-    """
-
+    #: `some`, `all`: some runs take the documents window by window, or all of them.
     some: bool
     all: bool
-    completion: bool
+    completion: bool  #: all runs hold out whole documents
 
     @property
     def sweep(self) -> str:
@@ -86,26 +79,13 @@ def streaming_among(runs: Sequence[RunCurve]) -> Streaming:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel.
+    """One panel."""
 
-    Attributes
-    ----------
-    measure : Measure
-        What it shows.
-    x_domain : (float, float)
-    row : int
-        From the top.
-    side : "left" or "right"
-        Where the numbers stand.
-    first : bool
-        Its curves stand in the legend.
-    """
-
-    measure: Measure
+    measure: Measure  #: what it shows
     x_domain: tuple[float, float]
-    row: int
-    side: str
-    first: bool = False
+    row: int  #: from the top
+    side: str  #: where the numbers stand
+    first: bool = False  #: its curves stand in the legend
 
     @property
     def number(self) -> str:
@@ -116,12 +96,8 @@ class Panel:
 def panels_for(runs: Sequence[RunCurve], model: str) -> list[Panel]:
     """Return the panels of a model for some runs.
 
-    Parameters
-    ----------
-    runs : sequence of RunCurve
-        What is known of them so far decides between measures of one thing.
-    model : str
-        Name in the registry.
+    `runs`: what is known of them so far decides between measures of one thing.
+    `model`: name in the registry.
     """
     streams, learns = streaming_among(runs), _learns(runs)
     measures = []

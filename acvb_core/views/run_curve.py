@@ -19,49 +19,23 @@ _LAG = 5
 
 @dataclass(frozen=True)
 class RunCurve:
-    """One run to draw.
+    """One run to draw."""
 
-    Attributes
-    ----------
-    id : str
-        Id of the run: a curve keeps its identity from refresh to refresh.
-    label : str
-        For people.
-    method : str
-        Name in the registry; decides colour and dash.
-    seed : int
-    history : History
-    tolerance : float or None
-        Drawn in the panel of changes if the run is averaged, as the change of the mean is compared with it.
-    heldout : bool
-        Some of the data were held out.
-    model : str
-        Name in the registry; the first run's decides which panels there are.
-    learns : bool or None
-        The run learns the concentrations of its model; None if only its curves can tell.
-    streams : bool
-        A sweep is a window of the documents.
-    n_documents : int or None
-        Documents in a pass, if there are any.
-    completion : bool
-        Whole documents are held out.
-    unit : float or None
-        Number of objects that the lower bound is divided by, if its model's is.
-    """
-
-    id: str
-    label: str
-    method: str
+    id: str  #: id of the run: a curve keeps its identity from refresh to refresh
+    label: str  #: for people
+    method: str  #: name in the registry; decides colour and dash
     seed: int
     history: History
+    #: Drawn in the panel of changes if the run is averaged, as the change of the mean is compared with it.
     tolerance: float | None = None
-    heldout: bool = False
-    model: str = MODELS[0].name
+    heldout: bool = False  #: some of the data were held out
+    model: str = MODELS[0].name  #: name in the registry; the first run's decides which panels there are
+    #: The run learns the concentrations of its model; None if only its curves can tell.
     learns: bool | None = None
-    streams: bool = False
-    n_documents: int | None = None
-    completion: bool = False
-    unit: float | None = None
+    streams: bool = False  #: a sweep is a window of the documents
+    n_documents: int | None = None  #: documents in a pass, if there are any
+    completion: bool = False  #: whole documents are held out
+    unit: float | None = None  #: number of objects that the lower bound is divided by, if its model's is
 
     def column(self, name: str) -> Floats:
         """Return one column so far, shape (n,); all NaN for an unknown name.

@@ -27,20 +27,12 @@ def similarity_figure(
 ) -> Figure:
     """Return the similarities of the parts of two runs, as a heat map with the pairs framed along its diagonal.
 
-    Parameters
-    ----------
-    similarity : array, shape (K, L)
-        Of each part of the first run with each of the other, 0 to 1.
-    one, other : int arrays, shape (n_pairs,)
-        The pairs (0-based).
-    names : (str, str)
-        Names of the two runs.
-    part : str
-        Word for a part: "topic".
-    measure, scale : str
-        Name of the similarity under the pointer, and beside the colours.
-    labels, other_labels : sequence of str or None, optional
-        Names of the parts of each run.
+    `similarity`: shape (K, L); of each part of the first run with each of the other, 0 to 1.
+    `one`, `other`: shape (n_pairs,); the pairs (0-based).
+    `names`: names of the two runs.
+    `part`: word for a part: "topic".
+    `measure`, `scale`: name of the similarity under the pointer, and beside the colours.
+    `labels`, `other_labels`: names of the parts of each run.
     """
     similarity = np.asarray(similarity, dtype=np.float64)
     n_rows, n_columns = similarity.shape

@@ -59,18 +59,12 @@ STILL_CONFIG: Mapping[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
 
 @dataclass(frozen=True)
 class Style:
-    """The look of one run's curves.
+    """The look of one run's curves."""
 
-    Attributes
-    ----------
-    colour, dash : str
-        The method's.
-    symbol : str or None
-        Marker that distinguishes runs of the same method; None for the first of them.
-    """
-
+    #: `colour`, `dash`: the method's.
     colour: str
     dash: str
+    #: Marker that distinguishes runs of the same method; None for the first of them.
     symbol: str | None = None
 
 
@@ -119,10 +113,7 @@ _CODES = {"float64": "f8", "float32": "f4", "int32": "i4", "int16": "i2", "uint8
 def b64(array: ArrayLike) -> dict[str, str]:
     """Return an array in the compact form Plotly reads: type code and base64 of the bytes.
 
-    Raises
-    ------
-    KeyError
-        Plotly has no such type, as for int64.
+    Raises KeyError: Plotly has no such type, as for int64.
     """
     values = np.ascontiguousarray(array)
     code = _CODES[values.dtype.name]

@@ -37,16 +37,10 @@ def tuning_figure(
     The best trial is ringed, that of the defaults a diamond with a dashed line at its height, and a cross at the top
     a trial without a perplexity.
 
-    Parameters
-    ----------
-    table : DataFrame
-        `Tuning.table`.
-    labels : mapping of str to str, optional
-        What parameters are called.
-    log : collection of str
-        Parameters that are drawn on a logarithmic scale.
-    uirevision : str
-        As long as it is the same, what the user zoomed stays.
+    `table`: `Tuning.table`.
+    `labels`: what parameters are called.
+    `log`: parameters that are drawn on a logarithmic scale.
+    `uirevision`: as long as it is the same, what the user zoomed stays.
     """
     names = [name for name in table.columns if name not in _OTHERS]
     known = table["perplexity"].to_numpy(dtype=np.float64)

@@ -31,10 +31,7 @@ Step = Callable[[NDArray[np.int64]], float]
 class DomainPass:
     """One pass over the row objects of a relation while the columns stay fixed.
 
-    Attributes
-    ----------
-    own : ndarray, shape (N, K)
-        Responsibilities of the swept domain, changed in place by `run`.
+    `own`: shape (N, K); responsibilities of the swept domain, changed in place by `run`.
     """
 
     def __init__(

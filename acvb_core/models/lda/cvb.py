@@ -48,17 +48,11 @@ class SweepBuffers:
     A run holds one copy of the responsibilities, by far its largest array; each sweep writes over it. The next call
     continues a sweep that was cut short, and gives the same bits.
 
-    Attributes
-    ----------
-    q : ndarray of float32, shape (n_pairs, K)
-    age : int
-        Sweeps done.
-    at : int
-        Document that the sweep under way comes to next; 0 between sweeps.
-    counts, variances
-        Of the sweep under way.
-    moved, loo : float
-        What the sweep under way has summed up.
+    `q`: shape (n_pairs, K).
+    `age`: sweeps done.
+    `at`: document that the sweep under way comes to next; 0 between sweeps.
+    `counts`, `variances`: of the sweep under way.
+    `moved`, `loo`: what the sweep under way has summed up.
     """
 
     def __init__(self, q: Singles) -> None:

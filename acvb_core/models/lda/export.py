@@ -63,10 +63,7 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
     Lengths of documents are those of the training corpus, without the words that were held out; of a corpus on disk,
     those of a sample of it.
 
-    Raises
-    ------
-    ParameterError
-        The run is of a model without topics.
+    Raises ParameterError: the run is of a model without topics.
     """
     if result.problem.settings.model != "lda":
         raise ParameterError(
@@ -104,14 +101,9 @@ def name_columns(
 ) -> pd.DataFrame:
     """Return a table of documents with the topics' names in its heading ("topic_1: sport") and the known labels.
 
-    Parameters
-    ----------
-    documents : DataFrame
-        document, topic_1 …
-    names : sequence of str or None
-        The user's name of each topic, topic 1 first.
-    labels : sequence of str, optional
-        The known label of each document, which becomes the second column.
+    `documents`: document, topic_1 ….
+    `names`: the user's name of each topic, topic 1 first.
+    `labels`: the known label of each document, which becomes the second column.
     """
     headings = {f"topic_{k}": f"topic_{k}: {name}" for k, name in enumerate(names, 1) if name}
     table = documents.rename(columns=headings)
@@ -130,22 +122,11 @@ def write_document_topics(
 
     All documents of a corpus on disk are those that were held out, too; their topics follow from the trained ones.
 
-    Parameters
-    ----------
-    result : Result
-    path : Path
-        A file that is there is replaced, whole or not at all.
-    progress : callable, optional
-        Called with the share that is done; it may raise to give up.
-    names : sequence of str or None, optional
-        The topics' names; with them the table carries names and known labels (`name_columns`).
-
-    Raises
-    ------
-    ParameterError
-        The run is of a model without topics.
-    OSError
-        The file cannot be written.
+    `path`: a file that is there is replaced, whole or not at all.
+    `progress`: called with the share that is done; it may raise to give up.
+    `names`: the topics' names; with them the table carries names and known labels (`name_columns`).
+    Raises ParameterError: the run is of a model without topics.
+    Raises OSError: the file cannot be written.
     """
     if result.problem.settings.model != "lda":
         raise ParameterError(f"model {result.problem.settings.model!r} has no topics of documents.")

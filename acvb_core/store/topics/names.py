@@ -32,10 +32,7 @@ Names = tuple[str | None, ...]
 class TopicNames:
     """The names of the topics of all runs in a store's folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the store; made when it is not there.
+    `folder`: of the store; made when it is not there.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -17,10 +17,7 @@ from acvb_core.models.irm.state import IrmState
 class NetworkPass:
     """Updates of the objects of a network, one by one.
 
-    Attributes
-    ----------
-    q : ndarray, shape (N, K)
-        Responsibilities, changed in place by `run`.
+    `q`: shape (N, K); responsibilities, changed in place by `run`.
     """
 
     def __init__(self, relation: Relation, state: IrmState) -> None:

@@ -37,34 +37,17 @@ def pyldavis_data(
     ones that the model expects, so that the parts of each bar add up to it (pyLDAvis does the same, whatever
     frequencies it is given).
 
-    Parameters
-    ----------
-    word_probability : array, shape (K, V)
-        Distribution of each topic over words.
-    document_share : array, shape (D, K)
-        Share of each topic in each document.
-    lengths : array, shape (D,)
-        Number of tokens of each document.
-    vocabulary : sequence of str, length V
-    n_words : int
-        Bars shown at a time.
-    lambda_step : float
-        Step of the slider for lambda, a whole part of 1.
-    positions : array, shape (K, 2), optional
-        Places of the topics on the map, in the order of `word_probability`. Default: `topic_map`, whose distance is a
-        metric, the square root of the divergence that pyLDAvis takes.
-
-    sort : bool
-        Whether the largest topic comes first; otherwise topics keep the numbers they have.
-
-    Raises
-    ------
-    DataError, ParameterError
-        Shapes that do not go together, or settings that make no sense.
-
-    References
-    ----------
-    Sievert and Shirley 2014. Chuang, Manning and Heer 2012, eq. 1-2 (saliency).
+    `word_probability`: shape (K, V); distribution of each topic over words.
+    `document_share`: shape (D, K); share of each topic in each document.
+    `lengths`: shape (D,); number of tokens of each document.
+    `vocabulary`: length V.
+    `n_words`: bars shown at a time.
+    `lambda_step`: step of the slider for lambda, a whole part of 1.
+    `positions`: shape (K, 2); places of the topics on the map, in the order of `word_probability`. Default:
+      `topic_map`, whose distance is a metric, the square root of the divergence that pyLDAvis takes.
+    `sort`: whether the largest topic comes first; otherwise topics keep the numbers they have.
+    Raises DataError, ParameterError: shapes that do not go together, or settings that make no sense.
+    Reference: Sievert and Shirley 2014. Chuang, Manning and Heer 2012, eq. 1-2 (saliency).
     """
     phi, tokens, words = _check_arguments(
         word_probability, document_share, lengths, vocabulary, n_words, lambda_step

@@ -20,11 +20,7 @@ from acvb_core.models.lda.streams.state import Renewal, StreamState
 class GrowingVocabulary:
     """A vocabulary that grows by the words it meets, unless it is fixed.
 
-    Parameters
-    ----------
-    words : iterable of str
-        To begin with, none twice.
-    fixed : bool
+    `words`: to begin with, none twice.
     """
 
     def __init__(self, words: Iterable[str] = (), fixed: bool = False) -> None:
@@ -52,17 +48,9 @@ class GrowingVocabulary:
 class RenumberedSource:
     """Documents with their words renumbered onto another vocabulary (a `Source`).
 
-    Parameters
-    ----------
-    source : Source
-    columns : ndarray of int32, shape (words of `source`,)
-        The place of each of its words; words at -1 are left out.
-    vocabulary : ndarray of str (object dtype), shape (V,)
-
-    Attributes
-    ----------
-    unknown : int
-        Number of tokens that are left out.
+    `columns`: shape (words of `source`,); the place of each of its words; words at -1 are left out.
+    `vocabulary`: shape (V,).
+    `unknown`: number of tokens that are left out.
     """
 
     #: Nobody asks whether these documents were met before.

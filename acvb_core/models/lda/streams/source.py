@@ -93,11 +93,6 @@ class DocumentFeed:
 
     With `shuffle` a pass takes the shards in an order drawn at random, and the documents of each shard too. The shards
     held between two calls save reading; they never change the order.
-
-    Parameters
-    ----------
-    source : Source
-    shuffle : bool
     """
 
     def __init__(self, source: Source, shuffle: bool) -> None:

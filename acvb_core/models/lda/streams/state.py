@@ -105,18 +105,12 @@ class Renewal:
 class StreamBuffers:
     """The arrays of a state while a window is gone through, and the window's sums.
 
-    Attributes
-    ----------
-    by_word, totals, steps, sizes, documents, tokens, batches, prior, noise, gone, renewal
-        As in `StreamState`.
-    scale : float
-        Factor by which `by_word` is to be multiplied.
-    loo, seen : float
-        Sum of the leave-one-out log probabilities of the window, and its tokens.
-    counting : bool
-        Sizes are those met so far, and the documents are met for the first time.
-    batch : object
-        Sums of the mini-batch under way.
+    `by_word`, `totals`, `steps`, `sizes`, `documents`, `tokens`, `batches`, `prior`, `noise`, `gone`, `renewal`: as in
+      `StreamState`.
+    `scale`: factor by which `by_word` is to be multiplied.
+    `loo`, `seen`: sum of the leave-one-out log probabilities of the window, and its tokens.
+    `counting`: sizes are those met so far, and the documents are met for the first time.
+    `batch`: sums of the mini-batch under way.
     """
 
     def __init__(self, state: StreamState) -> None:
