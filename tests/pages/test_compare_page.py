@@ -43,6 +43,9 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     app = opened(open_app, *survey)
     assert not app.exception
     assert app.dataframe[0].value.index.tolist() == ["ACVB0", "VB", "Gibbs"]
+    text = next(element.value for element in app.text if "agree" in element.value)
+    assert "Three methods agree well" in text
+    assert "skill" in text
     headings = [element.value for element in app.subheader]
     assert headings == [
         "Curves",

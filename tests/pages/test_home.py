@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pages.ui.shared import format as say
@@ -20,7 +22,8 @@ def test_sample_comparison_runs_three_methods_at_one_press(open_app: Open) -> No
     assert [job.problem.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
     assert all(job.problem.heldout is not None for job in jobs)
     until(app, lambda: not any(job.inspect().status.active for job in jobs))
-    assert texts(app).count("converged") >= 3
+    assert texts(app.run()).count("converged") >= 3
+    assert re.search(r"\d+ × \d+ groups.*Three methods .*agree .*\(skill \d", texts(app))
 
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value

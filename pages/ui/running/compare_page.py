@@ -22,11 +22,11 @@ from acvb_core.views.comparison_table import (
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
-from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
+from pages.ui.shared.compared_runs import ComparedRuns, choose_pair, show_conclusion
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, answer_key, list_runs, read_answer
+from pages.ui.shared.picking import Key, list_runs, read_answer
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -181,13 +181,12 @@ def show_compare() -> None:
     if len(chosen) < 2:
         st.info("Choose two runs or more.", icon=":material/compare_arrows:")
         st.stop()
-    names = say.label_runs(finished)
-    labels = [names[job.id] for job in chosen]
-    results = [result for job in chosen if (result := read_answer(job)) is not None]
-    runs = ComparedRuns(tuple(map(answer_key, chosen, results)), chosen, results, labels)
-    table = comparison_table(results, labels)
+    runs = ComparedRuns.gather(chosen, say.label_runs(finished))
+    results = runs.results
+    table = comparison_table(results, runs.labels)
     if not table.same_data:
         st.warning(table.notes[0], icon=":material/warning:")
+    show_conclusion(runs)
     show_curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
     show_scores(table)
     pages.compare(runs)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from acvb_core.engine.job import Job
+from pages.ui.running.compare_page import MOST_RUNS
 from pages.ui.running.live import model_in_use, select_jobs, show_live_runs
 from pages.ui.running.setup import show_run_form, tunable_methods
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_damaged_runs, show_deleted_runs, show_store_notices
+from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run
 from pages.ui.shared.services import tunings
@@ -40,6 +45,13 @@ def show_no_data(workspace: Workspace) -> None:
     )
 
 
+def conclude_runs(shown: Sequence[Job]) -> None:
+    """Draw the conclusion about the newest runs that have ended, on the data of the last of them."""
+    ended = [job for job in shown if job.inspect().verdict is not None]
+    same = [job for job in ended if job.problem.fingerprint == ended[-1].problem.fingerprint]
+    show_conclusion(ComparedRuns.gather(same[-MOST_RUNS:], say.label_runs(shown)))
+
+
 def show_runs(workspace: Workspace) -> None:
     every = False
     jobs = workspace.jobs
@@ -54,6 +66,7 @@ def show_runs(workspace: Workspace) -> None:
     if not shown:
         show_deleted_runs(workspace)
     else:
+        conclude_runs(shown)
         show_live_runs(workspace, every=every)
         with st.container(horizontal=True, gap="medium"):
             linked: set[str] = set()

@@ -12,6 +12,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION
 from pages.ui.shared import format as say
+from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.model_pages import AnswerPage
 from pages.ui.shared.picking import choose_run
@@ -41,6 +42,8 @@ def open_answer(
     if style:
         st.html(style)
     job, result = choose_run(workspace, page, show_empty_answer)
+    if result.snapshot.verdict is not None:
+        show_conclusion(ComparedRuns.gather([job], {job.id: ""}))
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id

@@ -1,15 +1,23 @@
-"""Runs that are compared, and the choice of two of them."""
+"""Runs that are compared: the conclusion about them, and the choice of two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from pages.ui.shared.picking import Key
+from acvb_core.views.conclusion import describe_runs
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key, answer_key, read_answer
+
+_HELP = (
+    "**ARI** (adjusted Rand index): how alike two groupings are; 1 is the same, 0 is what chance would give. With more "
+    "than two runs it is the mean over all pairs. Runs *agree well* from 0.8, or where 80 % of the topics or features "
+    "come back; *in part* from 0.4. Scores are *level* within a hundredth of the best."
+)
 
 
 class ComparedRuns(NamedTuple):
@@ -19,6 +27,33 @@ class ComparedRuns(NamedTuple):
     jobs: list[Job]
     results: list[Result]
     labels: list[str]
+
+    @classmethod
+    def gather(cls, jobs: Sequence[Job], names: Mapping[str, str]) -> ComparedRuns:
+        """Return those of some runs that have an answer, each with its name by id."""
+        answers = [(job, result) for job in jobs if (result := read_answer(job)) is not None]
+        return cls(
+            tuple(answer_key(job, result) for job, result in answers),
+            [job for job, _ in answers],
+            [result for _, result in answers],
+            [names[job.id] for job, _ in answers],
+        )
+
+
+@contain_failure("part of the page")
+def show_conclusion(runs: ComparedRuns) -> None:
+    """Draw what runs that have ended come to, in plain sentences; nothing where no sentence is true of them all."""
+    text = conclude(runs.keys, tuple(runs.labels), runs.results)
+    if text:
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key="conclusion"):
+            st.markdown(":material/lightbulb:", width="content", help=_HELP)
+            st.text(text)  # it quotes the names of runs
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def conclude(keys: tuple[Key, ...], labels: tuple[str, ...], _results: Sequence[Result]) -> str:
+    """Return the conclusion about some runs."""
+    return describe_runs(_results, labels)
 
 
 def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:

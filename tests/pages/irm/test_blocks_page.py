@@ -42,6 +42,7 @@ def test_a_run_is_shown(open_app: Open, women: Result) -> None:
     app = opened(open_app, women)
     assert not app.exception
     assert "southern_women · 18 × 14 · 89 links · 2 × 3 clusters" in texts(app)
+    assert "2 × 3 groups. Converged." in texts(app)
     assert len(app.get("plotly_chart")) == 5
     assert len(app.dataframe[0].value) == 18
     assert len(app.get("download_button")) == 10
