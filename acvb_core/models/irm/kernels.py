@@ -74,7 +74,9 @@ def log_prior(mass: Floats, alpha: float, out: Floats) -> None:
 @nb.njit(**OPTIONS)
 def normalise(log_weights: Floats) -> float:
     """Turn log weights into probabilities in place; return the log of their sum."""
-    top = log_weights.max()
+    top = log_weights[0]
+    for k in range(1, log_weights.shape[0]):  # compiles faster than `max`, by a second
+        top = max(top, log_weights[k])
     total = 0.0
     for k in range(log_weights.shape[0]):
         log_weights[k] = math.exp(log_weights[k] - top)
@@ -200,8 +202,9 @@ def zeroth_order(
             if abs(change) > NEGLIGIBLE:
                 add_share(beta_ones[k], plus, change, beta_ones[k])
                 add_share(beta_zeros[k], minus, change, beta_zeros[k])
-                x[n_touched] = beta_ones[k]
-                y[n_touched] = beta_zeros[k]
+                for m in range(n_other):  # assigning a row compiles NumPy's error messages, too: four seconds
+                    x[n_touched, m] = beta_ones[k, m]
+                    y[n_touched, m] = beta_zeros[k, m]
                 touched[n_touched] = k
                 n_touched += 1
         block_terms(x.reshape(-1), y.reshape(-1), n_touched * n_other, terms)
