@@ -74,19 +74,3 @@ install_requirements() {
         cat "$name" >".venv/installed-$(basename "$name")"
     done
 }
-
-# Compile the kernels unless the compiled ones are newer than every source. Numba decides by the times of the files
-# too; asking here first saves importing it.
-compile_kernels() {
-    local stamp=.venv/compiled cache=${NUMBA_CACHE_DIR:-acvb_core}
-    [ -f acvb_core/warmup.py ] || return 0
-    if [ -f "$stamp" ] &&
-        [ -z "$(find acvb_core requirements.txt -name '*.py' -newer "$stamp" -print -quit)" ] &&
-        [ -n "$(find "$cache" -name '*.nbi' -print -quit 2>/dev/null)" ]; then
-        return
-    fi
-    say "compiling the kernels"
-    : >"$stamp.begun"   # a source that changes from here on is newer
-    "$venv_python" -m acvb_core.warmup </dev/null || fail "the kernels could not be compiled (see above)."
-    mv "$stamp.begun" "$stamp"
-}

@@ -144,10 +144,15 @@ def test_server_says_that_pip_failed(bare_checkout: Path) -> None:
 
 
 def test_server_serves_the_names_it_is_given(bare_checkout: Path) -> None:
-    """A stand-in for Python answers everything with success and prints how the app would be started."""
+    """A stand-in for Python answers everything with success and prints how the app would be started.
+
+    Nothing is compiled before that.
+    """
     python = bare_checkout / ".venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text('#!/bin/sh\n[ "$2" = streamlit ] && printf "%s " "$@"\nexit 0\n')
+    python.write_text('#!/bin/sh\necho "$@" >>asked\n[ "$2" = streamlit ] && printf "%s " "$@"\nexit 0\n')
+    (bare_checkout / "acvb_core").mkdir()
+    (bare_checkout / "acvb_core/warmup.py").touch()
     python.chmod(0o755)
     shutil.copy(ROOT / "requirements.txt", bare_checkout / ".venv/installed-requirements.txt")
     (bare_checkout / "app.py").touch()
@@ -155,6 +160,8 @@ def test_server_serves_the_names_it_is_given(bare_checkout: Path) -> None:
     usual = "-m streamlit run app.py --server.port 8501 --server.address 127.0.0.1 --browser.serverAddress 127.0.0.1"
     hosts = "".join(f" --server.allowedHosts {name}" for name in ("127.0.0.1", "localhost", "::1"))
     assert run(server).stdout.strip() == usual + hosts
+    assert "-m streamlit" in (bare_checkout / "asked").read_text()
+    assert "warmup" not in (bare_checkout / "asked").read_text()
     shared = run(
         server, "--host", "box.local", "--allow=example.org:8443", "--allow", "example.net"
     ).stdout.strip()

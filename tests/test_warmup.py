@@ -1,11 +1,18 @@
-"""The warm-up compiles what runs will use: nothing is left for a first run to wait for."""
+"""The warm-up compiles what runs will use, beside the app where something is missing."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from acvb_core import warmup
+from acvb_core.engine import compilation
+from acvb_core.engine.compilation import event
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -105,3 +112,43 @@ def test_runs_find_everything_compiled() -> None:
     said, found = done.stdout.splitlines()
     assert said.startswith("The kernels are compiled (66 runs, ")
     assert json.loads(found) == []
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What an app's warm-up does; its tiny runs do nothing."""
+    made: list[str] = []
+    monkeypatch.setattr(compilation, "_ready", set())
+    monkeypatch.setattr(compilation, "_run_tiny", lambda model, row, choices, goes_on: made.append(row.label))
+    monkeypatch.setattr(warmup, "_read_files", lambda: made.append("files"))
+    monkeypatch.setattr(warmup.subprocess, "run", lambda command, **_: made.append(" ".join(command[1:])))
+    return made
+
+
+def test_an_app_whose_kernels_are_compiled_starts_no_other_process(steps: list[str]) -> None:
+    warmup.warm_up_beside()
+    assert steps[:2] == ["files", "ACVB0"]
+    assert len(steps) > 30
+    assert not any("warmup" in step for step in steps)
+
+
+def test_a_missing_kernel_is_compiled_by_another_process(
+    steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_or_compile() -> None:
+        steps.append("files")
+        if steps.count("files") == 1:
+            with event.trigger_event("numba:compile"):
+                steps.append("compiled here")
+
+    monkeypatch.setattr(warmup, "_read_files", read_or_compile)
+    warmup.warm_up_beside()
+    assert steps[:4] == ["files", f"-m acvb_core.warmup --beside {os.getpid()}", "files", "ACVB0"]
+    assert "compiled here" not in steps
+
+
+def test_the_other_process_ends_with_the_app(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["warmup", "--beside", "0"])
+    monkeypatch.setattr(os, "nice", steps.append)
+    assert warmup.main() == 0
+    assert steps == [19, "files"]

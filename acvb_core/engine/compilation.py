@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numba.core import event
 
+from acvb_core.core.kernel_cache import lock_cache
 from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method, ModelRow, Values
 from acvb_core.data.split import Split
@@ -25,6 +27,7 @@ Key = tuple[Any, ...]
 #: Held-out entries are missing in the training data; some sums differ without any.
 _SHARES = (0.0, 0.2)
 
+lock_cache()
 _LOG = logging.getLogger(__name__)
 _ready: set[Key] = set()
 _locks: dict[Key, threading.Lock] = {}
@@ -74,18 +77,34 @@ def compile_method(
 
 
 class _Announcer(event.Listener):
-    """Says once that something is being compiled, whichever thread does it."""
+    """Says once that this thread begins to compile."""
 
     def __init__(self, announce: Callable[[], None]) -> None:
         self._announce: Callable[[], None] | None = announce
+        self._thread = threading.get_ident()
 
     def on_start(self, event: Any) -> None:
-        announce, self._announce = self._announce, None
-        if announce is not None:
+        if self._announce is not None and threading.get_ident() == self._thread:
+            announce, self._announce = self._announce, None
             announce()
 
     def on_end(self, event: Any) -> None:
         pass
+
+
+class CompilerNeeded(BaseException):
+    """Raised in place of compiling; no error, so that nobody takes it for one."""
+
+
+@contextmanager
+def refuse_to_compile() -> Iterator[None]:
+    """Raise `CompilerNeeded` where this thread would compile what the cache on disk does not have."""
+
+    def refuse() -> None:
+        raise CompilerNeeded
+
+    with event.install_listener("numba:compile", _Announcer(refuse)):
+        yield
 
 
 def _run_tiny(model: ModelRow, row: Method, choices: Values, goes_on: bool) -> None:

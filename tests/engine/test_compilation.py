@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from acvb_core.cli.progress import Progress
 from acvb_core.engine import compilation, run
-from acvb_core.engine.compilation import compile_for, compile_method
+from acvb_core.engine.compilation import CompilerNeeded, compile_for, compile_method, refuse_to_compile
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.handle import Status
@@ -137,6 +138,39 @@ def test_compiling_is_said_where_something_is_compiled(
     fit(small_relation(), "vb", watch=Progress(stream), **QUICK["vb"] | {"max_sweeps": 2})
     assert stream.getvalue().splitlines()[0] == "VB · seed 0  compiling, once"
     assert stream.getvalue().count("compiling") == 1
+
+
+def test_a_thread_that_only_reads_compiles_nothing_and_leaves_others_alone() -> None:
+    compiled: list[str] = []
+
+    def compile_something(who: str) -> None:
+        with compilation.event.trigger_event("numba:compile"):
+            compiled.append(who)
+
+    with refuse_to_compile():
+        other = threading.Thread(target=compile_something, args=("another thread",))
+        other.start()
+        other.join()
+        with pytest.raises(CompilerNeeded):
+            compile_something("this thread")
+    assert compiled == ["another thread"]
+
+
+def test_a_refused_method_is_not_taken_for_ready(
+    events: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise CompilerNeeded
+
+    row = method_row("irm", "vb")
+    run_tiny = compilation._run_tiny
+    monkeypatch.setattr(compilation, "_run_tiny", refuse)
+    with pytest.raises(CompilerNeeded):
+        compile_method(model_row("irm"), row, row.values({}))
+    assert caplog.text == ""
+    monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
+    compile_method(model_row("irm"), row, row.values({}))
+    assert events == ["compile vb"]
 
 
 # In a process of its own: in this one, other tests have compiled what they like.

@@ -18,7 +18,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
-from acvb_core.warmup import warm_up
+from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:
     from pages.ui.shared.workspace import Dataset
@@ -73,8 +73,8 @@ def tunings() -> dict[str, TuningJob]:
 
 @cache
 def start_warm_up() -> threading.Thread:
-    """Have the kernels ready before the first run asks for them: compiled, or read from the cache on disk."""
-    thread = threading.Thread(target=warm_up, name="acvb-warmup", daemon=True)
+    """Have the kernels ready before the first run asks for them; no page waits for that."""
+    thread = threading.Thread(target=warm_up_beside, name="acvb-warmup", daemon=True)
     thread.start()
     return thread
 
