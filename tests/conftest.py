@@ -45,10 +45,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
-def pytest_collection_finish() -> None:
-    """Leave modules and tests, which live to the end, out of garbage collection: there are millions of objects."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without garbage collection, and keep what was collected out of it: these objects live to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
