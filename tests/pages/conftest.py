@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.shared import services
 from tests.pages.session import SECONDS, WORKSPACE
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_scan_of_the_packages() -> Iterator[None]:
+    """Look for components in the installed packages once: each new session would read the notes of all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests)
+        )
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +55,9 @@ def open_app() -> Callable[..., AppTest]:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
         if workspace is not None:
             app.query_params["ws"] = workspace
-        app.run()
         if page != "home":
-            app.switch_page(f"pages/{page}.py").run()
+            app.switch_page(f"pages/{page}.py")
+        app.run()
         assert not app.exception
         return app
 

@@ -27,11 +27,17 @@ def texts(app: AppTest) -> str:
 
 
 def until(app: AppTest, reached: Callable[[], bool]) -> None:
-    """Run the page again until something is so."""
+    """Wait until something is so, and show it.
+
+    The page runs again now and then, as it does in a browser, but not all the time: it would take the processor from
+    the runs that it waits for.
+    """
     end = time.monotonic() + SECONDS
     while not reached():
         assert time.monotonic() < end, texts(app)
-        time.sleep(0.05)
+        pause = time.monotonic() + 0.5
+        while not reached() and time.monotonic() < pause:
+            time.sleep(0.01)
         app.run()
         assert not app.exception
 
