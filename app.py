@@ -18,6 +18,7 @@ else:
 
     from acvb_core.store.files import StoreError
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
+    from pages.ui.shared.refresh import follow_browser
     from pages.ui.shared.services import start_warm_up, store
     from pages.ui.shared.sidebar import show_sidebar
     from pages.ui.shared.style import apply_style
@@ -41,6 +42,7 @@ else:
         ]
     )
     apply_style()
+    follow_browser(page.url_path)
     try:
         store()
     except StoreError as error:

@@ -46,6 +46,13 @@ def write_share(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:.1f} %"  # adding 0 makes -0.0 a 0
 
 
+def write_number(value: float) -> str:
+    """Return a number with four significant digits, whole from 1,000 on: "1,224", "64.2", "-0.0376"."""
+    if abs(value) >= 999.95:
+        return f"{value:,.0f}"
+    return f"{float(f'{value:.4g}') + 0.0:.10g}"  # adding 0 makes -0.0 a 0
+
+
 @dataclass(frozen=True)
 class ModelDisplay:
     """The display of a model's runs."""

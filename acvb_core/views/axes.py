@@ -8,6 +8,8 @@ from acvb_core.views.theme import GRID, LINE, MUTED, Figure
 
 #: Sweeps that the first view may leave out below: a tenth of a run, five at least, never more than half.
 _START_SHARE, _START_LEAST = 0.1, 5
+#: Room beside the values of a view: a share of their range; of one value alone, a share of the value.
+_ROOM, _ROOM_OF_ONE = 0.06, 0.05
 #: A count up to which every whole number has its tick.
 _FEW = 5
 
@@ -75,6 +77,21 @@ def start_length(n: int) -> int:
 def whole_ticks(high: float) -> Figure:
     """Return the ticks of a count up to `high`: of a small count, Plotly's own also lie between whole numbers."""
     return {"tick0": 0, "dtick": 1} if high <= _FEW else {}
+
+
+def view_range(low: float, high: float) -> tuple[float, float]:
+    """Return the range that shows values from `low` to `high`, with some room.
+
+    It is wide enough for ticks of four significant digits, or whole numbers, to differ: changes far behind the decimal
+    point would blow up to the height of the panel.
+    """
+    size, width = max(abs(low), abs(high)), high - low
+    if width <= 1e-9 * size:
+        room = _ROOM_OF_ONE * size or 1.0
+    else:
+        least = 6 * min(10.0 ** (math.floor(math.log10(size)) - 3), 1.0)
+        room = max(_ROOM * width, (least - width) / 2)
+    return low - room, high + room
 
 
 def tick_format(low: float, high: float) -> str:

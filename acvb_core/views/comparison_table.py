@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.core.display import write_number
 from acvb_core.core.rows import ModelRow
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
@@ -16,28 +17,32 @@ from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import MODELS
 
-#: Columns of the table: key of a comparison row -> (title, format, 1 if higher is better, -1 if lower, else 0).
-COLUMNS: dict[str, tuple[str, str, int]] = {
-    "verdict": ("Verdict", "", 0),
-    "settled": ("Sweeps and mean", "", 0),
-    "sweeps": ("Sweeps", "{:,.0f}", 0),
-    "passes": ("Epochs", "{:,.3g}", 0),
-    "cpu_seconds": ("CPU s", "{:,.2f}", -1),
-    "lower_bound": ("Lower bound", "{:,.1f}", 1),
+Writer = Callable[[float], str]
+_write_count: Writer = "{:,.0f}".format
+
+#: Columns of the table: key of a comparison row -> (title, how it is written, 1 if higher is better, -1 if lower,
+#: 0 if neither is).
+COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
+    "verdict": ("Verdict", None, 0),
+    "settled": ("Sweeps and mean", None, 0),
+    "sweeps": ("Sweeps", _write_count, 0),
+    "passes": ("Epochs", write_number, 0),
+    "cpu_seconds": ("CPU s", write_number, -1),
+    "lower_bound": ("Lower bound", write_number, 1),
     # An approximation that may lie above the quantity it should bound: a higher one need not be better.
-    "collapsed_bound": ("Collapsed bound", "{:,.1f}", 0),
-    "pseudo_loo": ("Pseudo-LOO", "{:,.1f}", 1),
-    "loo_perplexity": ("LOO perplexity", "{:,.1f}", 0),
-    "heldout_log_likelihood": ("Held-out log lik.", "{:.4f}", 1),
-    "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
-    "heldout_skill": ("Skill", "{:.3f}", 1),
-    "heldout_rmse": ("RMSE", "{:.4f}", -1),
-    "heldout_explained": ("Explained", "{:.3f}", 1),
-    "train_log_likelihood": ("Training log lik.", "{:.4f}", 0),
-    "heldout_roc_auc": ("AUC", "{:.3f}", 1),
-    "heldout_average_precision": ("AP", "{:.3f}", 1),
+    "collapsed_bound": ("Collapsed bound", write_number, 0),
+    "pseudo_loo": ("Pseudo-LOO", write_number, 1),
+    "loo_perplexity": ("LOO perplexity", write_number, 0),
+    "heldout_log_likelihood": ("Held-out log lik.", write_number, 1),
+    "heldout_perplexity": ("Held-out perplexity", write_number, -1),
+    "heldout_skill": ("Skill", write_number, 1),
+    "heldout_rmse": ("RMSE", write_number, -1),
+    "heldout_explained": ("Explained", write_number, 1),
+    "train_log_likelihood": ("Training log lik.", write_number, 0),
+    "heldout_roc_auc": ("AUC", write_number, 1),
+    "heldout_average_precision": ("AP", write_number, 1),
     **{
-        f"k_{domain}": (name.capitalize(), "{:,.0f}", 0)
+        f"k_{domain}": (name.capitalize(), _write_count, 0)
         for row in reversed(MODELS)
         for domain, name in row.domains.items()
     },
@@ -53,7 +58,7 @@ class ComparisonTable:
 
     frame: pd.DataFrame  #: one row a run, columns as titled in `COLUMNS`, without those that no run has
     best: pd.DataFrame  #: of the frame's shape: True if the value is the best of those it is comparable with
-    formats: dict[str, str]  #: format of each column
+    formats: dict[str, Writer]  #: writes the numbers of each column
     same_data: bool  #: all runs are on the same data
     notes: list[str]  #: reasons why values are not compared, in sentences
     same_split: bool = True  #: the same data were held out of all runs, too
@@ -87,7 +92,7 @@ def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> Compar
     return ComparisonTable(
         rows[keys].rename(columns=titles),
         best.rename(columns=titles),
-        {titles[key]: COLUMNS[key][1] for key in keys if COLUMNS[key][1]},
+        {titles[key]: write for key in keys if (write := COLUMNS[key][1]) is not None},
         same_data,
         _notes(results, same_data, one_split),
         one_split,

@@ -18,6 +18,7 @@ from acvb_core.views.axes import (
     panel_title,
     start_length,
     tick_format,
+    view_range,
     whole_ticks,
 )
 from acvb_core.views.run_curve import RunCurve
@@ -222,10 +223,10 @@ def _first_view(panel: Panel, runs: Sequence[RunCurve]) -> Figure:
     if not shown:
         return {}
     low, high = min(float(values.min()) for values in shown), max(float(values.max()) for values in shown)
-    pad = 0.06 * (high - low) or max(abs(high) * 1e-6, 1e-9)
+    low, high = view_range(low, high)
     return {
         # Not a range: one that changes at every refresh would throw away the user's zoom.
         "autorange": True,
-        "autorangeoptions": {"clipmin": low - pad, "clipmax": high + pad},
-        "tickformat": tick_format(low - pad, high + pad),
+        "autorangeoptions": {"clipmin": low, "clipmax": high},
+        "tickformat": tick_format(low, high),
     }

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.engine.result import Result
-from acvb_core.views.axes import tick_format
+from acvb_core.views.axes import tick_format, view_range
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.panels import panels_for
 from acvb_core.views.run_curve import RunCurve
@@ -168,6 +168,31 @@ def test_labels_are_shown_as_they_are() -> None:
 )
 def test_ticks_have_the_digits_they_need(low: float, high: float, form: str) -> None:
     assert tick_format(low, high) == form
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (5.0, 5.0),
+        (4.999996, 5.000004),
+        (-0.0376050, -0.0376049),
+        (-0.0376, -0.0376),
+        (0.0, 0.0),
+        (1224.1, 1224.2),
+    ],
+)
+def test_what_hardly_changes_has_an_axis_that_can_be_read(low: float, high: float) -> None:
+    bottom, top = view_range(low, high)
+    assert bottom < low <= high < top
+    form = tick_format(bottom, top)
+    assert (top - bottom) * 10 ** int(form[2:-1]) >= 2  # the ticks that the format can write differ
+    digits = [f"{end:{form}}".replace(".", "").replace(",", "").lstrip("-0") for end in (bottom, top)]
+    assert max(map(len, digits)) <= 4, digits
+
+
+def test_what_changes_fills_its_axis() -> None:
+    bottom, top = view_range(-230_000.0, -220_000.0)
+    assert (bottom, top) == pytest.approx((-230_600, -219_400))
 
 
 NAN = float("nan")

@@ -1,10 +1,67 @@
-"""Parts of a page that are drawn again at intervals while something moves."""
+"""What is drawn again by itself: parts of a page while something moves, and a page that the browser shows anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import streamlit as st
+
+# A page that was opened starts at its top: the browser would keep the place of the one before. A page is drawn again
+# when the browser turns dark or light, as its figures are coloured for one of them, and when its tab is seen again
+# after a while, as runs may have been added in another tab.
+_JS = """
+const AWAY_MS = 1500;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = document.documentElement;
+  if (root.acvbPage !== undefined && root.acvbPage !== data.page) document.querySelector(".stMain")?.scrollTo(0, 0);
+  root.acvbPage = data.page;
+
+  const app = document.querySelector(".stApp");
+  let reported = data.theme;
+  const compare = () => {
+    const shown = getComputedStyle(app).colorScheme;
+    if (shown === reported || !["light", "dark"].includes(shown)) return;
+    reported = shown;
+    setTriggerValue("theme", shown);
+  };
+  const observer = new MutationObserver(compare);
+  observer.observe(app, { attributes: true, attributeFilter: ["class"] });
+  compare();
+
+  const look = () => {
+    if (document.hidden) root.acvbLeft = performance.now();
+    else if (performance.now() - (root.acvbLeft ?? Infinity) > AWAY_MS) setTriggerValue("seen", Date.now());
+  };
+  document.addEventListener("visibilitychange", look);
+  return () => {
+    observer.disconnect();
+    document.removeEventListener("visibilitychange", look);
+  };
+}
+"""
+_watch = st.components.v2.component("acvb_watch", html="<span></span>", js=_JS, isolate_styles=False)
+
+
+def follow_browser(page: str) -> None:
+    """Keep what the browser shows right: a page from its top, in the browser's colours, with the runs there are now.
+
+    Parameters
+    ----------
+    page : str
+        Address of the page, which tells it from others.
+    """
+    with st.container(key="follow_browser"):
+        _watch(
+            data={"page": page, "theme": st.context.theme.type},
+            key="browser",
+            on_theme_change=_draw_again,
+            on_seen_change=_draw_again,
+        )
+
+
+def _draw_again() -> None:
+    """Do nothing: that the browser reports something draws the page again."""
 
 
 def refresh(draw: Callable[[], None], seconds: float | None) -> None:

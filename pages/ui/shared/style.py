@@ -13,6 +13,7 @@ _QUIET, _FOCUS = css_colour(MUTED), "light-dark(#0072B2, #56B4E9)"
 _STYLE = f"""
 <style>
 .stMainBlockContainer {{ padding-inline: clamp(1.5rem, 4vw, 5rem); max-width: 1500px; }}
+.st-key-follow_browser {{ position: absolute; width: 0; height: 0; overflow: hidden; }}
 .st-key-data_name .stText {{ font-size: 1.35rem; font-weight: 600; }}
 .st-key-sidebar_state .stText {{ font-weight: 600; }}
 @media (max-width: 700px) {{ /* titles beside each other need room: the figure is moved sideways instead */

@@ -12,7 +12,15 @@ from acvb_core.models.lfm.figures.feature_words import (
     hover_texts,
     nothing_figure,
 )
-from acvb_core.views.axes import axis_title, panel_axes, panel_title, start_length, tick_format, whole_ticks
+from acvb_core.views.axes import (
+    axis_title,
+    panel_axes,
+    panel_title,
+    start_length,
+    tick_format,
+    view_range,
+    whole_ticks,
+)
 from acvb_core.views.theme import PAPER, Figure, b64, base_layout, decimate, method_style, rgba
 
 Floats = NDArray[np.float64]
@@ -137,5 +145,5 @@ def _extent(curves: list[Floats]) -> Figure:
         later = later[np.isfinite(later)]
         parts.append(later if len(later) else values[np.isfinite(values)])
     low, high = min(float(p.min()) for p in parts), max(float(p.max()) for p in parts)
-    pad = 0.06 * (high - low) or max(abs(high) * 1e-6, 1e-9)
-    return {"range": [low - pad, high + pad], "tickformat": tick_format(low - pad, high + pad)}
+    low, high = view_range(low, high)
+    return {"range": [low, high], "tickformat": tick_format(low, high)}

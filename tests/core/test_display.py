@@ -1,0 +1,26 @@
+"""Numbers are written one way."""
+
+from __future__ import annotations
+
+import pytest
+
+from acvb_core.core.display import write_number
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1224.3, "1,224"),
+        (1_234_567.8, "1,234,568"),
+        (-230_000.4, "-230,000"),
+        (999.96, "1,000"),
+        (64.204, "64.2"),
+        (-0.0376412, "-0.03764"),
+        (0.5, "0.5"),
+        (-0.0, "0"),
+        (0.0001234567, "0.0001235"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_four_significant_digits(value: float, text: str) -> None:
+    assert write_number(value) == text
