@@ -12,14 +12,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Error, Page, Playwright, expect, sync_playwright
 
-from tests.browser.steps import WAIT_MS, cards_that_say, settled, visit
+from tests.browser.steps import WAIT_MS, address_of, cards_that_say, run_example, settled, visit
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
@@ -192,6 +192,20 @@ def watched_page(browser: Browser, width: int = 1440, height: int = 900) -> Iter
 def open_page(browser: Browser) -> Callable[..., AbstractContextManager[Page]]:
     """For tests that want more pages, or other sizes: `with open_page(1024, 768) as page: page.goto(server)`."""
     return partial(watched_page, browser)
+
+
+@pytest.fixture(scope="session")
+def example(open_page: Callable[..., AbstractContextManager[Page]], server: str) -> Callable[[str], str]:
+    """Run an example in a workspace of its own, once for all tests that only look at it, and give the address."""
+
+    @cache
+    def run_once(name: str) -> str:
+        with open_page() as page:
+            page.goto(server)
+            run_example(page, name)
+            return address_of(page, server)
+
+    return run_once
 
 
 def stop_runs(page: Page) -> None:

@@ -14,7 +14,10 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_MS = 180_000  # takes 3 s, and a minute or two on a machine that does much other work
+# Three runs on a quarter of a million words: a quarter of a minute, and longer where other work is done besides.
+LONG_MS = 4 * WAIT_MS
 OpenPage = Callable[..., AbstractContextManager[Page]]
+Example = Callable[[str], str]
 StartApp = Callable[[], AbstractContextManager[str]]
 
 POINTS = """() => {
@@ -74,6 +77,18 @@ def start_runs(page: Page, name: str) -> None:
     """Press the button that starts runs, once it stays in its place: a button that moves is not pressed."""
     settled(page)
     page.get_by_role("button", name=name).click()
+
+
+def address_of(page: Page, server: str) -> str:
+    """Give the address under which another page finds the workspace of this one."""
+    return f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}"
+
+
+def run_example(page: Page, name: str) -> None:
+    """Press the button of an example on Home, and wait until its three runs have converged."""
+    page.get_by_role("button", name=name).click()
+    expect(cards(page)).to_have_count(3)
+    expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
 
 
 def bring(page: Page, kind: str, file: Path) -> None:
@@ -154,19 +169,23 @@ def settled(page: Page) -> None:
     page.evaluate(SETTLED)
 
 
-def no_wider_than_its_window(page: Page, name: str) -> None:
-    settled(page)
-    overflow = page.evaluate(OVERFLOW)
-    assert overflow <= 0, (name, overflow)
+def no_wider_than_its_window(page: Page, name: str, sizes: Sequence[tuple[int, int]] = ()) -> None:
+    """See that a page fits its window, at each of these sizes or as it is, and that nothing failed on it."""
+    for size in sizes or [None]:
+        if size is not None:
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+        settled(page)
+        overflow = page.evaluate(OVERFLOW)
+        assert overflow <= 0, (name, size, overflow)
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def no_page_is_wider(page: Page, names: Sequence[str]) -> None:
+def no_page_is_wider(page: Page, names: Sequence[str], sizes: Sequence[tuple[int, int]] = ()) -> None:
     for name in names:
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
         if name != "Home":  # whose heading says what the app is for
             expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
-        no_wider_than_its_window(page, name)
+        no_wider_than_its_window(page, name, sizes)
 
 
 def screenshot(page: Page, name: str) -> None:

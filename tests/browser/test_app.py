@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
+    Example,
     OpenPage,
     StartApp,
     bring,
@@ -21,6 +22,7 @@ from tests.browser.steps import (
     cards_that_say,
     fill,
     no_page_is_wider,
+    run_example,
     screenshot,
     start_runs,
     take,
@@ -199,9 +201,7 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
     with open_page() as page:
         with start_app() as url:
             page.goto(url)
-            page.get_by_role("button", name="Run the sample comparison").click()
-            expect(cards(page)).to_have_count(3)
-            expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+            run_example(page, "Run the sample comparison")
             upload(page, relation_file(tmp_path))
             start_endless(page)
             workspace = re.findall("ws=[0-9a-f]{32}", page.url)[0]
@@ -223,7 +223,13 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
             page.goto("about:blank")
 
 
-def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> None:
+@pytest.fixture(scope="module")
+def comparison(example: Example) -> str:
+    """Address of a workspace in which three methods have run on the sample."""
+    return example("Run the sample comparison")
+
+
+def test_reload_and_direct_address_of_a_page(browser: Browser, comparison: str) -> None:
     expect.set_options(timeout=WAIT_MS)
     context = browser.new_context()
     errors: list[str] = []
@@ -237,11 +243,10 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
                 errors.append(m.text) if m.type == "error" and "/_stcore/" not in m.location["url"] else None
             ),
         )
-        page.goto(f"{server}/guide")
+        page.goto(comparison.replace("/?", "/guide?"))
         expect(page.get_by_role("heading", name="Guide")).to_be_visible()
         expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(9)
-        page.get_by_role("link", name="Home").first.click()
-        page.get_by_role("button", name="Run the sample comparison").click()
+        visit(page, "Run")
         expect(cards_that_say(page, "converged")).to_have_count(3)
         page.reload()
         expect(cards_that_say(page, "converged")).to_have_count(3)
@@ -251,9 +256,11 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, server: str) -> N
     assert not errors
 
 
-def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(page: Page, tmp_path: Path) -> None:
-    page.get_by_role("button", name="Run the sample comparison").click()
-    expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
+    page: Page, comparison: str, tmp_path: Path
+) -> None:
+    page.goto(comparison)
+    visit(page, "Run")
     wait_for(page, f"({POINTS})() > 5")
     page.set_viewport_size({"width": 1440, "height": 1250})
     page.wait_for_timeout(1000)
@@ -272,12 +279,9 @@ def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(page: Page, tmp
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
-def test_no_page_is_wider_than_its_window(open_page: OpenPage, server: str, size: tuple[int, int]) -> None:
-    with open_page(*size) as page:
-        page.goto(server)
-        page.get_by_role("button", name="Run the sample comparison").click()
-        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+def test_no_page_is_wider_than_its_window(open_page: OpenPage, comparison: str) -> None:
+    with open_page() as page:
+        page.goto(comparison)
         pages = (
             "Home",
             "Data",
@@ -289,4 +293,4 @@ def test_no_page_is_wider_than_its_window(open_page: OpenPage, server: str, size
             "How many topics?",
             "Guide",
         )
-        no_page_is_wider(page, pages)
+        no_page_is_wider(page, pages, ((1440, 900), (1024, 768)))

@@ -14,6 +14,7 @@ from tests.browser.steps import (
     POINTS,
     WAIT_MS,
     OpenPage,
+    address_of,
     bring,
     cards,
     cards_that_say,
@@ -133,7 +134,7 @@ def test_a_table_of_ones_own_from_upload_to_files(
     plot(page, "feature_similarity")
     expect(page.get_by_text(re.compile(r"\d of 2 pairs are the same feature"))).to_be_visible()
     with open_page(1024, 768) as narrow:
-        narrow.goto(f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}")
+        narrow.goto(address_of(page, server))
         no_page_is_wider(narrow, ("Home", "Data", "Run", "Features", "Compare", "Guide"))
 
 

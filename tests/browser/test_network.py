@@ -7,12 +7,12 @@ import random
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
+    Example,
     OpenPage,
     bring,
     cards,
@@ -23,6 +23,7 @@ from tests.browser.steps import (
     no_wider_than_its_window,
     plot,
     press,
+    run_example,
     screenshot,
     settled,
     start_runs,
@@ -149,8 +150,7 @@ def badges_beside_names(page: Page) -> None:
 def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) -> None:
     with open_page(1280, 900) as page:
         page.goto(server)
-        page.get_by_role("button", name="Find the groups of a network").click()
-        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+        run_example(page, "Find the groups of a network")
         expect(page.locator(".run-below")).to_have_count(0)
         page.get_by_text("New runs").click()
         press(page, "Two clusterings, rows and columns apart")
@@ -185,12 +185,8 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-@pytest.mark.parametrize("size", [(1280, 900), (900, 800)])
-def test_no_page_of_a_network_is_wider_than_its_window(
-    open_page: OpenPage, server: str, size: tuple[int, int]
-) -> None:
-    with open_page(*size) as page:
-        page.goto(server)
-        page.get_by_role("button", name="Find the groups of a network").click()
-        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
-        no_page_is_wider(page, ("Home", "Data", "Run", "Blocks", "Compare", "Guide"))
+def test_no_page_of_a_network_is_wider_than_its_window(open_page: OpenPage, example: Example) -> None:
+    with open_page() as page:
+        page.goto(example("Find the groups of a network"))
+        pages = ("Home", "Data", "Run", "Blocks", "Compare", "Guide")
+        no_page_is_wider(page, pages, ((1280, 900), (900, 800)))

@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
-    POINTS,
     WAIT_MS,
+    Example,
     OpenPage,
     bring,
     cards,
@@ -38,9 +38,6 @@ from tests.browser.steps import (
 )
 
 K = 20  # topics of the sample comparison
-# Three runs on a quarter of a million words: a quarter of a minute, and longer where other work is done besides.
-LONG_MS = 4 * WAIT_MS
-
 # The words of the chosen topic with their tokens, once they are others than those before, and the old figure is gone.
 BARS = """(before) => {
   const plots = document.querySelectorAll('.st-key-topic_bars .js-plotly-plot');
@@ -93,16 +90,9 @@ def planted_file(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sample(open_page: OpenPage, server: str) -> str:
-    """Address of a workspace in which the sample comparison has ended: the first step of the tour."""
-    with open_page() as page:
-        page.goto(server)
-        page.get_by_role("button", name="Find topics in the Bible").click()
-        expect(cards(page)).to_have_count(3)
-        expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
-        wait_for(page, f"({POINTS})() > 5")
-        expect(page.get_by_role("link", name="See the topics")).to_be_visible()
-        return f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}"
+def sample(example: Example) -> str:
+    """Address of a workspace in which the example has run: the first step of the tour."""
+    return example("Find topics in the Bible")
 
 
 def bars(page: Page, unlike: list[str] | None = None) -> dict[str, list[Any]]:
@@ -388,14 +378,12 @@ def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Pa
     expect(page.get_by_test_id("stSidebar").get_by_text("9 documents")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
-def test_no_page_of_topics_is_wider_than_its_window(
-    open_page: OpenPage, sample: str, size: tuple[int, int]
-) -> None:
-    with open_page(*size) as page:
+def test_no_page_of_topics_is_wider_than_its_window(open_page: OpenPage, sample: str) -> None:
+    sizes = ((1440, 900), (1024, 768))
+    with open_page() as page:
         page.goto(sample)
         names = ("Home", "Data", "Run", "Blocks", "Compare", "How many topics?", "Guide", "Topics")
-        no_page_is_wider(page, names)
+        no_page_is_wider(page, names, sizes)
         for part in ("Documents", "Quality", "Known labels"):
             press(page, part)
-            no_wider_than_its_window(page, f"Topics, {part}")
+            no_wider_than_its_window(page, f"Topics, {part}", sizes)
