@@ -58,12 +58,7 @@ def warm_up_beside() -> None:
 def warm_up(go_on: Callable[[], bool] = lambda: True) -> int:
     """Use every compiled function once on tiny data, those that a first run needs before others.
 
-    Parameters
-    ----------
-    go_on : callable, optional
-        Asked before each run; False ends the work early.
-
-    Returns: number of runs made; those that were made before in this process are not made again.
+    `go_on`: asked before each run; False ends the work early.
     """
     _read_files()
     runs = 0

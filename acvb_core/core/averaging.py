@@ -35,27 +35,15 @@ BURN_IN_CAP = 100
 
 @dataclass(frozen=True)
 class AveragedState:
-    """State of the inner method beside the running mean.
-
-    Attributes
-    ----------
-    sweeps : int
-        Sweeps done since the last move.
-    samples : int
-        Sweeps in the mean (s); 0 during burn-in.
-    mean : mapping of str to ndarray
-        Running mean of each averaged array, in the inner state's order of clusters.
-    change : float or None
-        Mean over objects of the L1 change of the mean in the last sweep.
-    shared : Responsibilities or None
-        Running mean of the responsibilities behind averaged counts; handed on, and written over, by the next sweep.
-    """
+    """State of the inner method beside the running mean."""
 
     inner: Any
-    sweeps: int = 0
-    samples: int = 0
+    sweeps: int = 0  #: sweeps done since the last move
+    samples: int = 0  #: sweeps in the mean (s); 0 during burn-in
+    #: Running mean of each averaged array, in the inner state's order of clusters.
     mean: Mapping[str, Array] = field(default_factory=dict)
-    change: float | None = None
+    change: float | None = None  #: mean over objects of the L1 change of the mean in the last sweep
+    #: Running mean of the responsibilities behind averaged counts; handed on, and written over, by the next sweep.
     shared: Responsibilities | None = None
 
 
@@ -92,21 +80,15 @@ def update_mean(old: Mapping[str, Array], new: Mapping[str, Array], samples: int
 class AveragedInference(_RunningMean):
     """ACVB: any `Inference`, answered by the running mean of its responsibilities after burn-in.
 
-    Attributes
-    ----------
-    burn_in : int
-        Sweeps before the mean starts, counted from the last move. 0: burn-in ends once moves are over and the
-        responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
-    track : bool
-        Also average responsibilities that the posterior does not hold, if the method hands them out. Without
-        them the change of the mean is that of the averaged counts, which is at most as large.
-
-    Notes
-    -----
     With s sweeps in the mean its change is at most 2 / s for each object in L1 (ACVB17 Lemma 1) and
     sqrt(2) / s in L2 (Lemma 3), whatever the inner method does, so a tolerance is met in the end. The mean goes
     through the same re-ordering as the state. When a cluster is dropped the mean starts again: it would mix
     distributions over different sets of clusters. After a move (clusters merged or split) burn-in does.
+
+    `burn_in`: sweeps before the mean starts, counted from the last move. 0: burn-in ends once moves are over and the
+      responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
+    `track`: also average responsibilities that the posterior does not hold, if the method hands them out. Without them
+      the change of the mean is that of the averaged counts, which is at most as large.
     """
 
     track: bool = True
@@ -229,12 +211,8 @@ class SampleMean(_RunningMean):
     with those of the mean (the assignment of largest overlap), new ones get a name of their own, and clusters
     that on average hold less than half an object are left out of the answer.
 
-    Attributes
-    ----------
-    inner : Inference
-        Its posterior's averaged arrays are one-hot.
-    burn_in : int
-        Sweeps that are not kept.
+    `inner`: its posterior's averaged arrays are one-hot.
+    `burn_in`: sweeps that are not kept.
     """
 
     def sweep(

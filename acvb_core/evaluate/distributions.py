@@ -23,20 +23,11 @@ ROUNDING = 1e-14
 def distributions(given: ArrayLike, what: str = "the topics", n_words: int | None = None) -> Floats:
     """Return an array of distributions, one a row, in double precision.
 
-    Parameters
-    ----------
-    given : array, shape (K, V)
-        Rows that sum to one.
-    what : str
-        Their name in a message.
-    n_words : int, optional
-        The number of columns there must be.
-
-    Raises
-    ------
-    DataError
-        There is no row or no column, an entry is negative or not finite, a row does not sum to one, or the number
-        of columns is another.
+    `given`: shape (K, V); rows that sum to one.
+    `what`: their name in a message.
+    `n_words`: the number of columns there must be.
+    Raises DataError: there is no row or no column, an entry is negative or not finite, a row does not sum to one, or
+      the number of columns is another.
     """
     rows = np.ascontiguousarray(given, dtype=np.float64)
     if rows.ndim != 2 or 0 in rows.shape:
@@ -66,20 +57,11 @@ def jensen_shannon(one: ArrayLike, other: ArrayLike | None = None) -> Floats:
     The distance is the square root of the divergence to base 2: a metric between 0 (the same) and 1 (no word in
     common). Time grows with K L V, some 2 ns each; memory with K V and L V.
 
-    Parameters
-    ----------
-    one : array, shape (K, V)
-    other : array, shape (L, V), optional
-        Default: `one`, which takes half the time.
-
-    Returns
-    -------
-    ndarray, shape (K, L)
-        Symmetric with a zero diagonal when there is no `other`. Distances below 1e-7 are rounding, and given as 0.
-
-    References
-    ----------
-    Endres and Schindelin 2003 (the square root is a metric).
+    `one`: shape (K, V).
+    `other`: shape (L, V); by default `one`, which takes half the time.
+    Returns: shape (K, L); symmetric with a zero diagonal when there is no `other`. Distances below 1e-7 are rounding,
+      and given as 0.
+    Reference: Endres and Schindelin 2003 (the square root is a metric).
     """
     rows = distributions(one)
     own = _p_log_p(rows)

@@ -18,10 +18,8 @@ def pair_products(
 ) -> NDArray[np.float64]:
     """Return sum_k left[rows[i], k] * right[columns[i], k] for each pair, shape (n,).
 
-    Parameters
-    ----------
-    left, right : ndarrays of one type, shapes (N, K), (M, K)
-    rows, columns : ndarrays of int, shape (n,)
+    `left`, `right`: shapes (N, K), (M, K).
+    `rows`, `columns`: shape (n,).
     """
     out = np.empty(len(rows))
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)

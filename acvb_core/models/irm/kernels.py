@@ -139,18 +139,11 @@ def zeroth_order(
 ) -> float:
     """CVB0 update of some objects (IRM14 §5 with counts replaced by their means); returns sum of log C_i.
 
-    Parameters
-    ----------
-    objects : ndarray of int64
-        Objects to visit, in this order.
-    q : ndarray, shape (N, K)
-        Responsibilities of the swept domain; changed in place when `update`.
-    bases : ndarray, shape (K,)
-        sum_l log B(a + n_kl, b + N_kl); kept up to date.
-    alpha : float
-        Concentration of the stick-breaking prior.
-    update : bool
-        False only evaluates the normalisers.
+    `objects`: objects to visit, in this order.
+    `q`: shape (N, K); responsibilities of the swept domain; changed in place when `update`.
+    `bases`: shape (K,); sum_l log B(a + n_kl, b + N_kl); kept up to date.
+    `alpha`: concentration of the stick-breaking prior.
+    `update`: False only evaluates the normalisers.
     """
     links, zeros = sums
     beta_ones, beta_zeros, mass = blocks

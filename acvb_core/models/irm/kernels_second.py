@@ -38,44 +38,27 @@ ONES, ZEROS, TOTAL = 0, 1, 2
 
 
 class Spreads(NamedTuple):
-    """Spreads and variances of second-order terms.
+    """Spreads and variances of second-order terms."""
 
-    Attributes
-    ----------
-    links, unknown : ndarrays, shape (N, L)
-        Sums of u_jl over an object's links and over its unknown entries.
-    other : ndarray, shape (N', L)
-        u_jl of the other domain.
-    variance : ndarray, shape (3, K, L)
-        Variances of the ones, zeros and totals with every object counted; kept up to date.
-    """
-
+    #: `links`, `unknown`: shape (N, L); sums of u_jl over an object's links and over its unknown entries.
     links: Floats
     unknown: Floats
-    other: Floats
+    other: Floats  #: shape (N', L); u_jl of the other domain
+    #: Shape (3, K, L); variances of the ones, zeros and totals with every object counted; kept up to date.
     variance: Floats
 
 
 class Neighbours(NamedTuple):
-    """Sums over neighbours, for the exact variances only.
+    """Sums over neighbours, for the exact variances only."""
 
-    Attributes
-    ----------
-    pointers, indices : pairs of arrays
-        CSR patterns of the links and of the unknown entries.
-    soft : ndarray of bool, shape (N',)
-        Objects of the other domain of which some u_jl is worth a visit.
-    linked, unknown : ndarrays, shape (N', K)
-        c_jk and h_jk with every object counted; kept up to date.
-    all_linked, all_unknown : ndarrays, shape (K, L)
-        sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
-    """
-
+    #: `pointers`, `indices`: CSR patterns of the links and of the unknown entries.
     pointers: tuple[NDArray[np.int32], NDArray[np.int32]]
     indices: tuple[NDArray[np.int32], NDArray[np.int32]]
-    soft: NDArray[np.bool_]
+    soft: NDArray[np.bool_]  #: shape (N',); objects of the other domain of which some u_jl is worth a visit
+    #: `linked`, `unknown`: shape (N', K); c_jk and h_jk with every object counted; kept up to date.
     linked: Floats
     unknown: Floats
+    #: `all_linked`, `all_unknown`: shape (K, L); sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
     all_linked: Floats
     all_unknown: Floats
 

@@ -34,40 +34,24 @@ _MOST = 1 << 24  # single precision has all whole numbers up to here
 
 @dataclass(frozen=True, eq=False)
 class SampleState:
-    """One sample; nothing in it changes afterwards.
+    """One sample; nothing in it changes afterwards."""
 
-    Attributes
-    ----------
-    labels : ndarray of int32, shape (n_tokens,)
-        Topic of each token, documents in order.
-    counts : Counts
-        Whole numbers, in single precision by document and by word.
-    hyper : Concentrations
-    age : int
-        Sweeps done.
-    """
-
-    labels: NDArray[np.int32]
-    counts: Counts
+    labels: NDArray[np.int32]  #: shape (n_tokens,); topic of each token, documents in order
+    counts: Counts  #: whole numbers, in single precision by document and by word
     hyper: Concentrations
-    age: int = 0
+    age: int = 0  #: sweeps done
 
 
 @dataclass(frozen=True, eq=False)
 class GibbsLda(LdaMethod):
     """The sampler bound to a corpus (an `Inference`).
 
-    Attributes
-    ----------
-    learn_until : int
-        Sweep up to which the hyper-parameters are learned; 0 keeps them. The others: `LdaMethod`.
-
     References
     ----------
     Griffiths and Steyvers, PNAS 101 (2004); TNW07 eq. 8.
     """
 
-    learn_until: int = 0
+    learn_until: int = 0  #: sweep up to which the hyper-parameters are learned; 0 keeps them
 
     @cached_property
     def _spread(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -146,12 +130,8 @@ def sample_labels(
 ) -> tuple[int, float]:
     """Draw the topics of the tokens of documents `begin` to `end`, in place.
 
-    Returns
-    -------
-    moved : int
-        Tokens whose topic changed.
-    loo : float
-        Sum of the log of each token's probability given all others (nats).
+    Returns `moved`: tokens whose topic changed.
+    Returns `loo`: sum of the log of each token's probability given all others (nats).
     """
     by_document, by_word, totals = expected
     alpha, beta, all_beta = prior

@@ -43,35 +43,20 @@ _LEAST = np.float32(1e-7)
 
 
 class Counts(NamedTuple):
-    """Expected numbers of tokens, or their variances.
+    """Expected numbers of tokens, or their variances."""
 
-    Attributes
-    ----------
-    by_document, by_word : ndarrays, shapes (D, K), (V, K)
-        n_dk and n_wk.
-    totals : ndarray of float64, shape (K,)
-        n_k.
-    """
-
+    #: `by_document`, `by_word`: shapes (D, K), (V, K); n_dk and n_wk.
     by_document: Array
     by_word: Array
-    totals: Floats
+    totals: Floats  #: shape (K,); n_k
 
 
 class SinglePrior(NamedTuple):
-    """Concentrations as the kernels read them.
+    """Concentrations as the kernels read them."""
 
-    Attributes
-    ----------
-    alpha : ndarray of float32, shape (K,)
-    beta : float32
-    all_beta : float
-        V beta.
-    """
-
-    alpha: Singles
+    alpha: Singles  #: shape (K,)
     beta: np.float32
-    all_beta: float
+    all_beta: float  #: V beta
 
 
 @intrinsic
@@ -116,16 +101,9 @@ def zeroth_order(
 
     q ∝ (alpha_k + n_dk - q_k) (beta + n_wk - q_k) / (V beta + n_k - q_k), one token left out of each count.
 
-    Parameters
-    ----------
-    q : ndarray, shape (n_pairs, K)
-
-    Returns
-    -------
-    moved : float
-        Sum over tokens of the L1 change of q.
-    loo : float
-        Sum over tokens of the log of their probability given all others (nats).
+    `q`: shape (n_pairs, K).
+    Returns `moved`: sum over tokens of the L1 change of q.
+    Returns `loo`: sum over tokens of the log of their probability given all others (nats).
     """
     pointers, words, counts = documents
     by_document, by_word, totals = expected

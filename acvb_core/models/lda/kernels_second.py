@@ -29,15 +29,8 @@ def second_order(
     The zeroth-order q times exp{ -v_dk / (2 (alpha + n_dk)^2) - v_wk / (2 (beta + n_wk)^2)
     + v_k / (2 (V beta + n_k)^2) }, with one token left out of every mean n and variance v.
 
-    Parameters
-    ----------
-    variances : Counts
-        Sums of c q (1 - q).
-
-    Returns
-    -------
-    moved, loo : float
-        As `zeroth_order` gives them; the predictive probability is that without the correction.
+    `variances`: sums of c q (1 - q).
+    Returns `moved, loo`: as `zeroth_order` gives them; the predictive probability is that without the correction.
     """
     pointers, words, counts = documents
     by_document, by_word, totals = expected

@@ -20,9 +20,7 @@ def random_responsibilities(
 ) -> Singles:
     """Return uniform random numbers, rows divided by their sum (the start of ACVB17 and TNW07).
 
-    Returns
-    -------
-    ndarray of float32, shape (n_pairs, K)
+    Returns: shape (n_pairs, K).
     """
     q = padded_zeros((n_pairs, n_topics), np.float32)
     rows = max(1, _NUMBERS // n_topics)
@@ -40,11 +38,8 @@ def warm_responsibilities(
 ) -> Singles:
     """Return the responsibilities that topics trained before imply, each document's own topics settled.
 
-    Parameters
-    ----------
-    by_word : ndarray of float32, shape (V, K)
-        Expected counts; words of which there are none are as likely in every topic as the prior says.
-    given : Concentrations
+    `by_word`: shape (V, K); expected counts; words of which there are none are as likely in every topic as the prior
+      says.
     """
     n_words, n_topics = by_word.shape
     phi = by_word.astype(np.float64) + given.beta

@@ -30,16 +30,10 @@ MOST_PASSES = 200
 
 @dataclass(frozen=True, eq=False)
 class MappedCounts:
-    """Counts of documents over the vocabulary of a model.
+    """Counts of documents over the vocabulary of a model."""
 
-    Attributes
-    ----------
-    counts : csr_array of int32, shape (n_documents, V)
-    unknown : ndarray of int64, shape (n_documents,)
-        Tokens of words that the model does not know; they say nothing of its topics.
-    """
-
-    counts: sparse.csr_array
+    counts: sparse.csr_array  #: shape (n_documents, V)
+    #: Shape (n_documents,); tokens of words that the model does not know; they say nothing of its topics.
     unknown: NDArray[np.int64]
 
 
@@ -64,16 +58,10 @@ def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> 
     CVB0 with the topics frozen: q ∝ (alpha_k + n_dk - q_k) phi_kw for each token in turn until they settle; then
     theta_dk = (alpha_k + n_dk) / (sum alpha + n_d). A document without known words has the prior's shares.
 
-    Parameters
-    ----------
-    counts : csr_array, shape (D, V)
-    word_probability : ndarray, shape (K, V)
-    alpha : ndarray, shape (K,)
-
-    Returns
-    -------
-    ndarray, shape (D, K)
-        Rows sum to one.
+    `counts`: shape (D, V).
+    `word_probability`: shape (K, V).
+    `alpha`: shape (K,).
+    Returns: shape (D, K); rows sum to one.
     """
     theta = infer_topic_counts(counts, word_probability, alpha).astype(np.float64) + alpha
     return np.asarray(theta / theta.sum(axis=1, keepdims=True))
@@ -94,34 +82,18 @@ def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha:
 
 @dataclass(frozen=True, eq=False)
 class FixedTopics:
-    """Topics that new documents are read with.
+    """Topics that new documents are read with."""
 
-    Attributes
-    ----------
-    word_probability : ndarray, shape (K, V)
-        phi: rows sum to one.
-    alpha : ndarray, shape (K,)
-        Concentrations.
-    vocabulary : ndarray of str (object dtype), shape (V,)
-    tokeniser : Tokeniser or None
-        How the texts of the topics were cut; None where word counts were read.
-    name : str
-        What the user calls the corpus of the topics.
-    """
-
-    word_probability: Array
-    alpha: Array
-    vocabulary: NDArray[Any]
-    tokeniser: Tokeniser | None
-    name: str
+    word_probability: Array  #: shape (K, V); phi: rows sum to one
+    alpha: Array  #: shape (K,); concentrations
+    vocabulary: NDArray[Any]  #: shape (V,)
+    tokeniser: Tokeniser | None  #: how the texts of the topics were cut; None where word counts were read
+    name: str  #: what the user calls the corpus of the topics
 
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
         """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
 
-        Parameters
-        ----------
-        documents : Corpus or sequence of str
-            Over any vocabulary; texts are cut as those of the topics were.
+        `documents`: over any vocabulary; texts are cut as those of the topics were.
         """
         corpus = as_corpus(documents, self.tokeniser, self.name)
         mapped = map_onto_vocabulary(corpus, self.vocabulary)
@@ -137,19 +109,10 @@ class FixedTopics:
     ) -> Completion:
         """Return how well the topics predict the rest of documents of which a share of the tokens is seen.
 
-        Parameters
-        ----------
-        documents : Corpus or sequence of str
-            As for `transform`; words that are not in the vocabulary are left out.
-        observed : float
-            Share of each document's tokens that is seen.
-        seed : int
-            Of the choice of these tokens.
-
-        Raises
-        ------
-        DataError
-            No word of the documents is in the vocabulary.
+        `documents`: as for `transform`; words that are not in the vocabulary are left out.
+        `observed`: share of each document's tokens that is seen.
+        `seed`: of the choice of these tokens.
+        Raises DataError: no word of the documents is in the vocabulary.
         """
         corpus, phi = as_corpus(documents, self.tokeniser, self.name), self.word_probability
         counts = map_onto_vocabulary(corpus, self.vocabulary).counts
@@ -174,20 +137,12 @@ def no_known_word_error(source: str) -> DataError:
 def as_corpus(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: str) -> Corpus:
     """Return documents as a corpus; texts are cut as those that the topics were learned from.
 
-    Parameters
-    ----------
-    given : Corpus, or sequence of str or of lists of words
-    tokeniser : Tokeniser or None
-        How the texts of the topics were cut; its limits on how often a word must stand are not for other texts.
-    name : str
-        What the user calls the corpus of the topics.
-
-    Raises
-    ------
-    ParameterError
-        Texts were given, and it is not known how the corpus of the topics was cut; or one text; or a corpus on disk.
-    DataError
-        There is no word in the texts.
+    `tokeniser`: how the texts of the topics were cut; its limits on how often a word must stand are not for other
+      texts.
+    `name`: what the user calls the corpus of the topics.
+    Raises ParameterError: texts were given, and it is not known how the corpus of the topics was cut; or one text; or
+      a corpus on disk.
+    Raises DataError: there is no word in the texts.
     """
     if isinstance(given, Corpus):
         return given

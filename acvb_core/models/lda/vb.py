@@ -27,29 +27,15 @@ from acvb_core.models.lda.state import (
 
 @dataclass(frozen=True, eq=False)
 class VariationalState:
-    """After a whole sweep; nothing in it changes afterwards.
+    """After a whole sweep; nothing in it changes afterwards."""
 
-    Attributes
-    ----------
-    counts : Counts
-        In double precision, so that the bound can be seen never to fall.
-    entropy : float or None
-        Of the responsibilities of all tokens (nats); None before the first sweep, and where it dropped topics.
-    hyper : Concentrations
-    age : int
-        Sweeps done.
-    learning : bool
-        The hyper-parameters are still being learned.
-    change : float
-        L1 change of the documents' counts in the last sweep, relative to their sum.
-    """
-
-    counts: Counts
+    counts: Counts  #: in double precision, so that the bound can be seen never to fall
+    #: Of the responsibilities of all tokens (nats); None before the first sweep, and where it dropped topics.
     entropy: float | None
     hyper: Concentrations
-    age: int = 0
-    learning: bool = False
-    change: float = 0.0
+    age: int = 0  #: sweeps done
+    learning: bool = False  #: the hyper-parameters are still being learned
+    change: float = 0.0  #: L1 change of the documents' counts in the last sweep, relative to their sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +45,12 @@ class VariationalLda(VariationalMethod):
     The factors q(theta), q(phi) are functions of the counts, and the responsibilities of the two: none is stored,
     and the memory grows with documents and words, not with their pairs. No step lowers the bound.
 
-    Attributes
-    ----------
-    inner : int
-        Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep. The
-        others: `VariationalMethod`.
-
     References
     ----------
     Blei, Ng and Jordan, Latent Dirichlet allocation, JMLR 3 (2003), with q(phi) as in their section 5.4.
     """
 
+    #: Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep.
     inner: int = 1
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
@@ -172,10 +153,8 @@ def update_documents(
 
     q ∝ exp{ psi(alpha_k + n_dk) + E log phi_wk }, `inner` times.
 
-    Returns
-    -------
-    float
-        The entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller takes off at once.
+    Returns: the entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller takes off at
+      once.
     """
     pointers, indices, counts = documents
     n_topics = alpha.shape[0]

@@ -26,22 +26,15 @@ def update_feature(
     new_jn = sigmoid(c_n + logit(share) - penalty / (N share)), c_n = fields_jn + h_jj (old_jn - 1/2)
     - sum_{i < j} h_ij (new_in - old_in): the evidence of the weights, given the features updated before it.
 
-    Parameters
-    ----------
-    j : int
-        Place of the feature in the block.
-    fields : float64 array, shape (B, N)
-        w_k' Lambda (residual of the object), the residual with all features at their values before the block.
-    coupling : float64 array, shape (B (B + 1) / 2, N or 1)
-        h_ij = w_i' Lambda w_j over the known cells of an object, j >= i, row j (j + 1) / 2 + i; one column if all
-        objects have the same cells.
-    old, new, scratch : float64 arrays, shapes (B, N), (B, N), (N,)
-        E[z] before the block's update; the result; room to work in.
-    penalty : float
-        D / 2 for FAB, 0 for EM (HF13 eq. 12).
-    rounds, tolerance : int, float
-        1 keeps the share; more repeat {E[z], share} with c fixed, at most so often (HF13 Alg. 2), until the share's
-        relative change is below the tolerance.
+    `j`: place of the feature in the block.
+    `fields`: shape (B, N); w_k' Lambda (residual of the object), the residual with all features at their values before
+      the block.
+    `coupling`: shape (B (B + 1) / 2, N or 1); h_ij = w_i' Lambda w_j over the known cells of an object, j >= i, row j
+      (j + 1) / 2 + i; one column if all objects have the same cells.
+    `old`, `new`, `scratch`: shapes (B, N), (B, N), (N,); E[z] before the block's update; the result; room to work in.
+    `penalty`: D / 2 for FAB, 0 for EM (HF13 eq. 12).
+    `rounds`, `tolerance`: 1 keeps the share; more repeat {E[z], share} with c fixed, at most so often (HF13 Alg. 2),
+      until the share's relative change is below the tolerance.
     """
     n_objects = old.shape[1]
     step = 1 if coupling.shape[1] > 1 else 0

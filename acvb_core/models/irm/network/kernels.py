@@ -36,20 +36,12 @@ OUT_ONES, OUT_ZEROS, IN_ONES, IN_ZEROS = 0, 1, 2, 3
 
 
 class NetworkLinks(NamedTuple):
-    """The links of a network.
+    """The links of a network."""
 
-    Attributes
-    ----------
-    pointers, indices : tuples of four arrays
-        CSR patterns of the ones and the missing entries, by row, then by column.
-    own : ndarray, shape (N, 2)
-        An object's link to itself: (1, 0) linked, (0, 1) not linked, (0, 0) missing.
-    directed : bool
-    """
-
+    #: `pointers`, `indices`: CSR patterns of the ones and the missing entries, by row, then by column.
     pointers: FourPatterns
     indices: FourPatterns
-    own: Floats
+    own: Floats  #: shape (N, 2); an object's link to itself: (1, 0) linked, (0, 1) not linked, (0, 0) missing
     directed: bool
 
 
@@ -92,14 +84,10 @@ def sum_neighbours(i: int, indptr: Indices, indices: Indices, values: Floats, ou
 def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats, out: Floats) -> None:
     """Write what object i brings to the blocks, by cluster of the other object.
 
-    Parameters
-    ----------
-    values : ndarray, shape (N, K)
-        Responsibilities (or their spreads).
-    total : ndarray, shape (K,)
-        Their sum over all objects.
-    out : ndarray, shape (4, K)
-        Ones and zeros of the object's row, ones and zeros of its column (directed only), itself left out.
+    `values`: shape (N, K); responsibilities (or their spreads).
+    `total`: shape (K,); their sum over all objects.
+    `out`: shape (4, K); ones and zeros of the object's row, ones and zeros of its column (directed only), itself left
+      out.
     """
     for side in range(2 if links.directed else 1):
         ones, zeros = out[2 * side], out[2 * side + 1]
@@ -210,16 +198,10 @@ def zeroth_order_network(
 ) -> float:
     """CVB0 update of some objects of a network, one by one; returns the sum of log C_i.
 
-    Parameters
-    ----------
-    objects : ndarray of int64
-        Objects to visit, in this order.
-    choices : ndarray of int64
-        Clusters among which an object's share of them is divided anew; all of them in a sweep.
-    q : ndarray, shape (N, K)
-        Responsibilities, changed in place when `update`.
-    alpha : float
-        Concentration of the stick-breaking prior.
+    `objects`: objects to visit, in this order.
+    `choices`: clusters among which an object's share of them is divided anew; all of them in a sweep.
+    `q`: shape (N, K); responsibilities, changed in place when `update`.
+    `alpha`: concentration of the stick-breaking prior.
     """
     ones, zeros, mass = blocks
     directed = links.directed

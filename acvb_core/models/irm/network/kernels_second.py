@@ -42,21 +42,11 @@ def spread_counts(relation: Relation, spread: Floats, layout: Layout) -> Floats:
 
 
 class NetworkSpreads(NamedTuple):
-    """Spreads and variances of second-order terms; all are kept up to date.
+    """Spreads and variances of second-order terms; all are kept up to date."""
 
-    Attributes
-    ----------
-    spread : ndarray, shape (N, K)
-        q (1 - q).
-    total : ndarray, shape (K,)
-        Its sum over the objects, made anew in every call.
-    variance : ndarray, shape (2, K, K)
-        Variances of the ones and of the zeros of every block.
-    """
-
-    spread: Floats
-    total: Floats
-    variance: Floats
+    spread: Floats  #: shape (N, K); q (1 - q)
+    total: Floats  #: shape (K,); its sum over the objects, made anew in every call
+    variance: Floats  #: shape (2, K, K); variances of the ones and of the zeros of every block
 
 
 @nb.njit(**OPTIONS)

@@ -29,14 +29,9 @@ def coordinate_ascent(
 ) -> None:
     """Update some objects of a network under fixed q(v) and q(theta).
 
-    Parameters
-    ----------
-    q : ndarray, shape (N, K)
-        Responsibilities, changed in place, as is their sum `mass`, shape (K,).
-    log_one, log_zero : ndarrays, shape (K, K)
-        E log theta_kl and E log(1 - theta_kl).
-    shares : ndarray, shape (K,)
-        E log pi_k.
+    `q`: shape (N, K); responsibilities, changed in place, as is their sum `mass`, shape (K,).
+    `log_one`, `log_zero`: shape (K, K); E log theta_kl and E log(1 - theta_kl).
+    `shares`: shape (K,); E log pi_k.
     """
     own, directed = links.own, links.directed
     n_clusters = mass.shape[0]

@@ -18,11 +18,8 @@ _AT_ONCE = 4_000_000  # counts in one call of a kernel: some 50 ms
 def log_gamma_gain(counts: Array, concentration: Floats) -> float:
     """Return the sum over counts n of lgamma(c + n) - lgamma(c); counts that rounding left below zero are 0.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (n, K)
-    concentration : ndarray, shape (K,)
-        c, one for each column.
+    `counts`: shape (n, K).
+    `concentration`: shape (K,); c, one for each column.
     """
     return sum(_log_gamma_gain(counts[part], concentration) for part in _row_slices(counts))
 

@@ -53,16 +53,11 @@ def left_to_right(
     has nothing to do with their numbers: where words of one topic are numbered in a row (as they appear, for instance)
     the topics that come last would be held to be far rarer than they are.
 
-    Parameters
-    ----------
-    n, first : int
-        Number of the document's words, and where its counts begin in `counts`.
-    p : ndarray, shape (n, at least K)
-    alpha : ndarray, shape (K,)
-    row : ndarray, shape (at least K,)
-        For use here.
-    sums : ndarray, shape (K,)
-        For use here.
+    `n`, `first`: number of the document's words, and where its counts begin in `counts`.
+    `p`: shape (n, at least K).
+    `alpha`: shape (K,).
+    `row`: shape (at least K,); for use here.
+    `sums`: shape (K,); for use here.
     """
     single = alpha.dtype.type
     n_topics = alpha.shape[0]
@@ -114,11 +109,8 @@ def gradient(
     For one token g_k = p_k / S - 1 / A with S = sum_k (n_dk - q_k + alpha_k) p_k, A = n_d - 1 + sum alpha (SN15 §6,
     the topics of the tokens held fast).
 
-    Parameters
-    ----------
-    q : ndarray, shape (n, at least K)
-    expected : ndarray, shape (at least K,)
-        alpha_k + n_dk.
+    `q`: shape (n, at least K).
+    `expected`: shape (at least K,); alpha_k + n_dk.
     """
     n_topics = alpha.shape[0]
     length = 0.0
@@ -150,12 +142,8 @@ def climb_sticks(length: float, alpha: Any, sums: Floats, sticks: Floats, scalar
 
     With h_k = alpha_k g_k: d / d log alpha0 = sum h, d / d logit v_k = (1 - v_k) h_k - v_k sum_{l>k} h_l.
 
-    Parameters
-    ----------
-    length : float
-        Tokens of the document: the step is that of the mean over them.
-    sums : ndarray, shape (K,)
-        As `gradient` left it; written over.
+    `length`: tokens of the document: the step is that of the mean over them.
+    `sums`: shape (K,); as `gradient` left it; written over.
     """
     n_topics = alpha.shape[0]
     step = (1.0 + scalars[1]) ** -SLOWING / length
@@ -191,13 +179,8 @@ def learn_alpha(
 ) -> None:
     """Learn alpha from one document by the rule chosen.
 
-    Parameters
-    ----------
-    prior : streams.state.Prior
-    place : (int, int, ndarray)
-        Number of the document's words, where its counts begin, and the counts.
-    p, q, expected, row, sums
-        As for the rules.
+    `place`: number of the document's words, where its counts begin, and the counts.
+    `p`, `q`, `expected`, `row`, `sums`: as for the rules.
     """
     n, first, counts = place
     alpha, gains, sticks, scalars = prior

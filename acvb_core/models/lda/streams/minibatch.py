@@ -32,21 +32,12 @@ class BatchSums(NamedTuple):
 class Batch:
     """Sums of the mini-batch under way, in rows for the words in it alone.
 
-    Attributes
-    ----------
-    slots : ndarray of int32, shape (V,)
-        Row of each word, -1 for those not in it.
-    touched : ndarray of int32
-        Word of each row.
-    sums : ndarray, shape (rows, K)
-        Expected counts.
-    cache : ndarray, shape (rows, K)
-        What a method works out once for each word.
-    totals : ndarray, shape (K,)
-        Column sums of `sums`.
-    n, documents : int
-        Rows in use, documents done.
-    tokens : float
+    `slots`: shape (V,); row of each word, -1 for those not in it.
+    `touched`: word of each row.
+    `sums`: shape (rows, K); expected counts.
+    `cache`: shape (rows, K); what a method works out once for each word.
+    `totals`: shape (K,); column sums of `sums`.
+    `n`, `documents`: rows in use, documents done.
     """
 
     def __init__(self, n_words: int, n_topics: int, dtype: Any = np.float32) -> None:
@@ -85,17 +76,10 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class MinibatchMethod(StreamMethod):
-    """A stochastic variational method.
+    """A stochastic variational method."""
 
-    Attributes
-    ----------
-    documents : int
-        Documents of a mini-batch.
-    scale, offset, power : float
-        The step of the t-th mini-batch, from 1, is scale / (offset + t)^power, 1 at most.
-    """
-
-    documents: int = 100
+    documents: int = 100  #: documents of a mini-batch
+    #: `scale`, `offset`, `power`: the step of the t-th mini-batch, from 1, is scale / (offset + t)^power, 1 at most.
     scale: float = 1.0
     offset: float = 1.0
     power: float = 0.7
@@ -111,10 +95,7 @@ class MinibatchMethod(StreamMethod):
     ) -> tuple[float, float, float]:
         """Infer the topics of some documents of a mini-batch, those of the corpus as they are.
 
-        Returns
-        -------
-        loo, predicted, tokens : float
-            As `scvb0.infer_documents` gives them.
+        Returns `loo, predicted, tokens`: as `scvb0.infer_documents` gives them.
         """
 
     @abstractmethod

@@ -25,22 +25,17 @@ _RATES = 1 << 14
 class StochasticCvb0(MinibatchMethod):
     """SCVB0 bound to a stream (an `Inference`).
 
-    Attributes
-    ----------
-    inner_scale, inner_offset, inner_power : float
-        The step of the t-th word of a document, from 1, is scale / (offset + t)^power, 1 at most.
-    burn_in_passes : int
-        Times that a document is gone through before it counts.
-
     References
     ----------
     FBDSW13, Algorithm 1, with their "clumping": the tokens of one word are taken together.
     """
 
+    #: `inner_scale`, `inner_offset`, `inner_power`: the step of the t-th word of a document, from 1, is scale /
+    #: (offset + t)^power, 1 at most.
     inner_scale: float = 1.0
     inner_offset: float = 10.0
     inner_power: float = 0.9
-    burn_in_passes: int = 5
+    burn_in_passes: int = 5  #: times that a document is gone through before it counts
 
     @cached_property
     def _rates(self) -> Floats:
@@ -94,13 +89,9 @@ def infer_documents(
     For each word of a document in turn q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k), and for each of its c
     tokens n_dk <- (1 - rho) n_dk + rho n_d q_k. After `burn_in` passes one more, in which c q_k is added.
 
-    Returns
-    -------
-    loo : float
-        Sum over tokens of the log of their probability given the others of their document (nats).
-    tokens : float
-        … and how many of them have others.
-    all_tokens : float
+    Returns `loo`: sum over tokens of the log of their probability given the others of their document (nats).
+    Returns `tokens`: … and how many of them have others.
+    Returns `all_tokens`.
     """
     pointers, words, counts = documents
     by_word, scale, totals, beta, all_beta = topics

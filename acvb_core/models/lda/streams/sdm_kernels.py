@@ -20,62 +20,31 @@ _LEAST = np.float32(1e-9)
 
 
 class WordUse(NamedTuple):
-    """How the counts of each word came about.
+    """How the counts of each word came about."""
 
-    Attributes
-    ----------
-    steps : ndarray of int64, shape (V,)
-        How often each word's counts were brought up to date.
-    sizes : ndarray, shape (V,)
-        Tokens of each word.
-    fresh : ndarray, shape (V, K) or (0, K)
-        Sums of c q in the pass under way, where the counts are renewed.
-    renewed : ndarray, shape (V,) or (0,)
-        Tokens of each word in `fresh`.
-    """
-
-    steps: Integers
-    sizes: Floats
-    fresh: Any
-    renewed: Floats
+    steps: Integers  #: shape (V,); how often each word's counts were brought up to date
+    sizes: Floats  #: shape (V,); tokens of each word
+    fresh: Any  #: shape (V, K) or (0, K); sums of c q in the pass under way, where the counts are renewed
+    renewed: Floats  #: shape (V,) or (0,); tokens of each word in `fresh`
 
 
 class Pace(NamedTuple):
-    """How often a document is updated, and by what steps its words are.
-
-    Attributes
-    ----------
-    passes : int
-    early, early_passes : int
-        The first so many documents have at most so many passes.
-    power : float
-    rates : ndarray
-        t^-power for the first t.
-    """
+    """How often a document is updated, and by what steps its words are."""
 
     passes: int
+    #: `early`, `early_passes`: the first so many documents have at most so many passes.
     early: int
     early_passes: int
     power: float
-    rates: Floats
+    rates: Floats  #: T^-power for the first t
 
 
 class Sizing(NamedTuple):
-    """The source of the sizes of words.
+    """The source of the sizes of words."""
 
-    Attributes
-    ----------
-    running : bool
-        They are the tokens met so far, not those of the corpus.
-    counting : bool
-        The tokens are met for the first time (with `running`).
-    noise : int
-        Seed of the differences between topics in the beginning (with `running`).
-    """
-
-    running: bool
-    counting: bool
-    noise: int
+    running: bool  #: they are the tokens met so far, not those of the corpus
+    counting: bool  #: the tokens are met for the first time (with `running`)
+    noise: int  #: seed of the differences between topics in the beginning (with `running`)
 
 
 @nb.njit(**OPTIONS)
@@ -112,11 +81,8 @@ def update_documents(
     With `fresh`, what is left of the pass before shrinks by the c tokens that are renewed, in place of a step:
     n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k, r_v the tokens not renewed yet.
 
-    Returns
-    -------
-    loo : float
-        Sum over tokens of the log of their probability given the others of their document (nats).
-    tokens : float
+    Returns `loo`: sum over tokens of the log of their probability given the others of their document (nats).
+    Returns `tokens`.
     """
     pointers, words, counts = documents
     by_word, _, totals, beta, all_beta = topics

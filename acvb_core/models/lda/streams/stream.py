@@ -35,63 +35,31 @@ _ROWS = 1 << 14  # drawn at a time
 
 
 class WordTopics(NamedTuple):
-    """The topics as the kernels of streams take them.
+    """The topics as the kernels of streams take them."""
 
-    Attributes
-    ----------
-    by_word : ndarray, shape (V, K)
-        n_wk, to be multiplied by `scale`; its type is that of the computation.
-    scale : float32
-    totals : ndarray, shape (K,)
-        n_k.
-    beta : float32
-    all_beta : float
-        V beta.
-    """
-
-    by_word: Any
+    by_word: Any  #: shape (V, K); n_wk, to be multiplied by `scale`; its type is that of the computation
     scale: Any
-    totals: Floats
+    totals: Floats  #: shape (K,); n_k
     beta: Any
-    all_beta: float
+    all_beta: float  #: V beta
 
 
 @dataclass(frozen=True, eq=False)
 class StreamMethod(UnaveragedMethod, ABC):
-    """A method bound to a stream of documents; a sweep is a window of them.
-
-    Attributes
-    ----------
-    source : Source
-    n_topics : int
-    start : Concentrations
-        Hyper-parameters to start from.
-    rule : int
-        How alpha is learned (`kernels_prior`).
-    window : int
-        Documents in a sweep; 0 for a twentieth of all, 20,000 at most.
-    shuffle : bool
-        Take the documents of each pass in an order of its own, drawn at random.
-    known : bool
-        The sizes of the corpus are used from the start; otherwise those of what was met so far.
-    trained : TrainedTopics or None
-        What to go on from.
-    expected : float
-        Documents that a stream whose sizes are those of what was met will have in all; 0 where nobody knows.
-    piece : bool
-        The documents are a piece of a pass, which does not end with them.
-    """
+    """A method bound to a stream of documents; a sweep is a window of them."""
 
     source: Source
     n_topics: int
-    start: Concentrations
-    rule: int = 0
-    window: int = 0
-    shuffle: bool = True
+    start: Concentrations  #: hyper-parameters to start from
+    rule: int = 0  #: how alpha is learned (`kernels_prior`)
+    window: int = 0  #: documents in a sweep; 0 for a twentieth of all, 20,000 at most
+    shuffle: bool = True  #: take the documents of each pass in an order of its own, drawn at random
+    #: The sizes of the corpus are used from the start; otherwise those of what was met so far.
     known: bool = True
-    trained: TrainedTopics | None = None
+    trained: TrainedTopics | None = None  #: what to go on from
+    #: Documents that a stream whose sizes are those of what was met will have in all; 0 where nobody knows.
     expected: float = 0.0
-    piece: bool = False
+    piece: bool = False  #: the documents are a piece of a pass, which does not end with them
 
     @property
     def batch(self) -> int:

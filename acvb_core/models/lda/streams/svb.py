@@ -22,20 +22,13 @@ from acvb_core.models.lda.streams.stream import WordTopics
 class StochasticVb(MinibatchMethod):
     """SVB bound to a stream (an `Inference`).
 
-    Attributes
-    ----------
-    inner : int
-        Times that a document's topics and its words' are updated in turn, at most.
-    settled : float
-        … fewer when its expected counts change by less than this (mean over topics).
-
     References
     ----------
     Hoffman, Blei, Wang, Paisley, JMLR 14 (2013), Figure 6; the start of Hoffman, Blei, Bach, NIPS 23 (2010).
     """
 
-    inner: int = 100
-    settled: float = 1e-3
+    inner: int = 100  #: times that a document's topics and its words' are updated in turn, at most
+    settled: float = 1e-3  #: … fewer when its expected counts change by less than this (mean over topics)
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return Gamma(100, 1/100) numbers, 1 give or take a tenth."""
@@ -77,10 +70,7 @@ def infer_documents(
     all zero in `sums` stands for a word met for the first time. Each row is divided by its largest entry, which
     changes no q: of a word that is new, or was not met for long, exp{ psi(beta) } would be too small for a float.
 
-    Returns
-    -------
-    loo, tokens, all_tokens : float
-        As for SCVB0 (`scvb0.infer_documents`).
+    Returns `loo, tokens, all_tokens`: as for SCVB0 (`scvb0.infer_documents`).
     """
     pointers, words, counts = documents
     by_word, scale, totals, beta, all_beta = topics

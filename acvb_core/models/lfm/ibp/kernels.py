@@ -43,27 +43,17 @@ def visit(
 ) -> tuple[int, int, int]:
     """Draw the features of objects until all are done or there may be no room for those born.
 
-    Parameters
-    ----------
-    objects : ndarray of int64, shape (n,)
-    z : ndarray of int8, shape (N, room)
-        Slot 0 is one for every object.
-    size : ndarray, shape (room,)
-        Number of objects with each feature.
-    cov, mean : ndarrays, shapes (room, room, D) and (room, D)
-        Posterior of the weights given all objects; changed in place, like z and size.
-    width : int
-        Slots in use, the baseline's included.
-    values, observed, noise : ndarrays, shapes (N, D), (N, D), (D,)
-        Cells, which are known, and the variances of their noise.
-    most : int
-        Limit of the features alive.
-    uniforms : ndarray, shape (n, room + 1)
-
-    Returns
-    -------
-    tuple of int
-        Objects visited, slots in use now, and entries of z that changed (births and deaths included).
+    `objects`: shape (n,).
+    `z`: shape (N, room); slot 0 is one for every object.
+    `size`: shape (room,); number of objects with each feature.
+    `cov`, `mean`: shapes (room, room, D) and (room, D); posterior of the weights given all objects; changed in place,
+      like z and size.
+    `width`: slots in use, the baseline's included.
+    `values`, `observed`, `noise`: shapes (N, D), (N, D), (D,); cells, which are known, and the variances of their
+      noise.
+    `most`: limit of the features alive.
+    `uniforms`: shape (n, room + 1).
+    Returns: objects visited, slots in use now, and entries of z that changed (births and deaths included).
     """
     n_columns = values.shape[1]
     room = cov.shape[0]

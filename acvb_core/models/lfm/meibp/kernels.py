@@ -36,20 +36,12 @@ def choose_features(
 ) -> int:
     """Choose the features of the objects begin … end - 1 in turn; return how many entries of z changed.
 
-    Parameters
-    ----------
-    z, size : ndarrays, shapes (N, K), (K,)
-        Features, int8, and number of objects with each; changed in place.
-    worth : ndarray, shape (N, K)
-        u without the prior.
-    overlap : ndarray, shape (K, K)
-        Q of an object whose cells are all known.
-    weights, precision : ndarrays, shapes (K, D), (D,)
-        E[a], and that of the noise.
-    observed : ndarray, shape (N, D), or (0, D)
-        Empty if all cells are known.
-    prior : float
-        alpha / K of the Beta prior of each feature's probability.
+    `z`, `size`: shapes (N, K), (K,); features, int8, and number of objects with each; changed in place.
+    `worth`: shape (N, K); u without the prior.
+    `overlap`: shape (K, K); Q of an object whose cells are all known.
+    `weights`, `precision`: shapes (K, D), (D,); E[a], and that of the noise.
+    `observed`: shape (N, D), or (0, D); empty if all cells are known.
+    `prior`: alpha / K of the Beta prior of each feature's probability.
     """
     n_features = z.shape[1]
     u = np.empty(n_features)

@@ -37,14 +37,9 @@ def pieces(cells: Cells, n_features: int, weight: float = 4.0) -> Iterator[slice
 
 
 class Sums(NamedTuple):
-    """Sums over the objects that each column knows.
+    """Sums over the objects that each column knows."""
 
-    Attributes
-    ----------
-    first, second : ndarray, shape (K, D or 1)
-        sum_n nu_nk, sum_n nu_nk^2.
-    """
-
+    #: `first`, `second`: shape (K, D or 1); sum_n nu_nk, sum_n nu_nk^2.
     first: Floats
     second: Floats
 
