@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import count
 
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.problem import Problem, name_run
 from acvb_core.engine.race import RaceUpdate, race_and_run
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import worst_case_sweeps
+
+#: Most characters of a run's name.
+MOST_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class RunLabel:
+    """The name of a run, and what people wrote about it."""
+
+    name: str  #: nothing but what `clean_name` lets through, so that it can be shown as Markdown or HTML
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    pinned: bool = False  #: the run is listed before others
+
+
+def clean_name(text: str) -> str:
+    """Return a name without the characters that Markdown and HTML treat as markup, and not too long."""
+    return " ".join(re.sub(r"[^\w .,+()·×-]", " ", text).split())[:MOST_CHARACTERS].strip()
+
+
+def number_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken: the same, or with the first free number behind it."""
+    numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+    return next(each for each in numbered if each not in taken)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,11 +101,18 @@ class Inspection(JobState):
 
 
 class Job(Handle[Inspection]):
-    """One run on a thread of the executor, or several that race until one of them is left."""
+    """One run on a thread of the executor, or several that race until one of them is left.
+
+    Attributes
+    ----------
+    label : RunLabel
+        The usual name to begin with; whoever keeps several jobs sees to it that no two have the same.
+    """
 
     def __init__(self, problem: Problem, executor: Executor, *, job_id: str | None = None) -> None:
         state = Inspection(problem=problem, history=History(), max_sweeps=problem.max_sweeps)
         super().__init__(state, executor, job_id=job_id)
+        self.label = RunLabel(problem.label)
 
     @classmethod
     def restore(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
@@ -93,6 +127,9 @@ class Job(Handle[Inspection]):
             snapshot=result.snapshot,
             race_report=result.race_report,
         )
+        if (race := result.race_report) is not None:
+            settings = result.problem.settings
+            job.label = RunLabel(name_run(replace(settings, seed=race.first_seed, restarts=race.restarts)))
         job._ended.set()
         return job
 

@@ -41,6 +41,19 @@ class Settings:
         return asdict(self)
 
 
+def name_run(settings: Settings) -> str:
+    """Return the usual name of a run: "ACVB0 · K 20 · seed 0"; of a race, with the seeds of all its starts.
+
+    K is the number of clusters or features to begin with, or the number of topics; left out where the method finds it.
+    """
+    sizes = [f"{value}" for name, value in settings.values.items() if name.split("_")[0] == "k" and value]
+    seeds = f"seed {settings.seed}"
+    if settings.restarts > 1:
+        seeds = f"seeds {settings.seed} to {settings.seed + settings.restarts - 1}"
+    size = [f"K {' × '.join(sizes)}"] if sizes else []
+    return " · ".join([method_row(settings.model, settings.method).label, *size, seeds])
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A method bound to its training data, and the held-out data that score it."""
@@ -65,8 +78,8 @@ class Problem:
 
     @property
     def label(self) -> str:
-        """Short name of the run: method and seed."""
-        return f"{self.row.label} · seed {self.settings.seed}"
+        """Usual name of the run: method, size and seed."""
+        return name_run(self.settings)
 
     @property
     def max_sweeps(self) -> int:

@@ -7,7 +7,8 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,41 +16,14 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import plural
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Job, RunLabel, clean_name
 from acvb_core.engine.problem import Problem
+from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from acvb_core.store.saving_executor import SavingExecutor
+from acvb_core.store.shelf import AbsentRun, Shelf, name_settings
 
 _DAY = 24 * 3600.0
-
-
-@dataclass(frozen=True)
-class AbsentRun:
-    """A run that is not among the jobs: it was deleted, or cannot be read."""
-
-    job_id: str
-    settings: Mapping[str, Any]  #: as `Settings.to_dict` gives them; empty where they are not known
-    why: str  #: why it cannot be read; empty of a deleted run
-    since: float  #: when that was seen, in seconds since the epoch
-    job: Job | None = None  #: the handle of a deleted run, where it is still at hand
-
-
-class _WorkspaceJobs:
-    """The jobs of one workspace."""
-
-    def __init__(self) -> None:
-        self.jobs: dict[str, Job] = {}
-        self.unreadable: dict[str, AbsentRun] = {}
-        self.deleted: dict[str, AbsentRun] = {}
-        self.faults: dict[str, str] = {}
-        self.restored = False
-        self.lock = threading.Lock()
-        self.storing = threading.Lock()
-
-    def find(self, job_id: str) -> Job | None:
-        """Return the handle of a job, also of a deleted one."""
-        absent = self.deleted.get(job_id)
-        return self.jobs.get(job_id) or (None if absent is None else absent.job)
 
 
 class JobBook:
@@ -61,7 +35,7 @@ class JobBook:
 
     def __init__(self, executor: Executor, store: RunStore) -> None:
         self._executor, self._store = executor, store
-        self._shelves: dict[str, _WorkspaceJobs] = {}
+        self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
         self._at_work = self._waiting = 0  # submitted and not ended; those of them that wait for a place
         self._idle = threading.Condition()
@@ -89,8 +63,29 @@ class JobBook:
         shelf = self._shelf(workspace)
         job_id = uuid.uuid4().hex[:12]
         job = Job(problem, self._saving(workspace, job_id), job_id=job_id)
-        shelf.jobs[job_id] = job
+        with shelf.lock:
+            self._place(shelf, job)
         return job.start()
+
+    def relabel(self, workspace: str, job_id: str, **changes: Any) -> None:
+        """Change the name, note, tags or pin of a run: fields of `RunLabel`.
+
+        A name that another run on the same data has gets a number. A blank one is not taken.
+
+        Raises
+        ------
+        AcvbError
+            The store cannot be written to; nothing has changed.
+        """
+        shelf = self._shelf(workspace)
+        with shelf.lock:
+            job = shelf.jobs.get(job_id)
+            if job is None:
+                return
+            name = clean_name(changes.get("name", "")) or job.label.name
+            label = replace(job.label, **{**changes, "name": shelf.free_name(job, name)})
+            self._store.save_label(job_id, label)
+            job.label = label
 
     def remove(self, workspace: str, job_id: str) -> None:
         """Stop a job if it goes on, and delete it, stored or not; `restore` brings it back for a day.
@@ -109,7 +104,7 @@ class JobBook:
                 shelf.deleted[other] = replace(shelf.deleted[other], job=None)
             if job is not None:
                 shelf.deleted[job_id] = AbsentRun(
-                    job_id, job.problem.settings.to_dict(), "", time.time(), job
+                    job_id, job.problem.settings.to_dict(), "", time.time(), job, job.label.name
                 )
                 job.stop()
             elif absent is not None and stored:
@@ -205,27 +200,49 @@ class JobBook:
             tell(f"Run {job_id} could not be saved: {why}")
         return done
 
-    def _shelf(self, workspace: str) -> _WorkspaceJobs:
+    def _shelf(self, workspace: str) -> Shelf:
         with self._lock:
-            shelf = self._shelves.setdefault(workspace, _WorkspaceJobs())
+            shelf = self._shelves.setdefault(workspace, Shelf())
         with shelf.lock:
             if not shelf.restored:
                 self._restore(workspace, shelf)
                 shelf.restored = True
         return shelf
 
-    def _restore(self, workspace: str, shelf: _WorkspaceJobs) -> None:
+    def _restore(self, workspace: str, shelf: Shelf) -> None:
         """Load every stored run; one that cannot be read does not hide the others."""
+        for row in self._store.trash(workspace):
+            name = self._name_absent(row.job_id, row.settings)
+            shelf.deleted[row.job_id] = AbsentRun(row.job_id, row.settings, "", time.time(), name=name)
         for row in self._store.runs(workspace):
             self._load(workspace, shelf, row.job_id, row.settings)
-        for row in self._store.trash(workspace):
-            shelf.deleted[row.job_id] = AbsentRun(row.job_id, row.settings, "", time.time())
 
-    def _load(self, workspace: str, shelf: _WorkspaceJobs, job_id: str, settings: Mapping[str, Any]) -> None:
+    def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
         try:
-            shelf.jobs[job_id] = self._store.load(job_id, self._saving(workspace, job_id))
+            self._place(shelf, self._store.load(job_id, self._saving(workspace, job_id)))
         except Exception as error:
-            shelf.unreadable[job_id] = AbsentRun(job_id, settings, _explain(error), time.time())
+            name = self._name_absent(job_id, settings)
+            shelf.unreadable[job_id] = AbsentRun(job_id, settings, _explain(error), time.time(), name=name)
+
+    def _place(self, shelf: Shelf, job: Job) -> None:
+        """Put a job on a shelf, under the name it has in the store; a new name is stored where that is possible."""
+        label = self._stored_label(job.id)
+        if label is not None:
+            job.label = label
+        else:
+            job.label = replace(job.label, name=shelf.free_name(job, job.label.name))
+            with suppress(StoreError):
+                self._store.save_label(job.id, job.label)
+        shelf.jobs[job.id] = job
+
+    def _name_absent(self, job_id: str, settings: Mapping[str, Any]) -> str:
+        label = self._stored_label(job_id)
+        return name_settings(settings) if label is None else label.name
+
+    def _stored_label(self, job_id: str) -> RunLabel | None:
+        with suppress(StoreError):  # a run without a stored name gets the usual one
+            return self._store.label(job_id)
+        return None
 
     def _saving(self, workspace: str, job_id: str) -> Executor:
         ended = partial(self._finish, workspace, job_id)

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from acvb_core.engine.job import RunLabel, clean_name
 from acvb_core.store.files import StoreError
 from acvb_core.store.results import RunIdentity
 
@@ -21,12 +22,14 @@ UNKNOWN = ""
 SELECT = {
     "runs": "SELECT job_id, workspace, created, kind, dataset, summary, settings FROM runs NOT INDEXED",
     "datasets": "SELECT workspace, kind, dataset, report, settings FROM datasets NOT INDEXED",
+    "labels": "SELECT job_id, name, note, tags, pinned FROM labels NOT INDEXED",
 }
 SAVE = {
     "runs": "INSERT OR REPLACE INTO runs (job_id, workspace, created, kind, dataset, summary, settings) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)",
     "datasets": "INSERT OR REPLACE INTO datasets (workspace, kind, dataset, report, settings) "
     "VALUES (?, ?, ?, ?, ?)",
+    "labels": "INSERT OR REPLACE INTO labels (job_id, name, note, tags, pinned) VALUES (?, ?, ?, ?, ?)",
 }
 
 Row = tuple[Any, ...]
@@ -69,6 +72,26 @@ def find_runs(connection: sqlite3.Connection, workspace: str) -> list[RunIdentit
         f"{SELECT['runs']} WHERE workspace IN (?, ?) ORDER BY created, job_id", (workspace, UNKNOWN)
     )
     return [identity_of(row) for row in rows]
+
+
+def save_label(connection: sqlite3.Connection, job_id: str, label: RunLabel) -> None:
+    """Put the label of a run into the list; the run itself may come later."""
+    row = (job_id, label.name, label.note, json.dumps(label.tags), int(label.pinned))
+    connection.execute(SAVE["labels"], row)
+
+
+def find_label(connection: sqlite3.Connection, job_id: str) -> RunLabel | None:
+    """Return the label of a run; None where it has none yet, or one that cannot be read."""
+    row = connection.execute(f"{SELECT['labels']} WHERE job_id = ?", (job_id,)).fetchone()
+    if row is None:
+        return None
+    _, name, note, tags, pinned = row
+    try:
+        words = tuple(str(tag) for tag in json.loads(tags))
+    except (ValueError, TypeError, RecursionError):
+        words = ()
+    name = clean_name(str(name))
+    return RunLabel(name, str(note), words, bool(pinned)) if name else None
 
 
 def row_of(run: RunIdentity) -> Row:

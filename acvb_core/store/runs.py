@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Job, RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, kind_of
 from acvb_core.store.files import StoreError, remove_file
@@ -27,10 +27,12 @@ from acvb_core.store.run_rows import (
     RUNS,
     TRASH,
     UNKNOWN,
+    find_label,
     find_run,
     find_runs,
     run_path,
     save_dataset_row,
+    save_label,
     save_row,
 )
 from acvb_core.store.streams import find_unused_folders, new_folder
@@ -129,6 +131,15 @@ class RunStore:
         result = read_result(path, self._data.read(run.kind, run.dataset))
         return Job.restore(result, executor, job_id=job_id, created=run.created)
 
+    def label(self, job_id: str) -> RunLabel | None:
+        """Return the name and notes of a run, None where it has none yet."""
+        return self._list.read(lambda connection: find_label(connection, job_id))
+
+    def save_label(self, job_id: str, label: RunLabel) -> None:
+        """Keep the name and notes of a run, which need not be stored yet."""
+        with self._list.writing() as connection:
+            save_label(connection, job_id, label)
+
     def move_to_trash(self, job_id: str) -> bool:
         """Delete a run so that it can be brought back for a day; return whether it can.
 
@@ -154,11 +165,12 @@ class RunStore:
             self.delete(job_id)
 
     def delete(self, job_id: str) -> None:
-        """Forget a run for good, its topics' names, and its data if nothing else refers to them.
+        """Forget a run for good, its name and notes, and its data if nothing else refers to them.
 
         An unknown one is no error.
         """
         with self._list.writing() as connection:
+            connection.execute("DELETE FROM labels WHERE job_id = ?", (job_id,))
             listed = find_run(connection, job_id)
             if listed is None:
                 return

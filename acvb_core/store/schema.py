@@ -42,6 +42,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE datasets RENAME COLUMN relation TO dataset",
         "ALTER TABLE datasets ADD COLUMN kind TEXT NOT NULL DEFAULT 'relation'",
     ),
+    (
+        """CREATE TABLE labels (
+            job_id TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            note TEXT NOT NULL,
+            tags TEXT NOT NULL,
+            pinned INTEGER NOT NULL
+        )""",
+    ),
 )
 
 #: How long a call waits for another one that is writing, in seconds.

@@ -96,8 +96,8 @@ def test_without_json_a_summary_for_people(run: Run) -> None:
     done = run("fit", WOMEN, "--heldout", "0.1", *SMALL)
     assert done.code == 0
     for words in (
-        "southern_women: 18 × 14 · 89 links", "ACVB0 · seed 0", "row clusters", "reached the cap", "nats", "ROC AUC",
-        "MB",
+        "southern_women: 18 × 14 · 89 links", "ACVB0 · K 4 × 3 · seed 0", "row clusters", "reached the cap", "nats",
+        "ROC AUC", "MB",
     ):  # fmt: skip
         assert words in done.out
     assert "did its 6 sweeps" in run("fit", WOMEN, "--method", "gibbs", "--burn-in", 1, *SMALL).out
@@ -105,7 +105,7 @@ def test_without_json_a_summary_for_people(run: Run) -> None:
 
 def test_progress_is_on_stderr_and_short_where_there_is_no_terminal(run: Run) -> None:
     done = run("fit", WOMEN, "--json", *SMALL)
-    assert done.err.startswith("ACVB0 · seed 0  sweep 6/6  MAX_SWEEPS  bound -")
+    assert done.err.startswith("ACVB0 · K 4 × 3 · seed 0  sweep 6/6  MAX_SWEEPS  bound -")
     assert done.err.count("\n") == 1
     assert "\x1b" not in done.err
     assert run("fit", WOMEN, "--json", "--quiet", *SMALL).err == ""
@@ -220,7 +220,12 @@ def test_compare(run: Run, tmp_path: Path) -> None:
     runs = told["runs"]
     assert [(r["method"], r["seed"]) for r in runs] == [("vb", 0), ("vb", 1), ("acvb0", 0), ("acvb0", 1)]
     assert all(r["heldout"]["log_likelihood"] < 0 for r in runs)
-    assert told["agreement"]["labels"] == ["VB · seed 0", "VB · seed 1", "ACVB0 · seed 0", "ACVB0 · seed 1"]
+    assert told["agreement"]["labels"] == [
+        "VB · K 4 × 3 · seed 0",
+        "VB · K 4 × 3 · seed 1",
+        "ACVB0 · K 4 × 3 · seed 0",
+        "ACVB0 · K 4 × 3 · seed 1",
+    ]
     for domain in ("rows", "cols"):
         for measure in ("ari", "nmi"):
             matrix = np.array(told["agreement"][domain][measure])
@@ -233,7 +238,7 @@ def test_compare(run: Run, tmp_path: Path) -> None:
     assert list(table["lower_bound"]) == [r["lower_bound"] for r in runs]
     saved = json.loads((tmp_path / "vb-seed1" / "run.json").read_text())
     assert saved["lower_bound"] == runs[1]["lower_bound"]
-    assert done.err.splitlines()[3].startswith("4/4  ACVB0 · seed 1  sweep 6/6")
+    assert done.err.splitlines()[3].startswith("4/4  ACVB0 · K 4 × 3 · seed 1  sweep 6/6")
 
 
 def test_compare_for_people(run: Run) -> None:
@@ -241,7 +246,7 @@ def test_compare_for_people(run: Run) -> None:
     assert done.code == 0
     assert "lower_bound" in done.out
     assert "Agreement on the rows" in done.out
-    assert "VB · seed 1" in done.out
+    assert "VB · K 4 × 3 · seed 1" in done.out
 
 
 def test_help_names_every_setting(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

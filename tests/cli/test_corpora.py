@@ -125,8 +125,8 @@ def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
     assert done.code == 0
     assert done.err.rstrip().endswith("topics 2")
     for words in (
-        "talks: 30 documents · 8 words", "ACVB0 · seed 0", "converged after", "2 topics", "leave-one-out perplexity",
-        "held-out words", "perplexity 4.", f"written to                {out}",
+        "talks: 30 documents · 8 words", "ACVB0 · K 2 · seed 0", "converged after", "2 topics",
+        "leave-one-out perplexity", "held-out words", "perplexity 4.", f"written to                {out}",
     ):  # fmt: skip
         assert words in done.out, words
     listed = [line.split("%  ") for line in done.out.splitlines() if "%  " in line]

@@ -47,7 +47,7 @@ def test_people_are_told_of_the_race(run: Run) -> None:
         max_sweeps=30, tol=1e-12,
     )  # fmt: skip
     seed = wanted.problem.settings.seed
-    assert f"CVB0 · seed {seed}\n" in told.out
+    assert f"CVB0 · K 20 × 20 · seed {seed}\n" in told.out
     assert f"won by seed {seed} of 2 to 5; 100 sweeps and " in told.out
     assert "race" not in run("fit", WOMEN, "--max-sweeps", "3").out
 

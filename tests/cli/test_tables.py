@@ -199,7 +199,7 @@ def test_fab_is_what_is_meant_where_nothing_else_is_said(run: Run) -> None:
     assert run("fit", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json["method"] == "fab"
     told = run("compare", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json
     assert [one["method"] for one in told["runs"]] == ["fab", "em", "vb"]
-    assert told["agreement"] == {"labels": ["FAB · seed 0", "EM · seed 0", "VB · seed 0"]}
+    assert told["agreement"] == {"labels": ["FAB · K 3 · seed 0", "EM · K 3 · seed 0", "VB · K 3 · seed 0"]}
     assert run("fit", WOMEN, "--max-sweeps", 2, "--json").json["method"] == "acvb0"
 
 

@@ -136,7 +136,7 @@ def test_compiling_is_said_where_something_is_compiled(
     compilation._ready.clear()
     stream = io.StringIO()
     fit(small_relation(), "vb", watch=Progress(stream), **QUICK["vb"] | {"max_sweeps": 2})
-    assert stream.getvalue().splitlines()[0] == "VB · seed 0  compiling, once"
+    assert stream.getvalue().splitlines()[0] == "VB · K 6 × 5 · seed 0  compiling, once"
     assert stream.getvalue().count("compiling") == 1
 
 

@@ -123,7 +123,7 @@ def test_agreement_of_runs(measure: str) -> None:
     results = [fit(TRUTH.relation, "cvb0", k_rows=k, k_cols=5, split=False) for k in (2, 6)]
     comparison = Comparison(results)
     table = comparison.agreement("rows", measure)
-    names = ["CVB0 · seed 0"] * 2
+    names = ["CVB0 · K 2 × 5 · seed 0", "CVB0 · K 6 × 5 · seed 0"]
     assert (list(table.index), list(table.columns)) == (names, names)
     labels = [result.labels("rows") for result in results]
     both = agreement(*labels)

@@ -42,7 +42,9 @@ def test_two_runs_are_needed(open_app: Open, survey: list[Result]) -> None:
 def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey)
     assert not app.exception
-    assert app.dataframe[0].value.index.tolist() == ["ACVB0", "VB", "Gibbs"]
+    assert app.dataframe[0].value.index.tolist() == [
+        f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")
+    ]
     text = next(element.value for element in app.text if "agree" in element.value)
     assert "Three methods agree well" in text
     assert "skill" in text
@@ -98,8 +100,10 @@ def test_runs_on_two_data_sets_of_one_name_are_told_apart(open_app: Open) -> Non
     network = Relation.build(ones | ones.T, name="same", network=Network(directed=False))
     app = opened(open_app, one, fit(network, "vb", k_rows=3))
     assert not app.exception
-    assert app.dataframe[0].value.index.tolist() == ["VB · same (1)", "VB · same (2)"]
-    assert app.multiselect(key="compare_runs_irm").options == ["VB · same (1)", "VB · same (2)"]
+    names = [f"VB · K 3 × 3 · seed 0 · same ({one.problem.fingerprint[:4]})"]
+    names.append(f"VB · K 3 · seed 0 · same ({network.fingerprint[:4]})")
+    assert app.dataframe[0].value.index.tolist() == names
+    assert app.multiselect(key="compare_runs_irm").options == names
 
 
 def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> None:

@@ -119,7 +119,7 @@ def test_a_deleted_run_comes_back_with_undo(with_sample: AppTest, open_app: Open
     app = with_sample
     one, two = run_all(app, 2)
     press(app, f"remove_{one.id}")
-    assert "Deleted CVB0 · seed 0." in texts(app)
+    assert "Deleted CVB0 · K 3 × 3 · seed 0." in texts(app)
     assert jobs_of(app) == [two]
     press(app, f"undo_{one.id}")
     assert jobs_of(app) == [one, two]
@@ -127,11 +127,11 @@ def test_a_deleted_run_comes_back_with_undo(with_sample: AppTest, open_app: Open
     press(app, f"remove_{one.id}")
     press(app, f"remove_{two.id}")
     app.run()
-    assert "Deleted CVB0 · seed 1." in texts(app), "also where no run is left"
+    assert "Deleted CVB0 · K 3 × 3 · seed 1." in texts(app), "also where no run is left"
     press(app, f"undo_listed_{one.id}")
     assert [job.id for job in jobs_of(app)] == [one.id]
     again = restart(open_app, "home")
-    assert "Deleted CVB0 · seed 1." in texts(again)
+    assert "Deleted CVB0 · K 3 × 3 · seed 1." in texts(again)
     press(again, f"undo_{two.id}")
     assert {job.id for job in jobs_of(again)} == {one.id, two.id}
     assert "Deleted" not in texts(open_app("run", OTHER))
@@ -155,7 +155,7 @@ def test_a_damaged_run_says_why_and_hides_no_other(with_sample: AppTest, open_ap
     app = restart(open_app)
     said = texts(app)
     assert "damaged]" in said
-    assert "CVB0 · seed 0" in said
+    assert "CVB0 · K 3 × 3 · seed 0" in said
     assert f"{path} is damaged and cannot be read" in said
     assert [job.id for job in jobs_of(app)] == [good.id]
     assert "1 run could not be read" in texts(open_app("home"))
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_used_is_told(
 def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
     one, _ = run_all(with_sample, 2)
     named = labels(with_sample)
-    assert named[f"stop_{one.id}"] == "Stop CVB0 · seed 0"
-    assert named[f"remove_{one.id}"] == "Delete CVB0 · seed 0"
-    assert named[f"extend_{one.id}"] == "Go on with CVB0 · seed 0"
+    assert named[f"stop_{one.id}"] == "Stop CVB0 · K 3 × 3 · seed 0"
+    assert named[f"remove_{one.id}"] == "Delete CVB0 · K 3 × 3 · seed 0"
+    assert named[f"extend_{one.id}"] == "Go on with CVB0 · K 3 × 3 · seed 0"
     assert "\u200b" not in named.values()

@@ -14,7 +14,7 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Job, RunLabel
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
@@ -38,6 +38,7 @@ class MemoryStore:
         self.kept: dict[str, tuple[str, float, Result]] = {}
         self.aside: dict[str, tuple[str, float, Result]] = {}
         self.saved: list[str] = []
+        self.labels: dict[str, RunLabel] = {}
         self.loads = 0
         self.slow = threading.Event()
         self.slow.set()
@@ -69,7 +70,14 @@ class MemoryStore:
             self.kept[job_id] = self.aside.pop(job_id)
         return job_id in self.kept
 
+    def label(self, job_id: str) -> RunLabel | None:
+        return self.labels.get(job_id)
+
+    def save_label(self, job_id: str, label: RunLabel) -> None:
+        self.labels[job_id] = label
+
     def delete(self, job_id: str) -> None:
+        self.labels.pop(job_id, None)
         self.kept.pop(job_id, None)
         self.aside.pop(job_id, None)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
+from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour
 from acvb_core.views.theme import method_style
 from pages.ui.running import streams
@@ -32,42 +34,49 @@ _LONGEST = 10
 
 
 def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
-    """Draw a card for each job, as many side by side as there is room for."""
-    names = say.name_runs(jobs)
-    # Beside the method such a name would push the badge to another line: it has a line of its own, in every card.
-    long = any(name.way or name.data for name in names.values())
-    shown = {job.id: names[job.id].method if long else names[job.id].text for job in jobs}
+    """Draw a card for each job, as many side by side as there is room for; each data set has a heading."""
+    data = say.name_datasets(jobs)
+    several_ways = any(job.problem.settings.model != model_for(job.problem.data).name for job in jobs)
     # Such names would push the badges of some narrow cards to another line, and not those of others.
-    head = "long_head" if any(len(label) > _LONGEST for label in shown.values()) else "head"
-    unsaved = workspace.unsaved
+    long = any(len(job.label.name.partition(" · ")[0]) > _LONGEST for job in jobs)
+    head, unsaved = "long_head" if long else "head", workspace.unsaved
     with st.container(key="run_cards"):
-        for job in jobs:
-            with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
-                name = names[job.id]
-                below = _second_line(job, name) if long else None
-                _show_card(workspace, job, seen[job.id], shown[job.id], below, f"{head}_{job.id}")
-                if job.id in unsaved and not seen[job.id].status.active:
-                    _show_unsaved(workspace, job, unsaved[job.id])
-                _show_buttons(workspace, job, seen[job.id], names[job.id].text)
+        for fingerprint, some in group_by_data(jobs).items():
+            if len(data) > 1:
+                with st.container(key=f"cards_of_{fingerprint[:12]}"):
+                    st.subheader(data[fingerprint], anchor=False)
+            for job in some:
+                with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
+                    way = pages_of_run(job).short_way if several_ways else ""
+                    _show_card(job, seen[job.id], way, head)
+                    if job.id in unsaved and not seen[job.id].status.active:
+                        _show_unsaved(workspace, job, unsaved[job.id])
+                    _show_buttons(workspace, job, seen[job.id])
 
 
-def _second_line(job: Job, name: say.RunName) -> str:
-    """Return what a run's name has beside the method; a blank where it has no more, to keep the room."""
-    way = name.way or pages_of_run(job).short_way
-    return " · ".join(part for part in (name.data, way, name.number) if part) or "\u00a0"
+def group_by_data(jobs: Sequence[Job]) -> dict[str, list[Job]]:
+    """Return jobs by the fingerprint of their data, in the order in which the data come first."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.problem.fingerprint, []).append(job)
+    return groups
 
 
-def _show_card(
-    workspace: Workspace, job: Job, seen: Inspection, label: str, below: str | None, head: str
-) -> None:
+def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
+    """Draw a run: the first part of its name beside its badge, the rest below, and its figures."""
     state = say.describe_state(job, seen)
+    first, _, rest = job.label.name.partition(" · ")
     with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=head
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        key=f"{head}_{job.id}",
     ):
-        st.html(f"<span class='run-name'>{_render_line(job.problem.row.name)}{label}</span>", width="content")
+        line = _render_line(job.problem.row.name)
+        st.html(f"<span class='run-name'>{line}{first}</span>", width="content")
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
-    if below is not None:
-        st.html(f"<div class='run-below'>{below}</div>")
+    below = " · ".join(part for part in (way, rest) if part) or "\u00a0"
+    st.html(f"<div class='run-below'>{below}</div>")
     if job.problem.settings.start:
         st.text(f"went on from {job.problem.settings.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
@@ -157,26 +166,28 @@ def _render_line(method: str) -> str:
     return f"<span class='run-line' style='background: {pattern}'></span>"
 
 
-def _show_buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -> None:
-    """Draw what can be done with a run; three places, so that nothing moves when its state changes."""
-    active, paused = seen.status.active, seen.status is Status.PAUSED
+def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
+    """Draw what can be done with a run: stop it, look at it and go on, delete it, in three places that never move."""
+    active, paused, name, more = (
+        seen.status.active,
+        seen.status is Status.PAUSED,
+        job.label.name,
+        job.problem.max_sweeps,
+    )
+    beside = partial(st.container, horizontal=True, gap="small", width="content")
     with st.container(horizontal=True, horizontal_alignment="distribute", key=f"icons_{job.id}"):
-        with st.container(horizontal=True, gap="small", width="content"):
-            if not active:
-                more = job.problem.max_sweeps
-                help = _describe_extension(job, more) if job.can_extend else _explain_end(seen)
-                _show_icon_button(
-                    f"extend_{job.id}", "more_time", f"Go on with {name}", help, job.extend, more,
-                    disabled=not job.can_extend,
-                )  # fmt: skip
-            elif paused:
+        with beside():
+            if paused:
                 _show_icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
             else:
-                _show_icon_button(f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause)
+                _show_icon_button(
+                    f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause, disabled=not active
+                )
             _show_icon_button(
                 f"stop_{job.id}", "stop", f"Stop {name}", "Stop and keep what it has", job.stop,
                 disabled=not active,
             )  # fmt: skip
+        with beside():
             pages = pages_of_run(job)
             if st.button(
                 f"Open {name}",
@@ -187,6 +198,11 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection, name: str) -
                 type="tertiary",
             ):
                 open_run(job)
+            help = _describe_extension(job, more) if job.can_extend else _explain_end(seen)
+            _show_icon_button(
+                f"extend_{job.id}", "more_time", f"Go on with {name}", help, job.extend, more,
+                disabled=not job.can_extend,
+            )  # fmt: skip
         help = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
         _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", help, workspace.remove, job.id)
 
@@ -198,6 +214,8 @@ def _describe_extension(job: Job, more: int) -> str:
 
 
 def _explain_end(seen: Inspection) -> str:
+    if seen.status.active:
+        return "A run can go on for longer once it has ended or was stopped"
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
         if seen.problem.row.streams:
             return "Kept from an earlier session: start a new run from its topics (Start from, below the methods)"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.registry import method_row
-from acvb_core.store.jobbook import AbsentRun
+from acvb_core.store.shelf import AbsentRun
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
@@ -31,14 +29,6 @@ def try_action(action: Callable[..., object], *arguments: object) -> None:
         st.session_state[_TROUBLE] = str(error)
 
 
-def describe_run(settings: Mapping[str, Any]) -> str:
-    """Return what a run is called whose handle is not at hand: method and seed, as far as they are known."""
-    try:
-        return f"{method_row(settings['model'], settings['method']).label} · seed {settings['seed']}"
-    except (KeyError, TypeError, AcvbError):
-        return "a run"
-
-
 def show_deleted_runs(workspace: Workspace) -> None:
     """Draw what was deleted last, with the button that brings it back, and the others in a list."""
     if _TROUBLE in st.session_state:
@@ -51,12 +41,12 @@ def show_deleted_runs(workspace: Workspace) -> None:
         horizontal=True, vertical_alignment="center", gap="small", border=True, key="deleted_runs"
     ):
         last = runs[-1]
-        st.text(f"Deleted {describe_run(last.settings)}.", width="content")
+        st.text(f"Deleted {last.name}.", width="content")
         _show_undo(workspace, last, "undo")
         with st.popover(f"All {len(runs):,} deleted" if len(runs) > 1 else "More", type="tertiary"):
             for run in reversed(runs):
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                    st.text(f"{describe_run(run.settings)}, deleted {say.ago(run.since)}", width="content")
+                    st.text(f"{run.name}, deleted {say.ago(run.since)}", width="content")
                     _show_undo(workspace, run, "undo_listed")
             st.caption("Deleted runs are kept for a day.")
             st.button(
@@ -88,7 +78,7 @@ def show_damaged_runs(workspace: Workspace) -> None:
     for run in workspace.unreadable:
         with st.container(border=True, gap="small", key=f"damaged_{run.job_id}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.html(f"<span class='run-name'>{describe_run(run.settings)}</span>", width="content")
+                st.html(f"<span class='run-name'>{run.name}</span>", width="content")
                 st.badge(
                     "damaged", icon=":material/warning:", color="red", help="Its files could not be read."
                 )

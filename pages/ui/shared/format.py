@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from acvb_core.engine.job import Inspection, Job, Status
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.job import Inspection, Job, Status, clean_name
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.registry import model_for
 
 if TYPE_CHECKING:
     from pages.ui.shared.workspace import Dataset
@@ -116,80 +113,30 @@ def describe_state(job: Job, seen: Inspection) -> State:
     return state if still is None else state._replace(meaning=f"{state.meaning} {_MOTION[still]}")
 
 
-class RunName(NamedTuple):
-    """The name of a run, in parts.
+def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
+    """Return the name of each job by id, followed by its data set where the runs are on several."""
+    data = name_datasets(jobs)
+    several = len(data) > 1
+    return {
+        job.id: f"{job.label.name} · {data[job.problem.fingerprint]}" if several else job.label.name
+        for job in jobs
+    }
 
-    Attributes
-    ----------
-    method : str
-    data : str
-        The data set, where the runs are on several; else empty. Safe to show as Markdown or HTML.
-    way : str
-        What it takes a network for, where that is no network; else empty.
-    number : str
-        Seed and number, as far as they are needed to tell it from others; else empty.
+
+def name_datasets(jobs: Sequence[Job]) -> dict[str, str]:
+    """Return a short name for the data set of each run by fingerprint; data of the same name get four more letters.
+
+    The names can be shown as Markdown or HTML.
     """
-
-    method: str
-    data: str
-    way: str
-    number: str
-
-    @property
-    def text(self) -> str:
-        """The whole name on one line."""
-        return " · ".join(part for part in self if part)
-
-
-def name_runs(jobs: Sequence[Job]) -> dict[str, RunName]:
-    """Return a name for each job by id, no longer than needed; no two are the same.
-
-    Numbers follow the age of the runs, so that they do not depend on the order in which a page shows them.
-    """
-    by_age = sorted(jobs, key=lambda job: job.created)
-    data = _name_datasets([job.problem for job in by_age])
-    names = {}
-    for job in by_age:
-        problem = job.problem
-        way = "" if problem.row.model == model_for(problem.data).name else "two clusterings"
-        names[job.id] = RunName(problem.row.label, data[problem.fingerprint], way, "")
-    seeds = {job.id: job.problem.settings.seed for job in jobs}
-    alike = Counter(names.values())
-    seeded = Counter((names[job_id], seed) for job_id, seed in seeds.items())
-    counted: Counter[tuple[RunName, int]] = Counter()
-    numbered = {}
-    for job_id, name in names.items():
-        seed = seeds[job_id]
-        counted[name, seed] += 1
-        number = [f"seed {seed}"] if alike[name] > 1 or seed else []
-        if seeded[name, seed] > 1:
-            number.append(f"no. {counted[name, seed]}")
-        numbered[job_id] = name._replace(number=" · ".join(number))
-    return {job.id: numbered[job.id] for job in jobs}
-
-
-def _name_datasets(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return a short name for each data set by fingerprint; all are empty where there is one data set."""
-    names = {problem.fingerprint: _strip_markup(problem.data.name) for problem in problems}
-    if len(names) == 1:
-        return dict.fromkeys(names, "")
-    shared, counted = Counter(names.values()), Counter[str]()
-    for fingerprint, name in names.items():
-        counted[name] += 1
-        if shared[name] > 1:
-            names[fingerprint] = f"{name} ({counted[name]})"
-    return names
+    names = {job.problem.fingerprint: _strip_markup(job.problem.data.name) for job in jobs}
+    shared = Counter(names.values())
+    return {key: f"{name} ({key[:4]})" if shared[name] > 1 else name for key, name in names.items()}
 
 
 def _strip_markup(name: str, limit: int = 24) -> str:
     """Return a name without the characters that Markdown and HTML treat as markup, cut to `limit` characters."""
-    plain = " ".join(re.sub(r"[^\w .,+()-]", " ", name).split()) or "data"
+    plain = clean_name(name) or "data"
     return plain if len(plain) <= limit else f"{plain[: limit - 1].rstrip(' .,(+-')}…"
-
-
-def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
-    """Return the name of each job by id on one line: method, data set, what it takes a network for, seed, number."""
-    return {job_id: name.text for job_id, name in name_runs(jobs).items()}
 
 
 def duration(seconds: float) -> str:

@@ -25,6 +25,7 @@ _STYLE = f"""
 .st-key-run_cards:not(:has(> :nth-child(4))) {{ max-width: 73.8rem; }}
 .st-key-run_cards:not(:has(> :nth-child(3))) {{ max-width: 48.9rem; }}
 .st-key-run_cards > div {{ container-type: inline-size; }}
+.st-key-run_cards > div:has(> [class*="st-key-cards_of_"]) {{ grid-column: 1 / -1; max-width: none; height: auto; }}
 @container (max-width: 17rem) {{
   [class*="st-key-long_head_"] {{ flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }}
 }}
@@ -39,7 +40,7 @@ _STYLE = f"""
 @media (max-width: 700px) {{ .st-key-steps {{ grid-template-columns: repeat(2, minmax(0, 1fr)); }} }}
 .st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] {{ flex-wrap: wrap !important; }}
 .st-key-steps > div {{ width: 100% !important; min-width: 0; height: 100%; }}
-.run-name {{ display: flex; align-items: center; gap: 0.5rem; white-space: nowrap; font-weight: 600; }}
+.run-name {{ display: flex; align-items: center; gap: 0.5rem; overflow-wrap: anywhere; font-weight: 600; }}
 .run-below {{ font-size: 0.8rem; line-height: 1.2; color: {_QUIET}; }}
 .run-line {{ display: inline-block; width: 1.6rem; height: 3px; }}
 .run-facts {{ display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem;

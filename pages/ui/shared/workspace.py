@@ -15,7 +15,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.registry import model_for
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import AbsentRun
+from acvb_core.store.shelf import AbsentRun
 from pages.ui.shared import services
 from pages.ui.shared.model_pages import HeldOut, pages_of_model
 from pages.ui.shared.serving import REMEMBER
@@ -160,6 +160,10 @@ class Workspace:
     def add(self, problem: Problem) -> Job:
         """Start a run."""
         return services.job_book().add(self.id, problem)
+
+    def relabel(self, job_id: str, **changes: Any) -> None:
+        """Change the name, note, tags or pin of a run."""
+        services.job_book().relabel(self.id, job_id, **changes)
 
     def remove(self, job_id: str) -> None:
         """Stop a run if it goes on, and delete it; `restore` undoes that."""

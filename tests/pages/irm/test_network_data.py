@@ -50,7 +50,8 @@ def test_what_is_recognised_is_said_with_the_reason(open_app: Open) -> None:
     app = upload(open_app("data"), "friends.csv", FRIENDS)
     said = texts(app)
     assert (
-        "Recognised. Rows and columns are the same objects: the columns are named as those of a network" in said
+        "Recognised. Rows and columns are the same objects: the columns are named as those of a network"
+        in said
     )
     assert "Recognised. The network is directed" in said
     assert "self-links do not count" in said

@@ -65,8 +65,12 @@ def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     assert one.problem.heldout.rows.tolist() == two.problem.heldout.rows.tolist()
     assert one.problem.heldout.columns.tolist() == two.problem.heldout.columns.tolist()
     said = texts(finish(app))
-    assert said.count(">two clusterings<") == said.count(">one clustering<") == 1
-    assert list(say.label_runs([one, two]).values()) == ["CVB0", "CVB0 · two clusterings"]
+    assert (
+        said.count(">two clusterings · K 20 × 20 · seed 0<")
+        == said.count(">one clustering · K 20 · seed 0<")
+        == 1
+    )
+    assert list(say.label_runs([one, two]).values()) == ["CVB0 · K 20 · seed 0", "CVB0 · K 20 × 20 · seed 0"]
     assert [link.proto.label for link in app.get("page_link")].count("See the blocks") == 1
 
 
@@ -85,7 +89,7 @@ def test_one_clustering_and_two_are_compared(open_app: Open) -> None:
     app = open_app("compare")
     assert not app.exception
     table: pd.DataFrame = app.dataframe[0].value
-    assert table.index.tolist() == ["CVB0", "VB", "CVB0 · two clusterings"]
+    assert table.index.tolist() == ["CVB0 · K 20 · seed 0", "VB · K 20 · seed 0", "CVB0 · K 20 × 4 · seed 0"]
     assert table["AUC"].notna().all()
     assert "held-out scores are of the same pairs" in texts(app)
     # One clustering stands on both sides: it can be held against either of the two.

@@ -161,7 +161,10 @@ def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -
 def test_runs_on_two_data_sets_are_named_by_their_data(bars: list[Result], open_app: Open) -> None:
     relation = fit(load_sample("survey").relation, "cvb0")
     app = compare(open_app, bars[0], relation)
-    assert list(say.label_runs(jobs_of(app)).values()) == ["CVB0 · bars", "CVB0 · survey"]
+    assert list(say.label_runs(jobs_of(app)).values()) == [
+        "CVB0 · K 10 · seed 0 · bars",
+        "CVB0 · K 20 × 20 · seed 0 · survey",
+    ]
     assert list(group_by_model(jobs_of(app), "lda")) == ["lda", "irm"]
     assert list(group_by_model(jobs_of(app), "irm")) == ["irm", "lda"]
 
@@ -214,7 +217,7 @@ def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
 def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[Result]) -> None:
     app = compare(open_app, *bars)
     said = texts(app)
-    assert "searched in CVB0 · seed 1:" in said
+    assert "searched in CVB0 · K 10 · seed 1:" in said
     stable = next(frame.value for frame in app.dataframe if "Least similar" in frame.value)
     assert len(stable) == 10
     assert (stable["Least similar"] <= stable["On average"]).all()
@@ -222,7 +225,7 @@ def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[
     assert f"{back} of 10 topics come back everywhere" in said
     # A run without another seed is looked for in all the others.
     app.selectbox(key="topics_one").set_value(2).run()
-    assert "ACVB0, searched in CVB0 · seed 0, CVB0 · seed 1:" in texts(app)
+    assert "ACVB0, searched in CVB0 · K 10 · seed 0, CVB0 · K 10 · seed 1:" in texts(app)
 
 
 def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result]) -> None:

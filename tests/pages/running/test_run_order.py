@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Job, RunLabel
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from tests.pages.session import WORKSPACE, Open, press, texts, until
+from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
 
 EXECUTOR = Executor(1)
 
@@ -101,7 +101,7 @@ def test_without_scores_the_best_bound_of_the_newest_method_comes_first() -> Non
     assert reason == "Shown first: the newest of 2 runs on same."
 
 
-def test_no_two_runs_share_a_name(runs: list[Result]) -> None:
+def test_no_two_runs_share_a_name(open_app: Open, runs: list[Result]) -> None:
     network = relation(2, network=Network())
     results = [
         *runs,
@@ -110,13 +110,33 @@ def test_no_two_runs_share_a_name(runs: list[Result]) -> None:
         found(relation(0), seed=0, init="random"),
     ]
     results.append(found(relation(4, "<b>*x*</b> ![i](http://a.example/i.png)")))
-    names = list(say.label_runs([job(number, result) for number, result in enumerate(results)]).values())
+    stored(open_app, relation(0), *results)
+    jobs = services.job_book().jobs(WORKSPACE)
+    names = list(say.label_runs(jobs).values())
     assert len(set(names)) == len(results)
-    assert names[3] == "VB · other"
-    assert {"VB · same (2)", "VB · same (3)"} <= set(names)
+    assert names[3] == "VB · K 3 × 3 · seed 0 · other"
+    letters = relation(3).fingerprint[:4]
+    assert names[4] == f"VB · K 3 × 3 · seed 0 · same ({letters})", "data of one name are told apart"
+    assert names[6].startswith(f"{jobs[0].label.name} (2) · same (")
     assert not any(set("<>*![]:/") & set(name) for name in names)
-    jobs = [job(number, result) for number, result in enumerate(results)]
     assert say.label_runs(jobs[::-1]) == say.label_runs(jobs)  # whatever the order on a page
+
+
+def test_a_name_stays_whatever_comes_and_goes(open_app: Open, runs: list[Result]) -> None:
+    app = stored(open_app, relation(0), runs[0], runs[0], runs[0])
+    names = [job.label.name for job in jobs_of(app)]
+    assert names[1:] == [f"{names[0]} (2)", f"{names[0]} (3)"]
+    services.job_book().remove(WORKSPACE, f"{0:012x}")
+    services.job_book().delete_for_good(WORKSPACE)
+    services.job_book().relabel(WORKSPACE, f"{1:012x}", name="the *best*", note="for the paper", tags=("a",))
+    services.job_book.clear()
+    services.store.clear()
+    again = jobs_of(open_app("home"))
+    assert [job.label.name for job in again] == ["the best", names[2]]
+    assert again[0].label == RunLabel("the best", "for the paper", ("a",))
+    services.job_book().relabel(WORKSPACE, f"{2:012x}", name="the best", pinned=True)
+    assert again[1].label == RunLabel("the best (2)", pinned=True)
+    assert services.store().label(f"{0:012x}") is None, "a name goes with its run"
 
 
 def test_the_page_says_why_it_shows_a_run(open_app: Open, runs: list[Result]) -> None:
