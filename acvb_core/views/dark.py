@@ -26,9 +26,10 @@ _ROTATION = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.85
 def darken_figure(figure: Figure) -> Figure:
     """Return a figure as it is drawn on a dark page; the one given is unchanged."""
     shown: Figure = _recolour(figure)
-    layout = shown.get("layout", {})
     # A picture that is saved from the page needs the background that its text was made for.
-    layout["paper_bgcolor"] = DARK_PAPER
+    for part in ("layout", "narrow"):
+        if part in shown:
+            shown[part]["paper_bgcolor"] = DARK_PAPER
     return shown
 
 

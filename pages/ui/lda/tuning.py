@@ -110,7 +110,7 @@ def _show_search(dataset: Dataset, job: TuningJob) -> None:
             figure = tuning_figure(
                 seen.tuning.table(), labels=_label_parameters(method), log=log, uirevision=job.id
             )
-            live_plot(figure, key="tuning_figure", height=int(figure["layout"]["height"]))
+            live_plot(figure, key="tuning_figure")
         elif seen.status.active:
             st.caption("The first trial is that of the usual steps.")
 

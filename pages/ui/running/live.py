@@ -142,9 +142,7 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
         own = x if streams or x == "cpu_seconds" else "sweep"
         with contain_failure():
             figure = live_figure(build_curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
-            live_plot(
-                figure, key=key if number == 0 else f"{key}_{model}", height=int(figure["layout"]["height"])
-            )
+            live_plot(figure, key=key if number == 0 else f"{key}_{model}")
 
 
 def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from acvb_core.views.narrow import stack_panels
 from pages.ui.shared.charts import suit_page
 
-_HTML = '<div class="live-plot" style="width:100%;height:100%"></div>'
+_HTML = '<div class="live-plot" style="width:100%;min-height:10rem"></div>'
 # The figure is drawn by the Plotly that Streamlit bundles. It is loaded with the first chart on the page, hence the
 # waiting; a frame that is overtaken by a newer one meanwhile is dropped.
 _JS = """
@@ -41,15 +42,21 @@ function watchDrags(node) {
     window.addEventListener(end, () => (node.isDragged = false), true);
 }
 
+// Pixels below which panels stand one below another.
+const NARROW = 560;
+
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-plot");
   watchDrags(node);
+  const isNarrow = () => node.clientWidth < NARROW;
   const frame = (node.liveFrame = (node.liveFrame ?? 0) + 1);
   const overtaken = () => frame !== node.liveFrame || !node.isConnected;
   const draw = async () => {
     const Plotly = await bundledPlotly();
     if (overtaken()) return;
     const figure = JSON.parse(data.figure);
+    if ((node.narrow = isNarrow())) figure.layout = figure.narrow;
+    node.style.height = `${figure.layout.height}px`;
     const style = getComputedStyle(node);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
     figure.layout.font = {
@@ -72,17 +79,28 @@ export default function ({ data, parentElement }) {
       }
     }
   };
-  draw().catch((problem) => {
+  const report = (problem) => {
     if (!overtaken()) node.textContent = `The curves cannot be drawn: ${problem.message}`;
-  });
-  return () => window.Plotly?.purge(node);
+  };
+  node.redraw = () => draw().catch(report);
+  node.redraw();
+  if (!node.widths) {
+    node.widths = new ResizeObserver(() => {
+      if (node.narrow !== undefined && node.narrow !== isNarrow()) node.redraw();
+    });
+    node.widths.observe(node);
+  }
+  return () => {
+    node.widths?.disconnect();
+    window.Plotly?.purge(node);
+  };
 }
 """
 _component = st.components.v2.component("acvb_live_plot", html=_HTML, js=_JS, isolate_styles=False)
 _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 10}}
 
 
-def live_plot(figure: dict[str, Any], *, key: str, height: int) -> None:
+def live_plot(figure: dict[str, Any], *, key: str) -> None:
     """Show a figure, or bring the one of this key up to date.
 
     Parameters
@@ -90,10 +108,9 @@ def live_plot(figure: dict[str, Any], *, key: str, height: int) -> None:
     figure : dict
         `data` and `layout` as Plotly takes them; a constant `uirevision` keeps the zoom.
     key : str
-    height : int
-        Pixels.
     """
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
-    _component(data={"figure": json.dumps(suit_page(figure))}, key=key, height=height)
+    shown = suit_page({**figure, "narrow": stack_panels(figure)})
+    _component(data={"figure": json.dumps(shown)}, key=key)

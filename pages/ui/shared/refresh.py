@@ -18,26 +18,23 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.acvbPage = data.page;
 
   const app = document.querySelector(".stApp");
-  let reported = data.theme;
-  const compare = () => {
+  parentElement.drawn = data.theme; // the colours that the figures have
+  if (parentElement.compare) return parentElement.compare();
+  parentElement.compare = () => {
     const shown = getComputedStyle(app).colorScheme;
-    if (shown === reported || !["light", "dark"].includes(shown)) return;
-    reported = shown;
+    if (shown === parentElement.drawn || !["light", "dark"].includes(shown)) return;
+    parentElement.drawn = shown;
     setTriggerValue("theme", shown);
   };
-  const observer = new MutationObserver(compare);
+  parentElement.compare();
+  const observer = new MutationObserver(parentElement.compare);
   observer.observe(app, { attributes: true, attributeFilter: ["class"] });
-  compare();
 
-  const look = () => {
-    if (document.hidden) root.acvbLeft = performance.now();
-    else if (performance.now() - (root.acvbLeft ?? Infinity) > AWAY_MS) setTriggerValue("seen", Date.now());
-  };
-  document.addEventListener("visibilitychange", look);
-  return () => {
-    observer.disconnect();
-    document.removeEventListener("visibilitychange", look);
-  };
+  let left = Infinity;
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) left = performance.now();
+    else if (parentElement.isConnected && performance.now() - left > AWAY_MS) setTriggerValue("seen", Date.now());
+  });
 }
 """
 _watch = st.components.v2.component("acvb_watch", html="<span></span>", js=_JS, isolate_styles=False)

@@ -16,10 +16,6 @@ _STYLE = f"""
 .st-key-follow_browser {{ position: absolute; width: 0; height: 0; overflow: hidden; }}
 .st-key-data_name .stText {{ font-size: 1.35rem; font-weight: 600; }}
 .st-key-sidebar_state .stText {{ font-weight: 600; }}
-@media (max-width: 700px) {{ /* titles beside each other need room: the figure is moved sideways instead */
-  [class*="st-key-curves"] {{ overflow-x: auto; }}
-  [class*="st-key-curves"] > div, [class*="st-key-curves"] .live-plot {{ min-width: 40rem; }}
-}}
 .st-key-run_cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }}
 .st-key-run_cards > div {{ width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }}
 .st-key-run_cards:not(:has(> :nth-child(4))) {{ max-width: 73.8rem; }}
