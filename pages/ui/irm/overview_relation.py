@@ -40,7 +40,7 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
 def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read."""
     show_figure(lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail")
-    st.caption("Dark: links. Grey: unknown. Objects stand in the order they were read.")
+    st.caption("Blue: links. Grey: unknown. Objects stand in the order they were read.")
 
 
 def show_degrees(relation: Relation) -> None:

@@ -87,7 +87,7 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
             other_labels=names[1],
         )
         show_figure(figure, "topic_similarity")
-        st.caption("Framed: the pairs. Dark outside the frames: a topic that was split or merged.")
+        st.caption("Framed: the pairs. Blue outside the frames: a topic that was split or merged.")
     with far:
         show_figure(pair_distance_figure(pairs.table(), *names), "topic_moved")
         st.caption(

@@ -76,7 +76,7 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
             scale="size of the correlation",
         )
         show_figure(figure, "feature_similarity")
-        st.caption("Framed: the pairs. Dark outside the frames: a feature that was split or merged.")
+        st.caption("Framed: the pairs. Blue outside the frames: a feature that was split or merged.")
     with listed:
         st.dataframe(
             list_pairs(match, both),

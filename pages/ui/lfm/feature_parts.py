@@ -70,7 +70,7 @@ def show_all_objects(view: FeatureView, key: Key) -> None:
     alt = "Objects by features, sorted so that objects with the same features stand together."
     show_figure(figure, "feature_matrix", alt)
     st.caption(
-        f"Dark: the object has the feature. {say.count(kinds, 'combination')} of features among "
+        f"Filled: the object has the feature. {say.count(kinds, 'combination')} of features among "
         f"{view.data.n_rows:,} objects, at a probability of 1/2 or more."
     )
 

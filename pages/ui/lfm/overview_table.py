@@ -113,8 +113,8 @@ def show_pictures(table: Table) -> None:
     show_picture_row(table, range(shown))
     low, high = tone_range(table)
     st.caption(
-        f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels, white for "
-        f"{low:.3g} to dark for {high:.3g}."
+        f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels: the "
+        f"bluer, the higher the value, from {low:.3g} to {high:.3g}."
     )
 
 

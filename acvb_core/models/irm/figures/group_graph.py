@@ -279,7 +279,7 @@ def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, heig
 
 def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
     lines = [
-        "Lines: more links than between clusters at large. Dark rings: more inside than in the whole network.",
+        "Lines: more links than between clusters at large. Rings: more inside than in the whole network.",
         "The wider, the more links beyond the expected.",
     ]
     n_edges = len(graph.edges)

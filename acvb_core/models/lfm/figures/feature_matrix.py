@@ -112,7 +112,9 @@ def feature_matrix_figure(
         dragmode="select",
         showlegend=strip is not None,
         legend=bottom_legend(itemclick=False, itemdoubleclick=False),
-        title=figure_title(f"<b>{high - low:,} objects, {feature_word(k)}</b>", " · dark: the object has it"),
+        title=figure_title(
+            f"<b>{high - low:,} objects, {feature_word(k)}</b>", " · filled: the object has it"
+        ),
         xaxis=bare_axis("feature", framed=True, range=[left, k + 0.5], side="top")
         | {"ticklabelstandoff": 12, **_numbers(k)},
         yaxis=bare_axis("" if named else "objects, sorted by their features", framed=True, range=[high, low])

@@ -128,7 +128,7 @@ def _step_colour(features: tuple[int, ...]) -> str:
 def _scale_note(low: float, high: float, limit: float, missing: bool, y: float) -> Figure:
     """Return the legend of the colours, in the free place below the object and the baseline."""
     text = (
-        f"<b>above:</b> white {value_text(low)} or less<br>to dark {value_text(high)} or more"
+        f"<b>above:</b> pale {value_text(low)} or less<br>to blue {value_text(high)} or more"
         f'<br><b>here:</b> <span style="color:rgb{BELOW}">{signed_text(-limit)}</span>'
         f' to <span style="color:rgb{ABOVE}">{signed_text(limit)}</span>'
     )
