@@ -69,7 +69,7 @@ class _Layouts(NamedTuple):
 def read_beginning(source: FileLike, filename: str | None = None) -> tuple[bytes, bool]:
     """Return the first bytes of a text, unpacked, up to a line end, and whether they are all; b"" of other files."""
     try:
-        with ByteSource(source, filename, columns=True) as opened:
+        with ByteSource(source, filename, kind="relation", columns=True) as opened:
             if opened.format is not None or opened.is_array or opened.is_zip:
                 return b"", opened.size() <= MOST_BYTES
             content = opened.open().read(MOST_BYTES + 1)
