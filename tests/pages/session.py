@@ -64,6 +64,24 @@ def box(app: AppTest, label: str) -> Any:
     return next(found for found in app.selectbox if found.label == label)
 
 
+def bring(app: AppTest, name: str, content: bytes | str, kind: str | None = None) -> AppTest:
+    """Upload a file on the Data page, and choose its kind of data if that is not the guessed one."""
+    app.segmented_control(key="source").set_value("Upload").run()
+    app.file_uploader(key="upload").upload(
+        name, content.encode() if isinstance(content, str) else content
+    ).run()
+    assert not app.exception
+    if kind is not None and kind_switch(app).value != kind:
+        kind_switch(app).set_value(kind).run()
+        assert not app.exception
+    return app
+
+
+def kind_switch(app: AppTest) -> Any:
+    """The choice of the kind of data in a file."""
+    return next(found for found in app.segmented_control if found.label == "What kind of data do you have?")
+
+
 def figures(app: AppTest) -> dict[str, str]:
     """What the metrics of a page say, by their label."""
     return {metric.label: metric.value for metric in app.metric}

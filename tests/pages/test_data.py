@@ -10,7 +10,7 @@ from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import model_row
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, box, press, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, keys, kind_switch, press, texts
 
 EDGES = b"person,event,times\nAnn,Fair,2\nBob,Fair,0\nBob,Ball,1\nCyd,Ball,5\n"
 REMOTE = "![x](http://example.invalid/x.png)"
@@ -26,17 +26,12 @@ def test_no_more_is_promised_than_is_held_out(open_app: Open, monkeypatch: pytes
     assert "54,000,000" not in texts(app)
 
 
-def upload(app: AppTest, name: str, content: bytes) -> AppTest:
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.file_uploader(key="upload").upload(name, content).run()
-    assert not app.exception
-    return app
-
-
 def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
-    said = texts(open_app("data"))
-    assert "No data yet" in said
-    assert "Use this sample" in said
+    app = open_app("data")
+    assert keys(app) == {"use_sample"}
+    app.segmented_control(key="source").set_value("Upload").run()
+    assert "Relation, Network" in texts(app)
+    assert "Any of them may be gzipped." in texts(app)
 
 
 @pytest.mark.parametrize("sample", ["southern_women", "survey", "synth1"])
@@ -54,7 +49,7 @@ def test_a_sample_becomes_the_data_in_use(open_app: Open, sample: str) -> None:
 
 
 def test_an_upload_is_recognised_and_loaded(open_app: Open) -> None:
-    app = upload(open_app("data"), "outings.csv", EDGES)
+    app = bring(open_app("data"), "outings.csv", EDGES)
     assert [box(app, side).value for side in ("Row objects", "Column objects", "Values")] == [0, 1, 2]
     assert "edge list" in texts(app)
     assert Workspace(WORKSPACE).dataset is None
@@ -64,8 +59,77 @@ def test_an_upload_is_recognised_and_loaded(open_app: Open) -> None:
     assert (dataset.name, dataset.data.shape, dataset.data.n_ones) == ("outings", (3, 2), 3)
 
 
+SPEECHES = "id,party,speech\n" + "".join(
+    f"{n},left,the harbour was quiet and the boats lay close together\n"
+    f"{n + 6},right,somebody sang about rain while the wind took all the leaves away\n"
+    for n in range(6)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "reason"),
+    [
+        ("speeches.csv", SPEECHES, "texts", "Recognised: texts. The column “speech” holds texts"),
+        ("counts.csv", "doc,word,count\na,cat,2\nb,cat,1\n", "counts", "Recognised: word counts."),
+        ("outings.csv", EDGES.decode(), "relation", "Recognised: relation. Rows and columns are two kinds"),
+        (
+            "mail.csv",
+            "sender,receiver\nAnn,Bob\nBob,Cyd\nCyd,Ann\n",
+            "network",
+            "Recognised: network. Rows and",
+        ),
+        (
+            "pets.csv",
+            "name,high,wide,age\nRex,4.5,2,1\nTom,2.5,1,3\nLeo,3,1.5,2\n",
+            "table",
+            "Recognised: table",
+        ),
+    ],
+)
+def test_the_kind_of_any_file_is_recognised_with_the_reason_and_loaded(
+    open_app: Open, name: str, content: str, kind: str, reason: str
+) -> None:
+    app = bring(open_app("data"), name, content)
+    assert kind_switch(app).value == kind
+    assert reason in texts(app)
+    press(app, "load_and_run")
+    assert Workspace(WORKSPACE).dataset is not None
+    assert "start" in keys(app)
+
+
+def test_another_kind_can_be_chosen(open_app: Open) -> None:
+    app = bring(open_app("data"), "counts.csv", "doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n")
+    assert "Counts" in [found.label for found in app.selectbox]
+    kind_switch(app).set_value("texts").run()
+    assert "Texts" in [found.label for found in app.selectbox]
+    kind_switch(app).set_value("relation").run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert (dataset.model, dataset.data.shape) == ("irm", (2, 2))
+
+
+def test_the_primary_button_is_the_next_step(open_app: Open) -> None:
+    app = bring(open_app("data"), "outings.csv", EDGES)
+    assert primary(app) == ["load_and_run"]
+    press(app, "load")
+    assert primary(app) == ["go_to_run"]
+    box(app, "Row objects").select(1)
+    box(app, "Column objects").select(0).run()
+    assert primary(app) == ["load_and_run"]
+    app.segmented_control(key="source").set_value("Sample").run()
+    assert primary(app) == ["go_to_run"]
+    press(app, "go_to_run")
+    assert "start" in keys(app)
+
+
+def primary(app: AppTest) -> list[str]:
+    """Keys of the primary buttons."""
+    return [str(button.key) for button in app.main.button if button.proto.type == "primary"]
+
+
 def test_columns_threshold_and_name_can_be_chosen(open_app: Open) -> None:
-    app = upload(open_app("data"), "outings.csv", EDGES)
+    app = bring(open_app("data"), "outings.csv", EDGES)
     box(app, "Row objects").select(1)
     box(app, "Column objects").select(0)
     next(n for n in app.number_input if n.label == "Threshold").set_value(1.0)
@@ -77,7 +141,7 @@ def test_columns_threshold_and_name_can_be_chosen(open_app: Open) -> None:
 
 
 def test_same_columns_twice_are_refused_and_the_form_stays(open_app: Open) -> None:
-    app = upload(open_app("data"), "outings.csv", EDGES)
+    app = bring(open_app("data"), "outings.csv", EDGES)
     box(app, "Row objects").select(1).run()
     press(app, "load")
     assert "We couldn't read this file with these settings" in texts(app)
@@ -99,14 +163,15 @@ def test_same_columns_twice_are_refused_and_the_form_stays(open_app: Open) -> No
 def test_what_is_no_relation_is_refused_in_words(
     open_app: Open, name: str, content: bytes, found: str
 ) -> None:
-    app = upload(open_app("data"), name, content)
+    app = bring(open_app("data"), name, content)
     assert "We couldn't read this file with these settings" in texts(app)
     assert found in texts(app)
+    assert "load" not in keys(app)
     assert Workspace(WORKSPACE).dataset is None
 
 
 def test_a_broken_line_is_named_and_never_rendered(open_app: Open) -> None:
-    app = upload(open_app("data"), "ragged.csv", EDGES + f"Dan,Ball,1,{REMOTE}\n".encode())
+    app = bring(open_app("data"), "ragged.csv", EDGES + f"Dan,Ball,1,{REMOTE}\n".encode())
     press(app, "load")
     place = next(frame.value for frame in app.dataframe if "Found" in frame.value)
     assert place["Line"].iloc[0] == "6"
@@ -116,16 +181,20 @@ def test_a_broken_line_is_named_and_never_rendered(open_app: Open) -> None:
 
 def test_names_from_a_file_are_never_markdown(open_app: Open) -> None:
     content = f"{REMOTE},event\n{REMOTE},Fair\nBob,{REMOTE}\n".encode()
-    app = press(upload(open_app("data"), f"{REMOTE[:9]}.csv", content), "load")
+    app = press(bring(open_app("data"), f"{REMOTE[:9]}.csv", content), "load")
     rendered = [str(m.value) for kind in (app.markdown, app.caption, app.title, app.subheader) for m in kind]
     rendered += [str(element.label) for kind in (app.button, app.metric, app.expander) for element in kind]
     assert Workspace(WORKSPACE).dataset is not None
     assert not any("![x]" in text for text in rendered)
 
 
-def test_another_encoding_can_be_chosen(open_app: Open) -> None:
-    app = upload(open_app("data"), "fetes.csv", "person;event\nZoé;Fête\nBob;Fête\n".encode("cp1252"))
-    assert "encoding" in texts(app)
+def test_another_encoding_is_tried_shown_and_asked(open_app: Open) -> None:
+    app = bring(open_app("data"), "fetes.csv", "person;event\nZoé;Fête\nBob;Fête\n".encode("cp1252"))
+    assert "Do these words look right?" in texts(app)
+    assert "Zoé, Fête" in texts(app)
+    assert box(app, "Encoding").value == "cp1252"
+    box(app, "Encoding").select("koi8-r").run()
+    assert "Zoé" not in texts(app)
     box(app, "Encoding").select("cp1252").run()
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
@@ -134,7 +203,7 @@ def test_another_encoding_can_be_chosen(open_app: Open) -> None:
 
 
 def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> None:
-    app = upload(open_app("data"), "pairs.csv", b"person,event\n0,1\n2,0\n")
+    app = bring(open_app("data"), "pairs.csv", b"person,event\n0,1\n2,0\n")
     for label, n in (("Rows", 5), ("Columns", 4)):
         next(field for field in app.number_input if field.label == label).set_value(n)
     app.run()
@@ -143,7 +212,7 @@ def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> 
     assert dataset is not None
     assert dataset.data.shape == (5, 4)
 
-    app = upload(open_app("data", "1" * 32), "outings.csv", EDGES)
+    app = bring(open_app("data", "1" * 32), "outings.csv", EDGES)
     next(f for f in app.file_uploader if "column" in f.label).upload("all.txt", b"Ball\nFair\nRace\n").run()
     press(app, "load")
     listed = Workspace("1" * 32).dataset
@@ -167,7 +236,7 @@ def test_what_is_held_out_is_kept(open_app: Open) -> None:
 
 
 def test_input_outlives_leaving_the_page(open_app: Open) -> None:
-    app = upload(open_app("data"), "outings.csv", EDGES)
+    app = bring(open_app("data"), "outings.csv", EDGES)
     box(app, "Row objects").select(1)
     box(app, "Column objects").select(0).run()
     app.switch_page("pages/guide.py").run()
@@ -178,7 +247,7 @@ def test_input_outlives_leaving_the_page(open_app: Open) -> None:
 
 
 def test_the_first_column_of_a_matrix_may_hold_labels_or_not(open_app: Open) -> None:
-    app = upload(open_app("data"), "table.csv", b"name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n")
+    app = bring(open_app("data"), "table.csv", b"name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n")
     assert box(app, "Row labels").value == 0
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
@@ -187,7 +256,7 @@ def test_the_first_column_of_a_matrix_may_hold_labels_or_not(open_app: Open) -> 
 
 
 def test_a_column_at_the_left_may_hold_the_values(open_app: Open) -> None:
-    app = upload(open_app("data"), "turned.csv", b"times,person,event\n2,Ann,Fair\n0,Bob,Fair\n1,Bob,Ball\n")
+    app = bring(open_app("data"), "turned.csv", b"times,person,event\n2,Ann,Fair\n0,Bob,Fair\n1,Bob,Ball\n")
     box(app, "Row objects").select(1)
     box(app, "Column objects").select(2)
     box(app, "Values").select(0).run()
@@ -201,7 +270,7 @@ def test_a_column_at_the_left_may_hold_the_values(open_app: Open) -> None:
 def test_a_column_of_long_texts_is_warned_of(open_app: Open) -> None:
     line = "The quick brown fox number {} jumps over a lazy dog by the river bank"
     notes = "who,note\n" + "".join(f"p{n},{line.format(n)}\n" for n in range(12))
-    app = upload(open_app("data"), "notes.csv", notes.encode())
+    app = bring(open_app("data"), "notes.csv", notes, "relation")
     assert "A column holds long texts" in texts(app)
     press(app, "load")
     assert Workspace(WORKSPACE).dataset is not None, "the columns on the page are a choice"
@@ -209,5 +278,5 @@ def test_a_column_of_long_texts_is_warned_of(open_app: Open) -> None:
 
 def test_a_page_of_html_is_refused_by_name(open_app: Open) -> None:
     page = b"<!DOCTYPE html><html><body><p>Some text</p>\n<p>And more</p></body></html>"
-    app = upload(open_app("data"), "page.txt", page)
+    app = bring(open_app("data"), "page.txt", page)
     assert "is an HTML page" in texts(app)

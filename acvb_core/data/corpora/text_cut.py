@@ -33,11 +33,13 @@ DROP_REASONS: dict[str, DropReason] = {
     "stop_word": DropReason("stop words", "stop_words", "Leave out a language or some extra stop words."),
     "number": DropReason("numbers", "numbers", "Keep numbers, or choose another column of texts."),
     "too_rare": DropReason(
-        "in too few documents", "min_documents", "Lower min_documents (1 keeps every word)."
+        "in too few documents", "min_documents", "Keep words that are in fewer documents (min_documents=1)."
     ),
-    "too_common": DropReason("in too many documents", "max_share", "Raise max_share (1 keeps every word)."),
+    "too_common": DropReason(
+        "in too many documents", "max_share", "Keep words that are in more documents (max_share=1)."
+    ),
     "beyond_cap": DropReason(
-        "beyond the largest number of words", "max_words", "Raise max_words, or leave it out."
+        "beyond the largest number of words", "max_words", "Keep more words (max_words)."
     ),
 }
 

@@ -44,16 +44,17 @@ TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "min_documents", "int", 2,
-        "Drop words that stand in fewer documents. A word of one document says nothing about what documents share.",
-        "Fewest documents", low=1, advanced=False,
+        "A word of one document says nothing about what documents share.",
+        "Ignore words in fewer than N documents", low=1, advanced=False,
     ),
     Parameter(
         "max_share", "float", 0.95,
-        "Drop words that stand in more than this share of the documents: they tell none of them apart.",
-        "Largest share of documents", low=0.01, high=1.0, advanced=False,
+        "Words that nearly all documents have tell none of them apart.",
+        "Ignore words in more than this share of documents", low=0.01, high=1.0, advanced=False,
     ),
     Parameter(
-        "max_words", "int", 0, "Keep only so many words, the most frequent ones. 0 keeps all.", "Most words",
+        "max_words", "int", 0, "Keep only so many words, the most frequent ones. 0 keeps all.",
+        "Keep at most this many words",
         low=0, advanced=False,
     ),
 )  # fmt: skip

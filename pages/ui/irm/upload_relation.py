@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
+from acvb_core.data.guess.kind import DataKind
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import ReadReport
 from pages.ui.irm.known_labels import carry_attributes
-from pages.ui.irm.sides import SIDES, choose_sides, keep_guess
+from pages.ui.irm.sides import SIDES, choose_sides
 from pages.ui.upload.files import DataFile
+from pages.ui.upload.kind import KindChoice
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 
@@ -21,7 +23,7 @@ class RelationReader(Reader):
     """Edge lists, matrices, sparse files and graph files."""
 
     model = "irm"
-    label = "A relation or network"
+    kinds: ClassVar[dict[DataKind, str]] = {"relation": "Relation", "network": "Network"}
     kind = "relation"
     delimiters: ClassVar[dict[str, str]] = {
         ",": "comma",
@@ -38,24 +40,24 @@ class RelationReader(Reader):
         """Propose how to read a file."""
         return inspect_source(file, file.name, **looking)
 
-    def choose_columns(self, layout: Layout, prefix: str) -> dict[str, Any]:
+    def choose_columns(self, layout: Layout, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the meanings of the columns, and the threshold."""
-        choice = partial(column_choice, layout, guess_prefix(prefix, layout))
+        column = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         loading: dict[str, Any] = {}
         if layout.text_column is not None:
             st.warning(
-                "A column holds long texts. To find topics in them, choose Texts above. To read links, choose their "
-                "columns here.",
+                "A column holds long texts. To find topics in them, choose Texts above. To read links, choose the "
+                "columns of their two objects here.",
                 icon=":material/help:",
             )
         if layout.format == "edges":
-            loading["row_column"] = choice("Row objects", places, layout.row_column)
-            loading["column_column"] = choice("Column objects", places, layout.column_column)
+            loading["row_column"] = column("Row objects", places, layout.row_column)
+            loading["column_column"] = column("Column objects", places, layout.column_column)
             none = "none: every line is a link"
-            loading["value_column"] = choice("Values", places, layout.value_column, none)
+            loading["value_column"] = column("Values", places, layout.value_column, none)
         elif layout.format == "matrix":
-            loading["row_column"] = choice("Row labels", [0], layout.row_column, "none")
+            loading["row_column"] = column("Row labels", [0], layout.row_column, "none")
         if layout.format != "edges" or loading.get("value_column") is not False:
             threshold = st.number_input(
                 "Threshold",
@@ -69,7 +71,7 @@ class RelationReader(Reader):
             )
             # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
             loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
-        return loading | choose_sides(prefix)
+        return loading | choose_sides(prefix, choice)
 
     def choose_options(self, layout: Layout, prefix: str) -> dict[str, Any]:
         """Draw what the file cannot show: objects without links, and the meaning of pairs that are not listed."""
@@ -122,10 +124,6 @@ class RelationReader(Reader):
         """Read a file."""
         loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
         return loaded.relation, loaded.report
-
-    def note_loaded(self, data: Relation, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
-        """Keep what was recognised of the two sides, to show it beside the choices."""
-        keep_guess(data, report, loading, prefix)
 
     def carry_over(self, before: Any, data: Relation) -> Relation:
         """Return a relation that was read again, with the labels that were uploaded for the one before."""

@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from acvb_core.core.parameters import Parameter
 from acvb_core.data.corpora.cutting import TOKEN_PATTERN
 from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
+from acvb_core.data.corpora.texts import Texts
 from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
 from pages.ui.running.forms import show_parameter
 from pages.ui.shared import format as say
@@ -18,59 +20,94 @@ _EXAMPLES = 8
 _EMPTY_NAMED = 5
 
 
-def edit_tokeniser(prefix: str) -> Tokeniser:
-    """Draw the settings and return the tokeniser they make.
+def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokeniser:
+    """Draw the settings and the words that they keep, and return the tokeniser they make.
+
+    Parameters
+    ----------
+    prefix : str
+        Beginning of the keys of the file's widgets.
+    texts : Texts or None
+        None where they cannot be read before they are loaded.
+    first : bool
+        They are only the first of all texts, which are cut while they are written to disk.
 
     Raises
     ------
     ParameterError
-        The pattern is not a regular expression.
+        The pattern is not a regular expression, or takes too long.
     """
-    with st.container(border=True, gap="small", key="tokeniser"):
-        st.markdown("**Which words are kept**")
-        languages = st.multiselect(
-            "Stop words of",
-            STOP_WORD_LANGUAGES,
-            default=["english"],
-            format_func=str.capitalize,
-            placeholder="no language",
-            key=f"{prefix}_stop_words",
+    st.markdown("**Which words are kept**")
+    figures = st.container()
+    with st.expander("Change which words are kept", icon=":material/tune:", key="tokeniser"):
+        tokeniser = _edit_settings(prefix)
+        preview = None if texts is None else texts.cut.select(tokeniser).preview
+        if preview is not None:
+            _show_words(preview)
+    with figures:
+        if preview is not None:
+            _show_figures(preview)
+        if first:
+            of = "" if texts is None else f" Shown are the first {len(texts.texts):,}."
+            st.caption(
+                f"All texts are cut into words while they are written to disk; the read report counts them.{of}"
+            )
+    return tokeniser
+
+
+def _edit_settings(prefix: str) -> Tokeniser:
+    languages = st.multiselect(
+        "Stop words of",
+        STOP_WORD_LANGUAGES,
+        default=["english"],
+        format_func=str.capitalize,
+        placeholder="no language",
+        key=f"{prefix}_stop_words",
+        persist_state="session",
+        help="Words such as the and of, which say nothing about a topic, are dropped.",
+    )
+    given: dict[str, Any] = {"stop_words": tuple(languages)}
+    for parameter in TOKENISER_PARAMETERS:
+        if not parameter.advanced:
+            given[parameter.name] = _edit_parameter(parameter, prefix)
+    with st.expander("More settings", icon=":material/tune:", key=f"{prefix}_more_settings"):
+        extra = st.text_area(
+            "More words to drop",
+            key=f"{prefix}_extra",
+            placeholder="separated by blanks, commas or lines",
             persist_state="session",
-            help="Words such as the and of, which say nothing about a topic, are dropped.",
+            height=68,
         )
-        given: dict[str, Any] = {"stop_words": tuple(languages)}
-        basic = [parameter for parameter in TOKENISER_PARAMETERS if not parameter.advanced]
-        further = [parameter for parameter in TOKENISER_PARAMETERS if parameter.advanced]
-        for parameter in basic:
-            given[parameter.name] = show_parameter(
-                parameter, label=parameter.label, key=f"{prefix}_{parameter.name}"
-            )
-        with st.expander("More settings", icon=":material/tune:", key=f"{prefix}_more_settings"):
-            extra = st.text_area(
-                "Further words to drop",
-                key=f"{prefix}_extra",
-                placeholder="separated by blanks, commas or lines",
-                persist_state="session",
-                height=68,
-            )
-            given["extra_stop_words"] = tuple(str(extra or "").replace(",", " ").split())
-            for parameter in further:
-                given[parameter.name] = show_parameter(
-                    parameter, label=parameter.label, key=f"{prefix}_{parameter.name}"
-                )
-            pattern = st.text_input(
-                "What a word is",
-                TOKEN_PATTERN,
-                key=f"{prefix}_pattern",
-                persist_state="session",
-                help="A regular expression; usual: two letters or digits at least.",
-            )
-        given["token_pattern"] = pattern or TOKEN_PATTERN
+        given["extra_stop_words"] = tuple(str(extra or "").replace(",", " ").split())
+        for parameter in TOKENISER_PARAMETERS:
+            if parameter.advanced:
+                given[parameter.name] = _edit_parameter(parameter, prefix)
+        pattern = st.text_input(
+            "Word pattern (regex)",
+            TOKEN_PATTERN,
+            key=f"{prefix}_pattern",
+            persist_state="session",
+            help="A regular expression for what counts as a word. By default: two letters or digits at least.",
+        )
+    given["token_pattern"] = pattern or TOKEN_PATTERN
     return Tokeniser(**given)
 
 
-def show_tokeniser_preview(preview: TokeniserPreview) -> None:
-    """Draw the words that are kept and dropped, in tables, where nothing of them is Markdown."""
+def _edit_parameter(parameter: Parameter, prefix: str) -> Any:
+    return show_parameter(parameter, label=parameter.label, key=f"{prefix}_{parameter.name}")
+
+
+def explain_no_words(preview: TokeniserPreview) -> str:
+    """Return why no word is left; "" where one is."""
+    if preview.kept.n_words:
+        return ""
+    reason = preview.blame()
+    most = "" if reason is None else f" Main reason for dropping words: {DROP_REASONS[reason].label}."
+    return f"No word is left. Loosen a setting under *Change which words are kept*.{most}"
+
+
+def _show_figures(preview: TokeniserPreview) -> None:
+    """Draw how many words are kept, and a warning of texts that cannot be cut into words."""
     kept = preview.kept
     total = kept.n_tokens + sum(words.n_tokens for words in preview.dropped.values())
     figures = (
@@ -82,14 +119,14 @@ def show_tokeniser_preview(preview: TokeniserPreview) -> None:
     with st.container(horizontal=True, gap="medium", key="tokeniser_figures"):
         for name, value in figures:
             st.metric(name, value, width="content")
-    if not kept.n_words:
-        reason = preview.blame()
-        most = "" if reason is None else f" What dropped most: {DROP_REASONS[reason].label}."
-        st.warning(f"No word is left: loosen a setting.{most}", icon=":material/warning:")
     if preview.uncut is not None:
         with st.container(key="tokeniser_uncut"):
             st.warning("These texts are not cut into words.", icon=":material/warning:")
             st.text(preview.uncut)  # it quotes a word
+
+
+def _show_words(preview: TokeniserPreview) -> None:
+    """Draw the words that are kept and dropped, in tables, where nothing of them is Markdown."""
     number = st.column_config.NumberColumn(format="localized")
     numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
     st.dataframe(list_reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
@@ -104,14 +141,14 @@ def show_tokeniser_preview(preview: TokeniserPreview) -> None:
     )
     words = list_kept_words(preview) if shown == "Kept" else list_dropped_words(preview)
     st.dataframe(words, hide_index=True, key="tokeniser_words", height=300, column_config=numbers)
-    n_words = kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
+    n_words = preview.kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
     if n_words > len(words):
         st.caption(f"The {len(words):,} most frequent of {n_words:,}.")
     if len(preview.empty):
         named = ", ".join(f"{at + 1:,}" for at in preview.empty[:_EMPTY_NAMED].tolist())
         more = ", …" if len(preview.empty) > _EMPTY_NAMED else ""
         st.caption(
-            f"Nothing is left of {say.count(len(preview.empty), 'document')} (number {named}{more}); such documents "
+            f"No word is left of {say.count(len(preview.empty), 'document')} (number {named}{more}). Such documents "
             "keep their place, without a word."
         )
 

@@ -19,11 +19,13 @@ from acvb_core.data.corpora.texts import Texts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.guess.kind import DataKind
 from acvb_core.data.report import ReadReport
 from pages.ui.lda.storage_choice import choose_storage
-from pages.ui.lda.tokeniser import edit_tokeniser, show_tokeniser_preview
+from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
 from pages.ui.shared import services
 from pages.ui.upload.files import DataFile, rewind
+from pages.ui.upload.kind import KindChoice
 from pages.ui.upload.parts import part_of
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
@@ -47,11 +49,20 @@ class TextReader(Reader):
     """Tables, lines and archives of texts; word counts in three forms; either in files of columns."""
 
     model = "lda"
-    label = "Texts"
+    kinds: ClassVar[dict[DataKind, str]] = {"texts": "Texts", "counts": "Word counts"}
     kind = "corpus"
     delimiters: ClassVar[dict[str, str]] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |"}
     unit = "record"
     column_formats = tuple(ROLES)
+
+    def resolve_format(self, file: DataFile, looking: dict[str, Any], kind: DataKind) -> dict[str, Any]:
+        """Return the arguments with a format that holds texts, or word counts, as the user wants."""
+        if looking["format"] != "auto":
+            return looking
+        layout = self.inspect(rewind(file), looking)
+        if layout.has_texts == (kind == "texts"):
+            return looking
+        return looking | {"format": "table" if kind == "texts" else "counts"}
 
     def inspect(self, file: DataFile, looking: dict[str, Any]) -> CorpusLayout:
         """Propose how to read a file."""
@@ -61,17 +72,17 @@ class TextReader(Reader):
         """Return nothing: there is no more to choose."""
         return {}
 
-    def choose_columns(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
+    def choose_columns(self, layout: CorpusLayout, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the meanings of the columns, and the list of words that counts may need."""
-        choice = partial(column_choice, layout, guess_prefix(prefix, layout))
+        column = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         if layout.format == "table":
             return {
-                "text_column": choice("Texts", places, layout.text_column),
-                "name_column": choice(
+                "text_column": column("Texts", places, layout.text_column),
+                "name_column": column(
                     "Names of the documents", places, layout.name_column, "none: numbered"
                 ),
-                "label_column": choice(
+                "label_column": column(
                     "Labels", places, layout.label_column, "none",
                     "Known groups, to look at beside the topics. No run ever sees them.",
                 ),
@@ -80,10 +91,10 @@ class TextReader(Reader):
             return {}
         loading: dict[str, Any] = {}
         if layout.format == "counts":
-            loading["document_column"] = choice("Documents", places, layout.document_column)
-            loading["word_column"] = choice("Words", places, layout.word_column)
+            loading["document_column"] = column("Documents", places, layout.document_column)
+            loading["word_column"] = column("Words", places, layout.word_column)
             none = "none: each line is one token"
-            loading["count_column"] = choice("Counts", places, layout.count_column, none)
+            loading["count_column"] = column("Counts", places, layout.count_column, none)
         words = st.file_uploader(
             "List of words (optional)",
             key=f"{prefix}_vocabulary",
@@ -111,7 +122,7 @@ class TextReader(Reader):
     def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
         """Return the advice to keep texts on disk, where broken lines can be left out."""
         if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
-            return "Where the texts are kept on disk, you can go on without such lines."
+            return "Keep the texts on disk, and you can go on without such lines."
         return ""
 
     @contextmanager
@@ -139,7 +150,7 @@ class TextReader(Reader):
         loading: dict[str, Any],
         prefix: str,
     ) -> TextDraft | None:
-        """Read the texts, once for each way to read them, and draw how they are cut."""
+        """Read the texts, once for each way to read them, and draw how they are cut into words."""
         if not layout.has_texts:
             return None
         key = repr((prefix, looking, loading))
@@ -149,27 +160,16 @@ class TextReader(Reader):
             with st.spinner("Reading"):
                 known = key, _read_texts(file, layout, looking, loading)
             st.session_state[_READ] = known
-        draft = TextDraft(known[1], edit_tokeniser(prefix), loading["where"] == "disk")
-        if draft.texts is not None:
-            draft.texts.cut.select(draft.tokeniser)  # a pattern that takes too long is a fault of the draft
-        return draft
+        texts = known[1]
+        first = loading["where"] == "disk"
+        tokeniser = edit_tokeniser(prefix, texts, first=first)
+        return TextDraft(texts, tokeniser, first)
 
-    def show_draft(self, draft: TextDraft | None) -> None:
-        """Draw what the tokeniser keeps and drops."""
-        if draft is None:
-            return
-        if draft.first:
-            of = (
-                ""
-                if draft.texts is None
-                else f" Below is what becomes of the first {len(draft.texts.texts):,}."
-            )
-            st.caption(
-                "The texts are read and cut while they are written to disk; what is kept and dropped of all of them is "
-                f"said in the read report.{of}"
-            )
-        if draft.texts is not None:
-            show_tokeniser_preview(draft.texts.cut.select(draft.tokeniser).preview)
+    def refuse_draft(self, draft: TextDraft | None) -> str:
+        """Return why texts of which no word is left cannot be loaded."""
+        if draft is None or draft.texts is None or draft.first:
+            return ""
+        return explain_no_words(draft.texts.cut.select(draft.tokeniser).preview)
 
     def forget_draft(self) -> None:
         """Release the texts."""

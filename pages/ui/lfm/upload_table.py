@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.guess.kind import DataKind
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
 from pages.ui.lfm.overview_table import show_first_rows
 from pages.ui.upload.files import DataFile, rewind
+from pages.ui.upload.kind import KindChoice
 from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
 
 _READ = "table_read"
@@ -46,7 +48,7 @@ class TableReader(Reader):
     """Delimited text, files of columns, and those of NumPy and SciPy."""
 
     model = "lfm"
-    label = "A table of numbers"
+    kinds: ClassVar[dict[DataKind, str]] = {"table": "Table of numbers"}
     kind = "table"
     asks_format = False
     delimiters: ClassVar[dict[str, str]] = {
@@ -93,7 +95,7 @@ class TableReader(Reader):
             ),
         }
 
-    def choose_columns(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
+    def choose_columns(self, layout: TableLayout, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the names and groups of the rows, and the treatment of the columns."""
         own = guess_prefix(prefix, layout)
         loading: dict[str, Any] = {}
@@ -134,7 +136,7 @@ class TableReader(Reader):
         loading: dict[str, Any],
         prefix: str,
     ) -> TableDraft:
-        """Read the table, once for each way to read it."""
+        """Read the table, once for each way to read it, and draw it."""
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
@@ -142,20 +144,11 @@ class TableReader(Reader):
             with st.spinner("Reading"):
                 known = key, _read(file, looking, loading)
             st.session_state[_READ] = known
-        found: TableDraft | AcvbError = known[1]
-        if isinstance(found, AcvbError):
-            raise found
-        return found
-
-    def show_draft(self, draft: TableDraft | None) -> None:
-        """Draw the report and the first rows of the table as it would be loaded."""
-        if draft is None:
-            return
-        st.markdown(f"**With these settings, it is a table of {draft.table.size_text}**")
-        with st.container(gap="xsmall", key="table_report"):
-            for line in draft.report.lines():
-                st.text(f"• {line}")
-        show_first_rows(draft.table)
+        draft: TableDraft | AcvbError = known[1]
+        if isinstance(draft, AcvbError):
+            raise draft
+        _show_draft(draft)
+        return draft
 
     def forget_draft(self) -> None:
         """Release the table."""
@@ -196,6 +189,15 @@ def _read(file: DataFile, looking: dict[str, Any], loading: dict[str, Any]) -> T
     except AcvbError as error:
         return error
     return TableDraft(loaded.table, loaded.report)
+
+
+def _show_draft(draft: TableDraft) -> None:
+    """Draw the report and the first rows of the table as it would be loaded."""
+    st.markdown(f"**With these settings, it is a table of {draft.table.size_text}**")
+    with st.container(gap="xsmall", key="table_report"):
+        for line in draft.report.lines():
+            st.text(f"• {line}")
+    show_first_rows(draft.table)
 
 
 def _choose_rows(layout: TableLayout, own: str) -> dict[str, Any]:

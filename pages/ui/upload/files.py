@@ -21,8 +21,8 @@ _KEPT, _ON_SERVER = "upload_kept", "upload_server"
 DataFile = BinaryIO | Path
 
 
-def choose_file(help: str) -> DataFile | None:
-    """Draw the uploader, and the choice of a file on the server; the file stays chosen when the page is left."""
+def choose_file() -> DataFile | None:
+    """Draw the uploader of any file, and the choice of one on the server; it stays chosen when the page is left."""
     listed, notes = list_server_files()
     chosen = None
     if listed:
@@ -38,7 +38,9 @@ def choose_file(help: str) -> DataFile | None:
         st.text(note)  # names of files: no Markdown
     if chosen is not None:
         return chosen
-    given = st.file_uploader("File", key="upload", help=help)
+    given = st.file_uploader(
+        "Any file: links, texts, word counts or a table", key="upload", help="What it holds is recognised."
+    )
     if given is not None:
         st.session_state[_KEPT] = given
     kept = st.session_state.get(_KEPT)
@@ -46,7 +48,7 @@ def choose_file(help: str) -> DataFile | None:
         with st.container(border=True, gap="xsmall"):
             st.text(kept.name)
             st.caption(f"{say.size(kept.size)}, uploaded before")
-            st.button("Forget it", icon=":material/close:", key="forget", on_click=forget_file)
+            st.button("Remove file", icon=":material/close:", key="forget", on_click=forget_file)
     return kept
 
 

@@ -1,175 +1,197 @@
-"""The upload form: a file, how it is understood, and why it cannot be read."""
+"""The upload form: a file of any kind, how it is read, and why it cannot be read."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError, DataError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
-from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Dataset, Workspace
 from pages.ui.upload.files import DataFile, choose_file, file_identity, rewind
+from pages.ui.upload.kind import KindChoice, all_readers, choose_encoding, choose_kind
 from pages.ui.upload.parts import choose_part, inspect_file, part_prefix
+from pages.ui.upload.preview import show_layout
+from pages.ui.upload.problem import show_error
 from pages.ui.upload.reader import Reader
 
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
-#: Pixels of a row of a table.
-_ROW_HEIGHT = 35
-_SKIP = "upload_skip"
-# Below the form, which is long; the error is shown beside its top.
-_WHY_NOT = "We couldn't read this file with these settings: the reason is at the top of the page."
+_LOADED, _REST, _OPENED, _SKIP = "upload_loaded", "upload_rest", "upload_opened", "upload_skip"
 
 
-@dataclass(frozen=True)
-class UploadState:
-    """The state of an upload: how a file is read.
+class OpenFile(NamedTuple):
+    """A file, what it holds, and the beginning of the keys of its widgets."""
 
-    Attributes
-    ----------
-    reader : Reader
-    layout : Layout, CorpusLayout, TableLayout or None
-        How it is read, if that is known.
-    error : AcvbError or None
-        Why it cannot be read.
-    skip_lines : callable or None
-        Reads it without the lines that cannot be read, if that is possible.
-    draft : Any
-        Settings whose effect the reader shows before the file is loaded.
-    loaded : bool
-        This file was loaded last, with these settings.
-    other_way : str
-        Another way to read it, if it cannot be read with these settings.
-    """
-
-    reader: Reader
-    layout: Any = None
-    error: AcvbError | None = None
-    draft: Any = None
-    loaded: bool = False
-    skip_lines: Callable[[], None] | None = None
-    other_way: str = ""
+    file: DataFile
+    choices: FileChoices
+    kind: KindChoice
+    prefix: str
+    looking: dict[str, Any]  # what is known of how it is inspected: encoding, sheet, table or query
 
 
-def all_readers() -> dict[str, Reader]:
-    """Return the reader of each kind of data, by the model that reads it."""
-    return {name: pages.reader for name, pages in all_model_pages().items() if pages.reader is not None}
+class Draft(NamedTuple):
+    """How a file would be loaded: the settings, and what stands against it."""
+
+    looking: dict[str, Any]
+    loading: dict[str, Any]
+    settings: Any = None
+    problem: AcvbError | None = None
 
 
-def choose_upload(reader: Reader) -> DataFile | None:
-    """Draw the upload of a file; it stays chosen when the page is left."""
-    file = choose_file(describe_files(reader))
+def show_upload(workspace: Workspace) -> bool:
+    """Draw the upload of a file; return whether one is open that is not loaded."""
+    file = choose_file()
     if file is None:
-        for known in all_readers().values():
-            known.forget_draft()
-    return file
-
-
-def describe_files(reader: Reader) -> str:
-    """Return the files that can be uploaded, in a sentence."""
-    listed = formats.files_of(reader.kind)
-    return f"{listed[0].upper()}{listed[1:]}; any of them gzipped."
-
-
-def show_upload_form(workspace: Workspace, reader: Reader, file: DataFile) -> UploadState:
-    """Draw how a file is understood, with every choice open; load it when the user asks for it."""
-    prefix = _prefix(reader, file)
-    layout = problem = draft = None
+        for reader in all_readers():
+            reader.forget_draft()
+        _show_files()
+        return False
+    prefix = f"up_{file_identity(file)}"
     try:
         choices = inspect_file(file, prefix)
+        part = choose_part(choices, prefix)
+        prefix = part_prefix(prefix, part)
+        encoding = choose_encoding(file, prefix)
+        known = part if encoding is None else part | {"encoding": encoding}
+        prefix = prefix if encoding is None else f"{prefix}_{encoding}"
+        kind = choose_kind(file, prefix, known)
     except AcvbError as error:
-        return UploadState(reader, error=error)
-    part = choose_part(choices, prefix)
-    prefix = part_prefix(prefix, part)
-    looking = _recall_options(reader, prefix) | part
+        show_error(error)
+        return True
+    prefix = f"{prefix}_{kind.reader.model}"
+    return not _show_form(workspace, OpenFile(file, choices, kind, prefix, known))
+
+
+def _show_files() -> None:
+    """Draw the list of files that can be uploaded."""
+    with st.expander("Which files can be read?", icon=":material/description:", key="readable_files"):
+        for reader in all_readers():
+            listed = formats.files_of(reader.kind)
+            st.markdown(f"- **{', '.join(reader.kinds.values())}**: {listed}")
+        st.caption("Any of them may be gzipped. You can correct what is recognised before loading.")
+
+
+def _show_form(workspace: Workspace, opened: OpenFile) -> bool:
+    """Draw how a file is read, with every choice open; load it on demand. Return whether it is loaded."""
+    reader, prefix = opened.kind.reader, opened.prefix
+    looking = _recall_options(reader, prefix) | opened.looking
     try:
-        layout = reader.inspect(rewind(file), looking)
+        looking = reader.resolve_format(opened.file, looking, opened.kind.kind)
+        layout = reader.inspect(rewind(opened.file), looking)
     except AcvbError as error:
-        problem = error
-    # What to do about a file that is not even recognised is among the options, so they open by themselves.
-    with st.expander(
-        "Reading options", expanded=layout is None, icon=":material/tune:", key=f"{prefix}_options"
-    ):
-        _show_options(reader, choices, prefix)
-        objects = {} if layout is None else reader.choose_options(layout, prefix)
-    if layout is None:
-        return UploadState(reader, error=problem)
-    loading = reader.choose_columns(layout, prefix) | objects
+        show_error(error)
+        # What to do about a file that is not even recognised is among the options.
+        with st.expander("Reading options", expanded=True, icon=":material/tune:", key=f"{prefix}_options"):
+            _show_options(opened)
+        return False
+    how = "How the file is read"
+    closed = st.session_state.get(_OPENED) == prefix
+    with st.expander(how, expanded=not closed, icon=":material/description:", key=f"{prefix}_how"):
+        draft = _edit_draft(opened, looking, layout)
+    return _show_load(workspace, opened, draft)
+
+
+def _edit_draft(opened: OpenFile, looking: dict[str, Any], layout: Any) -> Draft:
+    """Draw the first lines of a file and every choice of how it is read."""
+    reader, prefix = opened.kind.reader, opened.prefix
+    show_layout(reader, layout)
+    loading = reader.choose_columns(layout, prefix, opened.kind)
+    with st.expander("Reading options", icon=":material/tune:", key=f"{prefix}_options"):
+        _show_options(opened)
+        loading |= reader.choose_options(layout, prefix)
+    loading |= reader.choose_place(opened.file, layout, looking, loading, prefix)
+    try:
+        settings = reader.make_draft(opened.file, layout, looking, loading, prefix)
+    except AcvbError as error:
+        return Draft(looking, loading, problem=error)
+    return Draft(looking, loading, settings)
+
+
+def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
+    """Draw the name and the buttons that load a file, and why it cannot be loaded; return whether it is."""
+    reader, prefix = opened.kind.reader, opened.prefix
+    loading, settings, problem = draft.loading, draft.settings, draft.problem
+    signature = _signature(prefix, draft.looking, loading, settings)
+    changed_at_once = {name: value for name, value in loading.items() if name not in reader.read_at_once}
+    rest = _signature(prefix, draft.looking, changed_at_once, settings)
+    loaded = st.session_state.get(_LOADED) == signature
+    refusal = "" if problem is not None else reader.refuse_draft(settings)
     name = st.text_input(
-        "Name",
-        _name_from_file(reader, file.name),
-        max_chars=LONGEST_NAME,
-        key=f"{prefix}_name",
+        "Name", _name_from_file(reader, opened.file.name), max_chars=LONGEST_NAME, key=f"{prefix}_name",
         persist_state="session",
-    )
-    loading |= reader.choose_place(file, layout, looking, loading, prefix)
-    try:
-        draft = reader.make_draft(file, layout, looking, loading, prefix)
-    except AcvbError as error:
-        problem = error
-    signature = _signature(prefix, looking, loading, draft)
-    loaded = st.session_state.get("upload_loaded") == signature
-    rest = _signature(
-        prefix, looking, {k: v for k, v in loading.items() if k not in reader.read_at_once}, draft
-    )
-    pressed = st.button(
-        "Load",
-        type="primary",
-        icon=":material/check:",
-        key="load",
-        width="stretch",
-        disabled=problem is not None,
-    )
-    again = not loaded and st.session_state.get("upload_rest") == rest
+    )  # fmt: skip
+    go_on = pressed = False
+    if not loaded:
+        blocked = problem is not None or bool(refusal)
+        with st.container(horizontal=True):
+            go_on = st.button(
+                "Load and go to Run", type="primary", icon=":material/arrow_forward:", key="load_and_run",
+                disabled=blocked, help="Loads the file, and goes on to the choice of methods.",
+            )  # fmt: skip
+            pressed = st.button(
+                "Load", icon=":material/check:", key="load", disabled=blocked,
+                help="Loads the file, and shows what was read.",
+            )  # fmt: skip
     skip = st.session_state.pop(_SKIP, None) == prefix
-    pressed = pressed or skip
-    if problem is not None:
-        st.caption(_WHY_NOT)
-        return UploadState(
-            reader, layout, problem, draft, loaded, other_way=reader.suggest_other_way(loading, problem)
-        )
-    if not (pressed or again):
-        return UploadState(reader, layout, None, draft, loaded)
-    try:
-        with reader.show_reading(loading) as further:
-            how = loading | ({"broken": "skip"} if skip else {})
-            data, report = reader.load(rewind(file), name or None, looking, how | further, draft)
-    except AcvbError as error:
-        st.caption(_WHY_NOT)
-        offered = (
-            reader.can_skip_lines(loading) and isinstance(error, DataError) and "broken=" in error.remedy
-        )
-        skip_lines = partial(_skip_lines, prefix) if offered and not skip else None
-        other_way = reader.suggest_other_way(loading, error)
-        return UploadState(reader, layout, error, draft, skip_lines=skip_lines, other_way=other_way)
-    before = workspace.dataset
-    if again and before is not None:
-        data = reader.carry_over(before.data, data)
-    workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
-    forget_held_out()
-    st.session_state["upload_loaded"] = signature
-    st.session_state["upload_rest"] = rest
-    reader.note_loaded(data, report, loading, prefix)
-    st.rerun()
+    again = not loaded and st.session_state.get(_REST) == rest
+    if refusal:
+        st.warning(refusal, icon=":material/warning:")
+    elif problem is not None:
+        _show_problem(reader, loading, problem)
+    elif go_on or pressed or skip or again:
+        try:
+            data, report = _load(opened, draft, name, skip)
+        except AcvbError as error:
+            offered = (
+                reader.can_skip_lines(loading) and isinstance(error, DataError) and "broken=" in error.remedy
+            )
+            _show_problem(reader, loading, error, prefix if offered and not skip else None)
+            return False
+        before = workspace.dataset
+        if again and before is not None:
+            data = reader.carry_over(before.data, data)
+        workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
+        forget_held_out()
+        st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
+        if go_on:
+            st.switch_page("pages/run.py")
+        st.rerun()
+    return loaded
+
+
+def _load(opened: OpenFile, draft: Draft, name: str | None, skip: bool) -> Any:
+    """Return the data of a file and the report of the reading."""
+    reader = opened.kind.reader
+    with reader.show_reading(draft.loading) as further:
+        how = draft.loading | ({"broken": "skip"} if skip else {}) | further
+        return reader.load(rewind(opened.file), name or None, draft.looking, how, draft.settings)
+
+
+def _show_problem(
+    reader: Reader, loading: dict[str, Any], problem: AcvbError, skipping: str | None = None
+) -> None:
+    """Draw why a file cannot be loaded, and other ways to read it; `skipping` is the prefix if lines can be skipped."""
+    show_error(problem)
+    if skipping is not None:
+        st.button(
+            "Go on without such lines", icon=":material/skip_next:", key="go_on_without",
+            on_click=partial(_skip_lines, skipping),
+            help="They are left out and counted in the read report.",
+        )  # fmt: skip
+    other_way = reader.suggest_other_way(loading, problem)
+    if other_way:
+        st.caption(other_way)
 
 
 def _skip_lines(prefix: str) -> None:
     """Read the file without its broken lines, from a callback."""
     st.session_state[_SKIP] = prefix
-
-
-def _prefix(reader: Reader, file: DataFile) -> str:
-    """Return the beginning of a file's keys of widgets, so that input for one file does not count for another."""
-    return f"up_{reader.model}_{file_identity(file)}"
 
 
 def _signature(prefix: str, looking: dict[str, Any], loading: dict[str, Any], draft: Any) -> str:
@@ -189,9 +211,10 @@ def _recall_options(reader: Reader, prefix: str) -> dict[str, Any]:
     return {name: st.session_state.get(f"{prefix}_{name}", value) for name, value in usual.items()}
 
 
-def _show_options(reader: Reader, choices: FileChoices, prefix: str) -> None:
+def _show_options(opened: OpenFile) -> None:
     """Draw how the file is inspected."""
-    if "encoding" in choices.options:
+    reader, choices, prefix = opened.kind.reader, opened.choices, opened.prefix
+    if "encoding" in choices.options and "encoding" not in opened.looking:
         st.selectbox(
             "Encoding",
             [None, *ENCODINGS],
@@ -228,55 +251,6 @@ def _show_options(reader: Reader, choices: FileChoices, prefix: str) -> None:
             persist_state="session",
         )
     reader.ask_how_to_inspect(prefix)
-
-
-def show_layout(reader: Reader, layout: Any) -> None:
-    """Draw the recognised format, and the first lines of the file."""
-    container = _container(layout)
-    facts = [row.title for row in formats.formats_of(reader.kind) if row.name == layout.format]
-    if container is not None:
-        facts += [container.title] if container.name != layout.format else []
-        if "header" in container.options:
-            facts.append("first row holds names" if layout.header else "no row of names")
-    if layout.delimiter:
-        facts += [
-            f"{reader.delimiters.get(layout.delimiter, 'other')}-separated",
-            str(layout.encoding).removesuffix("-sig"),
-        ]
-        facts.append("first line holds names" if layout.header else "no line of names")
-    if layout.gzipped:
-        facts.append("gzipped")
-    with st.container(horizontal=True, gap="xsmall"):
-        st.badge("recognised", icon=":material/check:", color="green")
-        for fact in facts:
-            st.badge(fact, color="gray")
-    if layout.rows:
-        height = min(245, _ROW_HEIGHT * (len(layout.rows) + 1) + 2)
-        st.dataframe(_preview_rows(reader, layout), key="first_rows", height=height)
-
-
-def _container(layout: Any) -> formats.Format | None:
-    """Return the format of a file of columns, None for text."""
-    name = layout.container
-    return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
-
-
-def _preview_rows(reader: Reader, layout: Any) -> pd.DataFrame:
-    """Return the first lines of a file as a table."""
-    names: list[str] = []
-    for name in layout.column_names[: len(layout.rows[0])]:
-        names.append(name if name not in names else f"{name} ({len(names) + 1})")
-    container = _container(layout)
-    # The names of a file of columns stand in no row of it.
-    first = 2 if layout.header and (container is None or "header" in container.options) else 1
-    return pd.DataFrame(
-        list(layout.rows),
-        columns=names,
-        index=pd.RangeIndex(
-            first, first + len(layout.rows), name=reader.unit if container is None else "row"
-        ),
-        dtype=str,
-    )
 
 
 def _name_from_file(reader: Reader, filename: str) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.guess.kind import DataKind
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind
 from pages.ui.upload.files import DataFile
+
+if TYPE_CHECKING:
+    from pages.ui.upload.kind import KindChoice
 
 #: No column. False would equal the first column's position, and None a choice that was not made.
 _NONE = -1
@@ -25,8 +29,8 @@ class Reader(ABC):
     ----------
     model : str
         The model for such data, or one of them.
-    label : str
-        The kind of data, for people.
+    kinds : mapping of str to str
+        The kinds of data that it reads, and their names for people.
     kind : "relation", "corpus" or "table"
         The kind of data in the table of formats.
     asks_format : bool
@@ -43,7 +47,7 @@ class Reader(ABC):
     """
 
     model: str
-    label: str
+    kinds: ClassVar[Mapping[DataKind, str]]
     kind: Kind
     asks_format: bool = True
     delimiters: ClassVar[Mapping[str, str]]
@@ -51,6 +55,10 @@ class Reader(ABC):
     read_at_once: tuple[str, ...] = ()
     column_formats: tuple[str, ...] = ()
     inspect_options: ClassVar[Mapping[str, Any]] = {}
+
+    def resolve_format(self, file: DataFile, looking: dict[str, Any], kind: DataKind) -> dict[str, Any]:
+        """Return the arguments of `inspect` with the format in which a file holds such data; by default as they are."""
+        return looking
 
     @abstractmethod
     def inspect(self, file: DataFile, looking: dict[str, Any]) -> Any:
@@ -65,7 +73,7 @@ class Reader(ABC):
         """Draw the choices that are seldom needed and return the arguments of `load` that they make."""
 
     @abstractmethod
-    def choose_columns(self, layout: Any, prefix: str) -> dict[str, Any]:
+    def choose_columns(self, layout: Any, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the meanings of the columns and return the arguments of `load` that they make."""
 
     def choose_place(
@@ -91,12 +99,12 @@ class Reader(ABC):
     def make_draft(
         self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> Any:
-        """Draw settings whose effect is shown before the file is loaded; by default None."""
+        """Draw settings and their effect before the file is loaded, and return them; by default None."""
         return None
 
-    def show_draft(self, draft: Any) -> None:
-        """Draw the effect of a draft's settings; by default nothing."""
-        return
+    def refuse_draft(self, draft: Any) -> str:
+        """Return why a draft cannot be loaded, in a sentence without names from the file; by default ""."""
+        return ""
 
     def forget_draft(self) -> None:
         """Release what is kept of a file between its drafts; by default nothing."""
@@ -107,10 +115,6 @@ class Reader(ABC):
         self, file: DataFile, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
     ) -> tuple[Any, ReadReport]:
         """Return the data and the report of the reading."""
-
-    def note_loaded(self, data: Any, report: ReadReport, loading: dict[str, Any], prefix: str) -> None:
-        """Keep what was recognised of a file; by default nothing."""
-        return
 
     def carry_over(self, before: Any, data: Any) -> Any:
         """Return data that were read again, with what the user added to the ones before; by default as they are."""

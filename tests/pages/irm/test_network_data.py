@@ -9,15 +9,20 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.samples import SAMPLES
 from pages.ui.shared.workspace import Workspace
 from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
-from tests.pages.session import WORKSPACE, Open, figures, press, texts
+from tests.pages.session import WORKSPACE, Open, bring, figures, kind_switch, press, texts
 
 OUTINGS = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCyd,Ball\n"
 
 
 def upload(app: AppTest, name: str, content: bytes) -> AppTest:
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.file_uploader(key="upload").upload(name, content).run()
-    return press(app, "load")
+    """Upload a file and load it."""
+    return press(bring(app, name, content), "load")
+
+
+def choose_kind(app: AppTest, kind: str) -> AppTest:
+    kind_switch(app).set_value(kind).run()
+    assert not app.exception
+    return app
 
 
 def choose(app: AppTest, label: str, value: object) -> AppTest:
@@ -37,20 +42,19 @@ def data() -> Relation:
     return dataset.data
 
 
-def test_before_a_file_is_read_nothing_is_said_of_its_sides(open_app: Open) -> None:
-    app = open_app("data")
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.file_uploader(key="upload").upload("friends.csv", FRIENDS).run()
-    assert "The two sides" in labels(app)
-    assert "Links are" not in labels(app)
-    assert "Recognised" not in texts(app)
+def test_before_a_file_is_loaded_it_is_said_what_is_recognised(open_app: Open) -> None:
+    app = bring(open_app("data"), "friends.csv", FRIENDS)
+    assert kind_switch(app).value == "network"
+    assert "Links are" in labels(app)
+    assert "Recognised: network. Rows and columns are the same objects" in texts(app)
+    assert Workspace(WORKSPACE).dataset is None
 
 
 def test_what_is_recognised_is_said_with_the_reason(open_app: Open) -> None:
     app = upload(open_app("data"), "friends.csv", FRIENDS)
     said = texts(app)
     assert (
-        "Recognised. Rows and columns are the same objects: the columns are named as those of a network"
+        "Recognised: network. Rows and columns are the same objects: the columns are named as those of a network"
         in said
     )
     assert "Recognised. The network is directed" in said
@@ -69,13 +73,13 @@ def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_
     assert figures(app)["Density"] == "46.4 %"
     choose(app, "Links to oneself", True)
     assert data().network.self_links
-    choose(app, "The two sides", "two")
+    choose_kind(app, "relation")
     assert data().network is None
     assert figures(app)["Rows"] == "7"
     assert "Links are" not in labels(app)
     # Why it was taken for a network is still told, and the other choices come back.
-    assert "Recognised. Rows and columns are the same objects" in texts(app)
-    choose(app, "The two sides", "auto")
+    assert "Recognised: network. Rows and columns are the same objects" in texts(app)
+    choose_kind(app, "network")
     assert data().network is not None
     assert not data().network.directed
     choose(app, "Links are", "auto")
@@ -89,7 +93,7 @@ def test_two_kinds_of_objects_stay_two_and_can_be_made_one(open_app: Open) -> No
     assert data().network is None
     assert "no name occurs on both" in texts(app)
     assert "Links are" not in labels(app)
-    choose(app, "The two sides", "one")
+    choose_kind(app, "network")
     assert data().shape == (5, 5)
     assert "Links are" in labels(app)
 
@@ -97,11 +101,11 @@ def test_two_kinds_of_objects_stay_two_and_can_be_made_one(open_app: Open) -> No
 def test_a_reading_that_cannot_be_is_refused_and_the_data_stay(open_app: Open) -> None:
     app = upload(open_app("data"), "table.csv", b"1,0,1,0,1\n0,1,0,1,0\n1,1,1,0,0\n")
     before = data().fingerprint
-    choose(app, "The two sides", "one")
+    choose_kind(app, "network")
     assert "We couldn't read this file with these settings" in texts(app)
     assert "3 x 5" in texts(app)
     assert data().fingerprint == before
-    choose(app, "The two sides", "auto")
+    choose_kind(app, "relation")
     assert "We couldn't read this file with these settings" not in texts(app)
 
 
@@ -125,9 +129,8 @@ def test_a_reading_that_cannot_be_is_refused_and_the_data_stay(open_app: Open) -
     ],
 )  # fmt: skip
 def test_graph_files_are_networks(open_app: Open, name: str, content: bytes, badge: str) -> None:
-    app = open_app("data")
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.file_uploader(key="upload").upload(name, content).run()
+    app = bring(open_app("data"), name, content)
+    assert kind_switch(app).value == "network"
     assert badge in texts(app)
     press(app, "load")
     assert data().network is not None

@@ -25,7 +25,7 @@ from pages.ui.running.live import build_curves
 from pages.ui.shared import services
 from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, bring, jobs_of, keys, press, texts, until
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])
 N = 60
@@ -68,12 +68,8 @@ def stream() -> Result:
     return fit(load_sample("bars").corpus, "sdm", k=5, epochs=2, heldout_documents=0.1)
 
 
-def upload(app: AppTest, name: str, content: str) -> AppTest:
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lda").run()
-    app.file_uploader(key="upload").upload(name, content.encode()).run()
-    assert not app.exception
-    return app
+def upload(app: AppTest, name: str, content: str, kind: str = "texts") -> AppTest:
+    return bring(app, name, content, kind)
 
 
 def keep_on_disk(app: AppTest) -> AppTest:
@@ -152,11 +148,11 @@ def test_memory_that_batch_methods_lack_is_told(open_app: Open, monkeypatch: pyt
 
 
 def test_a_broken_line_can_be_left_out(open_app: Open) -> None:
-    app = press(upload(open_app("data"), "counts.csv", counts()), "load")
-    assert "Where the texts are kept on disk, you can go on without such lines." in texts(app)
+    app = press(upload(open_app("data"), "counts.csv", counts(), "counts"), "load")
+    assert "Keep the texts on disk, and you can go on without such lines." in texts(app)
     assert "go_on_without" not in keys(app)
     press(keep_on_disk(app), "load")
-    assert "the reason is at the top of the page" in texts(app)
+    assert "We couldn't read this file with these settings" in texts(app)
     assert not app.get("progress")
     assert Workspace(WORKSPACE).dataset is None
     said = texts(app)
@@ -175,7 +171,6 @@ def test_files_of_the_server_are_offered(
     monkeypatch.setenv("ACVB_FILES", str(tmp_path / "files"))
     app = open_app("data")
     app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lda").run()
     app.selectbox(key="upload_server").select_index(1).run()
     press(keep_on_disk(app), "load")
     assert dataset().on_disk

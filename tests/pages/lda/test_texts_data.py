@@ -13,7 +13,7 @@ from acvb_core.data.corpus import Corpus
 from pages.ui.lda import upload_texts
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import WORKSPACE, Open, box, figures, press, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, figures, keys, kind_switch, press, texts
 
 TEXTS = [
     "The cat and the dog ran to the old house",
@@ -26,13 +26,9 @@ TABLE = "title,body,kind\n" + "".join(f"t{i},{t},{'ab'[i % 2]}\n" for i, t in en
 REMOTE = "![x](http://example.invalid/x.png)"
 
 
-def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+def upload(app: AppTest, name: str, content: bytes, kind: str = "texts") -> AppTest:
     """Bring a file as texts."""
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lda").run()
-    app.file_uploader(key="upload").upload(name, content).run()
-    assert not app.exception
-    return app
+    return bring(app, name, content, kind)
 
 
 def number(app: AppTest, label: str) -> object:
@@ -91,9 +87,9 @@ def test_settings_show_their_effect_at_once_without_reading_again(
     read = upload_texts.read_texts
     monkeypatch.setattr(upload_texts, "read_texts", lambda *a, **k: reads.append(1) or read(*a, **k))
     app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    number(app, "Fewest documents").set_value(3).run()
+    number(app, "Ignore words in fewer than N documents").set_value(3).run()
     assert words_shown(app) == {"sea"}
-    number(app, "Fewest documents").set_value(1).run()
+    number(app, "Ignore words in fewer than N documents").set_value(1).run()
     assert words_shown(app) == {
         "cat",
         "dog",
@@ -109,11 +105,9 @@ def test_settings_show_their_effect_at_once_without_reading_again(
     }
     next(found for found in app.multiselect if found.label == "Stop words of").set_value([]).run()
     assert {"and", "in"} <= words_shown(app)
-    next(found for found in app.text_area if found.label == "Further words to drop").set_value(
-        "sea, wind"
-    ).run()
+    next(found for found in app.text_area if found.label == "More words to drop").set_value("sea, wind").run()
     assert not {"sea", "wind"} & words_shown(app)
-    number(app, "Most words").set_value(4).run()
+    number(app, "Keep at most this many words").set_value(4).run()
     assert len(words_shown(app)) == 4
     assert not app.exception
     assert len(reads) == 1
@@ -132,26 +126,27 @@ def test_settings_show_their_effect_at_once_without_reading_again(
 
 def test_a_setting_changed_after_loading_is_previewed_again(open_app: Open) -> None:
     app = press(upload(open_app("data"), "notes.csv", TABLE.encode()), "load")
-    assert "Tokens kept" not in figures(app)
-    number(app, "Fewest documents").set_value(3).run()
-    assert "Tokens kept" in figures(app)
-    assert "Press Load" in texts(app)
+    number(app, "Ignore words in fewer than N documents").set_value(3).run()
+    assert figures(app)["Words kept"] == "1"
+    assert "load" in keys(app)
     press(app, "load")
     assert list(loaded().data.vocabulary) == ["sea"]
 
 
 def test_nothing_left_says_which_setting_to_change(open_app: Open) -> None:
     app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    number(app, "Fewest documents").set_value(100).run()
-    assert "No word is left: loosen a setting. What dropped most: in too few documents." in texts(app)
-    press(app, "load")
-    assert "Lower min_documents" in texts(app)
+    number(app, "Ignore words in fewer than N documents").set_value(100).run()
+    assert "No word is left. Loosen a setting" in texts(app)
+    assert "Main reason for dropping words: in too few documents." in texts(app)
+    assert keys(app).isdisjoint({"load", "load_and_run"})
     assert Workspace(WORKSPACE).dataset is None
+    number(app, "Ignore words in fewer than N documents").set_value(2).run()
+    assert {"load", "load_and_run"} <= keys(app)
 
 
 def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
     app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    next(found for found in app.text_input if found.label == "What a word is").set_value("(").run()
+    next(found for found in app.text_input if found.label == "Word pattern (regex)").set_value("(").run()
     assert not app.exception
     assert "no regular expression" in texts(app)
     assert app.button(key="load").disabled
@@ -162,7 +157,7 @@ def test_a_pattern_that_would_never_end_is_refused_in_words(
 ) -> None:
     monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
     app = upload(open_app("data"), "notes.csv", f"{TABLE}t9,{'a' * 40},a\n".encode())
-    pattern = next(found for found in app.text_input if found.label == "What a word is")
+    pattern = next(found for found in app.text_input if found.label == "Word pattern (regex)")
     pattern.set_value(r"(?:a+)+\b\d").run()
     assert not app.exception
     assert "on text 6" in texts(app)
@@ -192,7 +187,7 @@ def test_other_forms_of_texts(open_app: Open, name: str, content: bytes, badge: 
 
 
 def test_counts_need_no_tokeniser(open_app: Open) -> None:
-    app = upload(open_app("data"), "counts.csv", b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n")
+    app = upload(open_app("data"), "counts.csv", b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n", "counts")
     assert [box(app, label).value for label in ("Documents", "Words", "Counts")] == [0, 1, 2]
     assert not app.multiselect
     press(app, "load")
@@ -206,7 +201,7 @@ def test_counts_need_no_tokeniser(open_app: Open) -> None:
     [("docword.kos.txt", b"2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n"), ("kos.ldac", b"2 0:2 1:1\n1 2:1\n")],
 )
 def test_a_list_of_words_may_go_with_counts(open_app: Open, name: str, content: bytes) -> None:
-    app = upload(open_app("data"), name, content)
+    app = upload(open_app("data"), name, content, "counts")
     words = next(f for f in app.file_uploader if f.label.startswith("List of words"))
     words.upload("vocab.txt", b"cat\ndog\nsea\n").run()
     press(app, "load")
@@ -226,8 +221,8 @@ def test_names_and_words_are_never_markdown(open_app: Open) -> None:
     pattern = r"\S+"
     rows = "".join(f'{REMOTE}{i},"{REMOTE} word {REMOTE}",{REMOTE}\n' for i in range(3))
     app = upload(open_app("data"), f"{REMOTE[:9]}.csv", f"title,body,{REMOTE}\n{rows}".encode())
-    next(found for found in app.text_input if found.label == "What a word is").set_value(pattern).run()
-    number(app, "Largest share of documents").set_value(1.0).run()
+    next(found for found in app.text_input if found.label == "Word pattern (regex)").set_value(pattern).run()
+    number(app, "Ignore words in more than this share of documents").set_value(1.0).run()
     kinds = (app.markdown, app.caption, app.title, app.subheader)
     rendered = [str(m.value) for kind in kinds for m in kind]
     assert REMOTE.lower() in words_shown(app)
@@ -268,17 +263,17 @@ def test_texts_and_what_is_held_out_are_kept(open_app: Open) -> None:
 
 def test_input_outlives_leaving_the_page(open_app: Open) -> None:
     app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    number(app, "Fewest documents").set_value(3).run()
+    number(app, "Ignore words in fewer than N documents").set_value(3).run()
     app.switch_page("pages/guide.py").run()
     app.switch_page("pages/data.py").run()
     assert not app.exception
-    assert app.segmented_control(key="upload_kind").value == "lda"
-    assert number(app, "Fewest documents").value == 3
+    assert kind_switch(app).value == "texts"
+    assert number(app, "Ignore words in fewer than N documents").value == 3
     assert words_shown(app) == {"sea"}
     assert "texts_read" in app.session_state
     press(app, "forget")
     assert "texts_read" not in app.session_state
-    assert "No data yet" in texts(app)
+    assert "load" not in keys(app)
 
 
 def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:

@@ -15,7 +15,7 @@ from acvb_core.data.table import Table
 from pages.ui.lfm import upload_table
 from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import WORKSPACE, Open, box, figures, press, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, figures, press, texts
 
 PETS = (
     "name,kind,weight,height,tail,alive\n"
@@ -26,13 +26,7 @@ NUMBERS = "a;b\n1,5;2\n2,5;7\n-4;1,25\n"
 
 def upload(app: AppTest, name: str, content: bytes | str) -> AppTest:
     """Bring a file as a table."""
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lfm").run()
-    app.file_uploader(key="upload").upload(
-        name, content.encode() if isinstance(content, str) else content
-    ).run()
-    assert not app.exception
-    return app
+    return bring(app, name, content, "table")
 
 
 @pytest.mark.parametrize(("index", "said"), [(99_999_999, "99,999,999"), (-1, "index -1")])

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, box, press, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, kind_switch, press, texts
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
 OTHER = pd.DataFrame({"user": ["Dan", "Eve", "Eve"], "item": ["Hike", "Hike", "Swim"]})
@@ -44,13 +44,6 @@ def database(folder: Path, **tables: pd.DataFrame) -> bytes:
     return path.read_bytes()
 
 
-def upload(app: AppTest, name: str, content: bytes) -> AppTest:
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.file_uploader(key="upload").upload(name, content).run()
-    assert not app.exception
-    return app
-
-
 def labels(app: AppTest) -> set[str]:
     return {found.label for found in app.selectbox}
 
@@ -66,7 +59,7 @@ def people() -> list[str]:
     [("outings.parquet", parquet(LINKS)), ("outings.jsonl", json_lines(LINKS))],
 )
 def test_what_a_file_cannot_vary_is_not_asked(open_app: Open, name: str, content: bytes) -> None:
-    app = upload(open_app("data"), name, content)
+    app = bring(open_app("data"), name, content)
     assert labels(app).isdisjoint({"Encoding", "Delimiter", "First line", "First row", "Sheet", "Table"})
     assert len(box(app, "Format").options) == 3
     assert box(app, "Row objects").options == ["person", "event"]
@@ -80,7 +73,7 @@ def test_what_a_file_cannot_vary_is_not_asked(open_app: Open, name: str, content
 def test_counts_in_typed_columns_are_compared_with_the_threshold_shown(
     open_app: Open, threshold: float | None, links: int
 ) -> None:
-    app = upload(open_app("data"), "outings.parquet", parquet(LINKS.assign(times=[1, 1, 2, 3])))
+    app = bring(open_app("data"), "outings.parquet", parquet(LINKS.assign(times=[1, 1, 2, 3])))
     assert box(app, "Values").value == 2
     if threshold is not None:
         next(found for found in app.number_input if found.label == "Threshold").set_value(threshold).run()
@@ -92,7 +85,7 @@ def test_counts_in_typed_columns_are_compared_with_the_threshold_shown(
 
 def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
     book = workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER)
-    app = upload(open_app("data"), "book.xlsx", book)
+    app = bring(open_app("data"), "book.xlsx", book)
     assert box(app, "Sheet").options == ["notes", "links", "more"]
     assert box(app, "Sheet").value == "links"
     assert {"First row"} == labels(app) & {"Encoding", "Delimiter", "First line", "First row"}
@@ -105,7 +98,7 @@ def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
 
 
 def test_an_empty_sheet_is_named_and_another_can_be_chosen(open_app: Open) -> None:
-    app = upload(open_app("data"), "book.xlsx", workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER))
+    app = bring(open_app("data"), "book.xlsx", workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER))
     box(app, "Sheet").select("notes").run()
     assert "empty" in texts(app)
     box(app, "Sheet").select("links").run()
@@ -115,7 +108,7 @@ def test_an_empty_sheet_is_named_and_another_can_be_chosen(open_app: Open) -> No
 
 def test_a_table_or_a_query_is_read(open_app: Open, tmp_path: Path) -> None:
     content = database(tmp_path, blank=LINKS[:0], links=LINKS, more=OTHER)
-    app = upload(open_app("data"), "made.db", content)
+    app = bring(open_app("data"), "made.db", content)
     assert box(app, "Table").value == "links"
     query = next(area for area in app.text_area if area.label == "Query")
     query.set_value("SELECT user, item FROM more WHERE user = 'Eve'").run()
@@ -147,10 +140,11 @@ def test_a_table_of_numbers_is_chosen_among_sheets(open_app: Open) -> None:
     numbers = pd.DataFrame({"city": ["Bari", "Rome", "Bonn"], "rain": [1.5, 2, 4], "sun": [3, 5, 9]})
     app = open_app("data")
     app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lfm").run()
     app.file_uploader(key="upload").upload("book.xlsx", workbook(links=LINKS, rain=numbers)).run()
+    assert kind_switch(app).value == "relation"
     box(app, "Sheet").select("rain").run()
     assert not app.exception
+    assert kind_switch(app).value == "table"
     assert labels(app).isdisjoint({"Encoding", "Delimiter"})
     assert box(app, "Known groups").options == ["none", "city", "rain", "sun"]
     press(app, "load")
@@ -170,11 +164,11 @@ def test_texts_are_chosen_by_field_and_sheet(open_app: Open, name: str) -> None:
     content = json_lines(notes) if name == "texts.jsonl" else workbook(links=LINKS, notes=notes)
     app = open_app("data")
     app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lda").run()
     app.file_uploader(key="upload").upload(name, content).run()
     assert not app.exception
     if name == "book.xlsx":
         box(app, "Sheet").select("notes").run()
+    kind_switch(app).set_value("texts").run()
     box(app, "Format").select("table").run()
     assert labels(app).isdisjoint({"Encoding", "Delimiter"})
     box(app, "Texts").select(1).run()
@@ -189,23 +183,21 @@ def test_texts_are_chosen_by_field_and_sheet(open_app: Open, name: str) -> None:
 
 def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
     wrong = LINKS.assign(times=["1", "0", "much", "2"])
-    app = upload(open_app("data"), "outings.parquet", parquet(wrong))
+    app = bring(open_app("data"), "outings.parquet", parquet(wrong))
     box(app, "Values").select(2).run()
     app.button(key="load").click().run()
     place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
     assert (place["Row"], place["Column"], place["Found"]) == ("3", "times", "much")
-    app = upload(open_app("data"), "outings.jsonl", json_lines(LINKS) + b"{oops\n")
+    app = bring(open_app("data"), "outings.jsonl", json_lines(LINKS) + b"{oops\n")
     place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
     assert (place["Line"], place["Found"]) == ("5", "{oops")
 
 
 def test_a_table_of_numbers_in_a_sheet(open_app: Open) -> None:
     sheet = pd.DataFrame({"city": ["Bari", "Oslo", "Rome"], "rain": [588, None, 799], "sky": ["u", "v", "u"]})
-    app = open_app("data")
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.segmented_control(key="upload_kind").set_value("lfm").run()
-    app = upload(app, "book.xlsx", workbook(links=LINKS, numbers=sheet))
+    app = bring(open_app("data"), "book.xlsx", workbook(links=LINKS, numbers=sheet))
     box(app, "Sheet").select("numbers").run()
+    kind_switch(app).set_value("table").run()
     box(app, "Known groups").select(2).run()
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset

@@ -1,0 +1,63 @@
+"""What is recognised of a file: its format, and its first lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.data.sources import formats
+from pages.ui.upload.reader import Reader
+
+#: Pixels of a row of a table, and of a whole one at most.
+_ROW_HEIGHT, _MOST_HEIGHT = 35, 245
+
+
+def show_layout(reader: Reader, layout: Any) -> None:
+    """Draw the recognised format, and the first lines of the file."""
+    container = _container(layout)
+    facts = [row.title for row in formats.formats_of(reader.kind) if row.name == layout.format]
+    if container is not None:
+        facts += [container.title] if container.name != layout.format else []
+        if "header" in container.options:
+            facts.append("first row holds names" if layout.header else "no row of names")
+    if layout.delimiter:
+        facts += [
+            f"{reader.delimiters.get(layout.delimiter, 'other')}-separated",
+            str(layout.encoding).removesuffix("-sig"),
+        ]
+        facts.append("first line holds names" if layout.header else "no line of names")
+    if layout.gzipped:
+        facts.append("gzipped")
+    with st.container(horizontal=True, gap="xsmall"):
+        st.badge("recognised", icon=":material/check:", color="green")
+        for fact in facts:
+            st.badge(fact, color="gray")
+    if layout.rows:
+        height = min(_MOST_HEIGHT, _ROW_HEIGHT * (len(layout.rows) + 1) + 2)
+        st.dataframe(_preview_rows(reader, layout), key="first_rows", height=height)
+
+
+def _container(layout: Any) -> formats.Format | None:
+    """Return the format of a file of columns, None for text."""
+    name = layout.container
+    return next((row for row in formats.FORMATS if row.family == "columns" and row.name == name), None)
+
+
+def _preview_rows(reader: Reader, layout: Any) -> pd.DataFrame:
+    """Return the first lines of a file as a table."""
+    names: list[str] = []
+    for name in layout.column_names[: len(layout.rows[0])]:
+        names.append(name if name not in names else f"{name} ({len(names) + 1})")
+    container = _container(layout)
+    # The names of a file of columns stand in no row of it.
+    first = 2 if layout.header and (container is None or "header" in container.options) else 1
+    return pd.DataFrame(
+        list(layout.rows),
+        columns=names,
+        index=pd.RangeIndex(
+            first, first + len(layout.rows), name=reader.unit if container is None else "row"
+        ),
+        dtype=str,
+    )
