@@ -91,13 +91,14 @@ def run_example(page: Page, name: str) -> None:
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
 
 
-def bring(page: Page, kind: str, file: Path) -> None:
-    """Choose a file of one's own on the Data page."""
+def bring(page: Page, file: Path, kind: str) -> None:
+    """Upload a file of one's own on the Data page, where its kind of data is recognised."""
     visit(page, "Data")
-    press(page, "Upload")
-    press(page, kind)
-    settled(page)  # of another kind, it is another uploader
+    press(page, "Upload your data")
+    settled(page)
     page.locator(".st-key-upload input[type=file]").set_input_files(file)
+    expect(page.get_by_text(f"Recognised: {kind}.")).to_be_visible()
+    settled(page)
 
 
 def choose(page: Page, label: str, beginning: str) -> None:

@@ -54,7 +54,7 @@ def stop(card: Locator) -> None:
 
 
 def upload(page: Page, file: Path) -> None:
-    bring(page, "A relation or network", file)
+    bring(page, file, "relation")
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text("made up")).to_be_visible()
 

@@ -80,7 +80,7 @@ def head(page: Page) -> Locator:
 def test_a_table_of_ones_own_from_upload_to_files(
     page: Page, open_page: OpenPage, server: str, tmp_path: Path
 ) -> None:
-    bring(page, "A table of numbers", planted_file(tmp_path))
+    bring(page, planted_file(tmp_path), "table of numbers")
     expect(page.get_by_text("1 column of text among the columns of numbers: 'kind'")).to_be_visible()
     expect(page.get_by_role("button", name="Load", exact=True)).to_be_disabled()
     choose(page, "Known groups", "kind")
@@ -93,7 +93,7 @@ def test_a_table_of_ones_own_from_upload_to_files(
     expect(page.get_by_test_id("stSidebar").get_by_text(f"{N} rows × 6 columns")).to_be_visible()
     expect(page.get_by_role("spinbutton", name="Share of the known cells, %")).to_have_value("30")
 
-    page.get_by_role("link", name="Go on to Run").click()
+    page.get_by_role("button", name="Go to Run", exact=True).click()
     run_methods(page, "VB")
     page.get_by_role("link", name="See the features").click()
     choose(page, "Run", "FAB ·")

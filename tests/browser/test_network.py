@@ -59,7 +59,7 @@ def graph_file(folder: Path) -> Path:
 
 
 def load(page: Page, file: Path) -> None:
-    bring(page, "A relation or network", file)
+    bring(page, file, "network")
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value(file.stem)
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text(file.stem)).to_be_visible()
@@ -85,7 +85,7 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     assert metric(page, "Nodes") == "40"
     n_links = int(metric(page, "Links"))
     expect(page.get_by_text("Undirected, without self-links")).to_be_visible()
-    expect(page.get_by_text("Rows and columns are the same objects")).to_be_visible()
+    expect(page.get_by_text("Recognised: network. It is a GraphML file")).to_be_visible()
 
     run_three(page)
     titles = page.evaluate(
@@ -95,6 +95,7 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
 
     # Another reading, and back: nothing of the file is lost, and the runs stay.
     visit(page, "Data")
+    page.get_by_text("How the file is read").click()
     choose(page, "Links are", "directed")
     expect(page.get_by_text("Directed, without self-links")).to_be_visible()
     choose(page, "Links are", "recognise it")

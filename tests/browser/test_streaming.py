@@ -50,7 +50,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) -> None:
-    bring(page, "Texts", lines)
+    bring(page, lines, "texts")
     expect(page.get_by_text(f"{N:,} documents, 20 words in the vocabulary")).to_be_visible()
     press(page, "On disk")
     settled(page)

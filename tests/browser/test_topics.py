@@ -282,29 +282,29 @@ def themes_found(page: Page) -> set[str]:
 
 def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> None:
     planted = [word for words in THEMES.values() for word in words]
-    bring(page, "Texts", planted_file(tmp_path))
+    bring(page, planted_file(tmp_path), "texts")
     expect(page.get_by_text("table with texts")).to_be_visible()
     expect(page.get_by_role("combobox", name="Texts", exact=True)).to_have_value("body")
     expect(page.get_by_role("combobox", name="Labels", exact=True)).to_have_value("theme")
-    expect(page.get_by_text("Press Load when this looks right.")).to_be_visible()
+    page.get_by_text("Change which words are kept").click()
     settled(page)
     before = int(figure_of(page, "Words kept"))
     assert before == len(planted) + len({"says", RARE} | set(re.findall("[a-z]{2,}", HOSTILE))) - 1
     assert figure_of(page, "Left empty") == "1"
     assert set(list(words_listed(page))[:5]) <= set(planted)  # the most frequent first
-    fill(page, "Fewest documents", "7")
+    fill(page, "Ignore words in fewer than N documents", "7")
     expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(len(planted)))
     press(page, "Dropped")
     expect(table(page, "Why")).to_be_visible()
     dropped = words_listed(page)
     assert dropped["the"][-1] == "stop words"
     assert dropped[RARE] == ["6", "6", "in too few documents"]
-    fill(page, "Fewest documents", "2")
+    fill(page, "Ignore words in fewer than N documents", "2")
     expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(before))
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text("61 documents")).to_be_visible()
 
-    page.get_by_role("link", name="Go on to Run").click()
+    page.get_by_role("button", name="Go to Run", exact=True).click()
     page.locator(".st-key-methods").get_by_role("button", name="CVB0", exact=True).click()
     fill(page, "Topics", "3")
     start_runs(page, "Start 2 runs")
@@ -354,7 +354,7 @@ def refused(page: Page, file: Path) -> tuple[dict[str, str], str]:
 def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Path) -> None:
     counts = tmp_path / "counts.csv"
     counts.write_text("doc,word,count\na,cat,2\na,dog,three\nb,cat,1\n")
-    bring(page, "Texts", counts)
+    bring(page, counts, "word counts")
     page.get_by_role("button", name="Load", exact=True).click()
     place, said = refused(page, counts)
     assert place == {"File": "counts.csv", "Line": "3", "Column": "3", "Found": "three"}
@@ -366,12 +366,9 @@ def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Pa
     lines = ["title,body\n", *(f"t{i},The café by the {['sea', 'harbour'][i % 2]}\n" for i in range(9))]
     latin.write_bytes("".join(lines).encode("cp1252"))
     page.locator(".st-key-upload input[type=file]").set_input_files(latin)
-    place, said = refused(page, latin)
-    assert (place["Line"], place["Found"][:2]) == ("2", "e9")
-    assert "not UTF-8" in said
-    assert "Choose the file's encoding" in said
-    # What it tells to do helps.
-    choose(page, "Encoding", "cp1252")
+    expect(page.get_by_text("Do these words look right?")).to_be_visible()
+    expect(page.locator(".st-key-encoding_question").get_by_text("café")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Encoding", exact=True)).to_have_value("cp1252")
     expect(page.get_by_role("button", name="Load", exact=True)).to_be_enabled()
     expect(page.locator(".st-key-problem")).to_have_count(0)
     page.get_by_role("button", name="Load", exact=True).click()

@@ -29,20 +29,20 @@ def test_files_of_columns_are_brought_and_a_fault_is_named(page: Page, tmp_path:
     LINKS.to_json(tmp_path / "lines.jsonl", orient="records", lines=True)
     WRONG.to_parquet(tmp_path / "faulty.parquet")
 
-    bring(page, "A relation or network", tmp_path / "outings.parquet")
+    bring(page, tmp_path / "outings.parquet", "relation")
     expect(page.get_by_role("combobox", name="Row objects", exact=True)).to_have_value("person")
     expect(page.get_by_role("combobox", name="Delimiter", exact=True)).to_have_count(0)
     load(page, "outings", "3 × 2")
 
-    bring(page, "A relation or network", tmp_path / "book.xlsx")
+    bring(page, tmp_path / "book.xlsx", "relation")
     choose(page, "Sheet", "mail")
     expect(page.get_by_role("combobox", name="Row objects", exact=True)).to_have_value("sender")
     load(page, "book", "2 × 2")
 
-    bring(page, "A relation or network", tmp_path / "lines.jsonl")
+    bring(page, tmp_path / "lines.jsonl", "relation")
     load(page, "lines", "3 × 2")
 
-    bring(page, "A relation or network", tmp_path / "faulty.parquet")
+    bring(page, tmp_path / "faulty.parquet", "relation")
     choose(page, "Values", "times")
     page.get_by_role("button", name="Load", exact=True).click()
     place = table(page, "Found")
