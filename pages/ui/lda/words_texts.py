@@ -205,8 +205,8 @@ vocabulary only.
 _BLANKS = """
 Words are found by the blanks and signs between them. Chinese, Japanese, Thai, Lao, Khmer and Burmese are written
 without blanks, so that whole sentences would count as words; the Data page warns of that. Put blanks between the words
-first, and set *Word pattern (regex)* to `\\w+`, which keeps words of one letter. In Python give the function that cuts your
-language, `load_corpus(texts, tokeniser=jieba.lcut)` for instance, or give every document as a list of its words.
+first, and set *Word pattern (regex)* to `\\w+`, which keeps words of one letter. In Python give the function that cuts
+your language, `load_corpus(texts, tokeniser=jieba.lcut)` for instance, or give every document as a list of its words.
 """
 
 TEXTS = ModelWords(

@@ -1,4 +1,4 @@
-"""What a file holds: the encoding of its text and its kind of data, guessed from its content, as choices."""
+"""The encoding of a file and its kind of data: guessed from its content, with the choice of others."""
 
 from __future__ import annotations
 

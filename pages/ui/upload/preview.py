@@ -1,4 +1,4 @@
-"""What is recognised of a file: its format, and its first lines."""
+"""The format that is recognised of a file, and its first lines."""
 
 from __future__ import annotations
 
