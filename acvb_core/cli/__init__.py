@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from acvb_core.cli.arguments import build_parser
 from acvb_core.cli.corpus_folders import make_rereadable
@@ -30,7 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         arguments = build_parser().parse_args(argv)
-        with make_rereadable(arguments):
+        # What is needed until the command ends, such as folders for a stream and for large data.
+        with ExitStack() as arguments.cleanup:
+            arguments.cleanup.enter_context(make_rereadable(arguments))
             return int(arguments.run(arguments))
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)

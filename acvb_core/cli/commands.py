@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +33,9 @@ _DEFAULTS, _FEW = ("acvb0", "cvb0", "vb"), 3
 
 def fit(arguments: argparse.Namespace) -> int:
     """Fit one method; return the exit code."""
-    with ExitStack() as kept:
-        return _fit(arguments, kept)
-
-
-def _fit(arguments: argparse.Namespace, kept: ExitStack) -> int:
     start = None if arguments.start is None else load_model(Path(arguments.start))
     method = arguments.method or _default_methods(arguments)[0]
-    source, values = load_source(arguments, [method], [arguments.seed], kept, start)
+    source, values = load_source(arguments, [method], [arguments.seed], start)
     out = make_folder(arguments.out)
     problem = build_problem(
         source.data,
@@ -74,13 +68,8 @@ def _added_words(problem: Problem, source: Source) -> list[str]:
 
 def compare(arguments: argparse.Namespace) -> int:
     """Fit several methods from several seeds; return the exit code."""
-    with ExitStack() as kept:
-        return _compare(arguments, kept)
-
-
-def _compare(arguments: argparse.Namespace, kept: ExitStack) -> int:
     methods = arguments.methods or _default_methods(arguments)
-    source, values = load_source(arguments, methods, arguments.seeds, kept)
+    source, values = load_source(arguments, methods, arguments.seeds)
     out = make_folder(arguments.out)
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
@@ -126,7 +115,6 @@ def load_source(
     arguments: argparse.Namespace,
     methods: list[str],
     seeds: list[int],
-    kept: ExitStack,
     start: TrainedTopics | None = None,
 ) -> tuple[Source, dict[str, Any]]:
     """Load the data; return them, with the settings that were typed for these methods of their model.
@@ -148,7 +136,7 @@ def load_source(
     cut = None if start is None else start.tokeniser
     cutter = None if cut is None else lambda: cut
     streamed = all(method_row(models[0].name, method).streams for method in methods)
-    source = load(arguments, models, kept, cutter, streamed=streamed)
+    source = load(arguments, models, cutter, streamed=streamed)
     values = _values(arguments, source.model, methods)
     return source, values if start is None else {"k": start.n_topics, **values}
 

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,12 @@ Cutter = Callable[[], Tokeniser]
 
 
 def load_documents(
-    arguments: argparse.Namespace, reading: Reading, cutter: Cutter | None, streamed: bool, kept: ExitStack
+    arguments: argparse.Namespace, reading: Reading, cutter: Cutter | None, streamed: bool
 ) -> tuple[Any, list[str]]:
     """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, and what reading them found.
 
     `cutter` gives the tokeniser of a file of texts where none was typed; `streamed` says that documents may stay on
-    disk for all that is to be done with them; `kept` removes a folder that is needed for this time only.
+    disk for all that is to be done with them.
 
     Raises DataError, ParameterError: it cannot be read as asked.
     """
@@ -55,7 +54,7 @@ def load_documents(
         options["tokeniser"] = cutter()
     broken = getattr(arguments, "broken", None) or "refuse"
     if folder_asked is None and not (streamed and _is_large(file, options)):
-        return _in_memory(arguments, options, broken, kept)
+        return _in_memory(arguments, options, broken)
     options["broken"] = broken
 
     def read(folder: Path, **more: Any) -> tuple[DiskCorpus, list[str]]:
@@ -63,7 +62,7 @@ def load_documents(
 
     if folder_asked is not None:
         return read_once(Path(folder_asked), describe_origin(file, options), read)
-    folder = _temporary_folder(arguments, kept)
+    folder = _temporary_folder(arguments)
     if not _quiet(arguments):
         sys.stderr.write(
             f"{Path(file).name} is large: its documents stay on disk, in {folder} until the end; --on-disk FOLDER "
@@ -81,21 +80,19 @@ def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[
     return loaded.corpus, loaded.report.lines()
 
 
-def _in_memory(
-    arguments: argparse.Namespace, options: dict[str, Any], broken: str, kept: ExitStack
-) -> tuple[Any, list[str]]:
+def _in_memory(arguments: argparse.Namespace, options: dict[str, Any], broken: str) -> tuple[Any, list[str]]:
     from acvb_core.data.corpora.readers import load_corpus
 
     if broken == "refuse":
         documents = load_corpus(arguments.file, **options)
         return documents.corpus, documents.report.lines()
     # Only the readers to disk can go on behind a broken line.
-    folder = _temporary_folder(arguments, kept)
+    folder = _temporary_folder(arguments)
     corpus, lines = read_file(arguments.file, folder, quiet=_quiet(arguments), broken=broken, **options)
     return corpus.in_memory(), lines
 
 
-def _temporary_folder(arguments: argparse.Namespace, kept: ExitStack) -> Path:
+def _temporary_folder(arguments: argparse.Namespace) -> Path:
     """Return a folder that goes with the documents: beside the results, where there is room, or where the system likes.
 
     It does not exist yet, but the one around it does.
@@ -103,7 +100,7 @@ def _temporary_folder(arguments: argparse.Namespace, kept: ExitStack) -> Path:
     out = getattr(arguments, "out", None)
     beside = None if out is None else Path(out).resolve().parent
     home = tempfile.mkdtemp(prefix="acvb-", dir=beside if beside is not None and beside.is_dir() else None)
-    kept.callback(shutil.rmtree, home, ignore_errors=True)
+    arguments.cleanup.callback(shutil.rmtree, home, ignore_errors=True)
     return Path(home) / "corpus"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,7 +87,6 @@ def _default_model(file: str, methods: Sequence[str]) -> ModelRow:
 def load(
     arguments: argparse.Namespace,
     models: Sequence[ModelRow],
-    kept: ExitStack,
     cutter: Callable[[], Tokeniser] | None = None,
     *,
     streamed: bool = False,
@@ -110,7 +108,7 @@ def load(
         table = load_table(arguments.file, **reader_options(arguments, reading))
         return _scale_as_typed(arguments, table.table, model, table.report.lines())
     if reading.kind == "corpus":
-        data, lines = load_documents(arguments, reading, cutter, streamed, kept)
+        data, lines = load_documents(arguments, reading, cutter, streamed)
         return Source(data, model, lines)
     from acvb_core.data.relations.readers import load_relation
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +27,7 @@ _MODEL = model_row(find_reading(Corpus).model)
 def transform(arguments: argparse.Namespace) -> int:
     """Write the topic shares of documents; return the exit code."""
     topics = load_topics(Path(arguments.folder))
-    with ExitStack() as kept:
-        source = _documents(arguments, topics, kept)
+    source = _documents(arguments, topics)
     corpus: Corpus = source.data
     table = topics.transform(corpus)
     if not table["tokens"].any():
@@ -48,9 +46,9 @@ def transform(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _documents(arguments: argparse.Namespace, topics: FixedTopics, kept: ExitStack) -> Source:
+def _documents(arguments: argparse.Namespace, topics: FixedTopics) -> Source:
     """Load FILE; its texts, and those of a sample, are cut as the topics' own were."""
-    source = load(arguments, [_MODEL], kept, cutter=lambda: require_tokeniser(topics.tokeniser, topics.name))
+    source = load(arguments, [_MODEL], cutter=lambda: require_tokeniser(topics.tokeniser, topics.name))
     if isinstance(source.data, DiskCorpus):
         return replace(source, data=source.data.in_memory())
     if not isinstance(source.data, Corpus):

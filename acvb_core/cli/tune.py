@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 from acvb_core.cli.commands import INTERRUPTED, load_source, make_folder, report_nothing, write
@@ -22,13 +21,8 @@ from acvb_core.store.csv_text import csv_text
 
 def tune(arguments: argparse.Namespace) -> int:
     """Look for the best steps; return the exit code."""
-    with ExitStack() as kept:
-        return _tune(arguments, kept)
-
-
-def _tune(arguments: argparse.Namespace, kept: ExitStack) -> int:
     _check_model(arguments)
-    source, values = load_source(arguments, [arguments.method], [arguments.seed], kept)
+    source, values = load_source(arguments, [arguments.method], [arguments.seed])
     out = make_folder(arguments.out)
     planned = plan_search(
         source.data,

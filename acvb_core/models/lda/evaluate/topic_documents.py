@@ -1,4 +1,4 @@
-"""Documents of a topic, topics of a document, documents alike in their topics."""
+"""Documents that have most of a topic."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.evaluate.distributions import distributions, jensen_shannon
 from acvb_core.evaluate.ranking import check_topics, top_words
 
 DocumentOrder = Literal["share", "tokens"]
-
-
-def topic_shares(document_share: ArrayLike, lengths: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of each topic in all tokens, shape (K,): the documents' shares weighted by their lengths.
-
-    `document_share`: shape (D, K).
-    `lengths`: shape (D,); number of tokens of each document.
-    """
-    tokens = np.asarray(lengths, dtype=np.float64) @ np.asarray(document_share, dtype=np.float64)
-    return np.asarray(tokens / tokens.sum())
 
 
 def top_documents(
@@ -64,26 +53,3 @@ def top_documents(
             "length": length[document],
         }
     )
-
-
-def topics_of_document(document_share: ArrayLike, document: int, minimum: float = 0.0) -> pd.DataFrame:
-    """Return the topics of a document, the largest first: topic (0-based) and share, of at least `minimum`."""
-    share = np.asarray(document_share)[document].astype(np.float64)
-    order = np.argsort(-share, kind="stable")
-    order = order[share[order] >= minimum]
-    return pd.DataFrame({"topic": order, "share": share[order]})
-
-
-def similar_documents(document_share: ArrayLike, document: int, n: int = 10) -> pd.DataFrame:
-    """Return the documents whose topics are most like those of one: document (0-based) and distance.
-
-    `document_share`: shape (D, K).
-    `document`: 0-based; it is not among the documents returned.
-    `n`: at most so many.
-    Returns: the closest first, ties in the order of the corpus; the distance is that of Jensen and Shannon (base 2).
-    """
-    share = distributions(document_share, "the documents' topic shares")
-    distance = jensen_shannon(share[[document]], share)[0]
-    order = np.argsort(distance, kind="stable")
-    order = order[order != document][:n]
-    return pd.DataFrame({"document": order, "distance": distance[order]})

@@ -1,17 +1,13 @@
-"""Documents of topics and topics of documents, by hand."""
+"""Documents of topics, by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import jensenshannon
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.evaluate.topic_documents import (
-    similar_documents,
     top_documents,
-    topic_shares,
-    topics_of_document,
 )
 
 SHARE = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.9, 0.1]])
@@ -43,23 +39,3 @@ def test_no_such_order() -> None:
 def test_no_such_topic(topic: int) -> None:
     with pytest.raises(ParameterError, match=f"no topic {topic + 1}"):
         top_documents(SHARE, LENGTHS, topic)
-
-
-def test_topics_of_a_document() -> None:
-    found = topics_of_document([[0.1, 0.5, 0.4]], 0)
-    assert found["topic"].tolist() == [1, 2, 0]
-    assert found["share"].tolist() == [0.5, 0.4, 0.1]
-    assert topics_of_document([[0.1, 0.5, 0.4]], 0, minimum=0.4)["topic"].tolist() == [1, 2]
-
-
-def test_shares_of_all_tokens() -> None:
-    expected = np.array([1.8 + 2 + 30 + 3.6, 0.2 + 8 + 20 + 0.4]) / 66
-    np.testing.assert_allclose(topic_shares(SHARE, LENGTHS), expected)
-
-
-def test_similar_documents() -> None:
-    found = similar_documents(SHARE, 0, 2)
-    assert found["document"].tolist() == [3, 2]
-    assert found["distance"][0] == 0.0
-    assert found["distance"][1] == pytest.approx(jensenshannon(SHARE[0], SHARE[2], base=2))
-    assert similar_documents(SHARE, 3)["document"].tolist() == [0, 2, 1]
