@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.evaluate.agreement import contingency
+from acvb_core.views.heat_map import THREE_BLUES, heat_map
 from acvb_core.views.theme import (
     GRID,
     MUTED,
@@ -36,22 +37,18 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
     names = [escape(name, 28) for name in values.index]
     longest = max((len(name) for name in names), default=0)
     n = len(names)
-    trace = {
-        "type": "heatmap",
-        "x": list(range(n)),
-        "y": list(range(n)),
-        "z": values.to_numpy().tolist(),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [[0, "#FFFFFF"], [0.5, "#8DBBDA"], [1, "#0072B2"]],
-        "xgap": 2,
-        "ygap": 2,
-        "texttemplate": "%{z:.2f}",
-        "hovertext": [[f"{one}<br>{other}" for other in names] for one in names],
-        "hovertemplate": "%{hovertext}<br>%{z:.4f}<extra></extra>",
-        "colorbar": colour_bar(_MEASURES[measure]),
-        "uid": f"agreement-{measure}",
-    }
+    trace = heat_map(
+        f"agreement-{measure}",
+        range(n),
+        range(n),
+        values.to_numpy().tolist(),
+        scale=THREE_BLUES,
+        gap=2,
+        texttemplate="%{z:.2f}",
+        hovertext=[[f"{one}<br>{other}" for other in names] for one in names],
+        hovertemplate="%{hovertext}<br>%{z:.4f}<extra></extra>",
+        colorbar=colour_bar(_MEASURES[measure]),
+    )
     axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False}
     axis |= {"ticks": "", "ticklabelstandoff": 4}
     room = int(6.6 * longest) + 16
@@ -172,23 +169,18 @@ def contingency_figure(
     table = contingency(one, other)
     counts = table.to_numpy()
     small = max(counts.shape) <= 16
-    trace = {
-        "type": "heatmap",
-        "x": [str(k + 1) for k in table.columns],
-        "y": [str(k + 1) for k in table.index],
+    trace = heat_map(
+        "contingency",
+        [str(k + 1) for k in table.columns],
+        [str(k + 1) for k in table.index],
         # Shares of the row: a large cluster must not hide how a small one is split.
-        "z": (counts / counts.sum(axis=1, keepdims=True)).tolist(),
-        "zmin": 0,
-        "zmax": 1,
-        "text": [[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
-        "texttemplate": "%{text}" if small else "",
-        "colorscale": [[0, "#FFFFFF"], [1, "#0072B2"]],
-        "xgap": 1,
-        "ygap": 1,
-        "hovertemplate": "cluster %{y} and cluster %{x}: %{text} objects (%{z:.1%} of the first)<extra></extra>",
-        "colorbar": colour_bar("share of the row", tickformat=".0%"),
-        "uid": "contingency",
-    }
+        (counts / counts.sum(axis=1, keepdims=True)).tolist(),
+        gap=1,
+        text=[[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
+        texttemplate="%{text}" if small else "",
+        hovertemplate="cluster %{y} and cluster %{x}: %{text} objects (%{z:.1%} of the first)<extra></extra>",
+        colorbar=colour_bar("share of the row", tickformat=".0%"),
+    )
     axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "ticklabelstandoff": 4}
     title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
     layout = base_layout(

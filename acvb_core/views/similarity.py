@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from acvb_core.views.heat_map import THREE_BLUES, heat_map
 from acvb_core.views.labels import Labels, plain_name, text_room
 from acvb_core.views.theme import BORDER, GRID, MUTED, Figure, b64, base_layout, colour_bar, escape
 
@@ -45,22 +46,18 @@ def similarity_figure(
     beside, over = (text_room(called, 11, limit=_LONGEST) for called in (left, above))
     first, second = (escape(name, 40) for name in names)
     few = max(n_rows, n_columns) <= _FEW
-    trace = {
-        "type": "heatmap",
-        "x": [escape(name, _LONGEST) for name in above],
-        "y": [escape(name, _LONGEST) for name in left],
-        "z": b64(shown.astype(np.float32)),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [[0, "#FFFFFF"], [0.5, "#8DBBDA"], [1, "#0072B2"]],
-        "xgap": 1 if few else 0,
-        "ygap": 1 if few else 0,
-        "texttemplate": "%{z:.2f}" if few else "",
-        "hovertemplate": f"{part} %{{y}} of {first}<br>{part} %{{x}} of {second}<br>"
+    trace = heat_map(
+        f"{part}-similarity",
+        [escape(name, _LONGEST) for name in above],
+        [escape(name, _LONGEST) for name in left],
+        b64(shown.astype(np.float32)),
+        scale=THREE_BLUES,
+        gap=1 if few else 0,
+        texttemplate="%{z:.2f}" if few else "",
+        hovertemplate=f"{part} %{{y}} of {first}<br>{part} %{{x}} of {second}<br>"
         f"{measure} %{{z:.3f}}<extra></extra>",
-        "colorbar": colour_bar(scale),
-        "uid": f"{part}-similarity",
-    }
+        colorbar=colour_bar(scale),
+    )
     frame = {"type": "rect", "layer": "above", "line": {"color": BORDER, "width": 2 if few else 1}}
     ends = [(at - 0.5, at + 0.5) for at in range(len(pairs))]
     frames = [frame | {"x0": low, "x1": high, "y0": low, "y1": high} for low, high in ends]

@@ -13,6 +13,7 @@ from acvb_core.models.irm.figures.block_hover import block_hover, cell_hover
 from acvb_core.models.irm.figures.marks import legend_entry, scatter
 from acvb_core.models.irm.figures.raster import Raster, matrix_image, rasterise
 from acvb_core.views.axes import axis_title
+from acvb_core.views.heat_map import hover_grid
 from acvb_core.views.theme import (
     BORDER,
     INK,
@@ -27,7 +28,6 @@ from acvb_core.views.theme import (
     rgba,
 )
 
-_TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 #: Share of the axis that a number takes.
 _CROWD = {"x": 0.034, "y": 0.03}
 _NARROW = 0.01  # share of the side
@@ -142,18 +142,7 @@ def _hover(arrangement: Arrangement, window: Window) -> Figure:
         y = _edges(arrangement.rows.borders, row_clusters)
         x = _edges(arrangement.columns.borders, column_clusters)
         text = block_hover(arrangement, row_clusters, column_clusters)
-    return {
-        "type": "heatmap",
-        "x": x,
-        "y": y,
-        "z": [[0] * (len(x) - 1)] * (len(y) - 1),
-        "text": text,
-        "hovertemplate": "%{text}<extra></extra>",
-        "colorscale": _TRANSPARENT,
-        "showscale": False,
-        "zsmooth": False,
-        "uid": "hover",
-    }
+    return hover_grid(x, y, text)
 
 
 def _edges(borders: NDArray[np.int64], clusters: list[int]) -> list[int]:

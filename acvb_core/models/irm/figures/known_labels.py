@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from acvb_core.evaluate.agreement import LabelAgreement
 from acvb_core.models.irm.figures.marks import caption
 from acvb_core.views.axes import axis_title
+from acvb_core.views.heat_map import heat_map
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import GRID, Figure, base_layout, colour_bar, escape
 
@@ -31,26 +32,21 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | Non
     sums = counts.sum(axis=1, keepdims=True)
     # Shares of the cluster: a large one must not hide what a small one is made of.
     share = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
-    trace = {
-        "type": "heatmap",
-        "x": list(range(len(names))),
-        "y": clusters,
-        "z": share.tolist(),
-        "zmin": 0,
-        "zmax": 1,
-        "text": [[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
-        "texttemplate": "%{text}" if max(counts.shape, default=0) <= _ANNOTATED else "",
-        "hovertext": [
+    trace = heat_map(
+        "known-labels",
+        range(len(names)),
+        clusters,
+        share.tolist(),
+        gap=1,
+        text=[[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
+        texttemplate="%{text}" if max(counts.shape, default=0) <= _ANNOTATED else "",
+        hovertext=[
             [_hover(cluster, name, n, of, attribute) for name, n in zip(names, line, strict=True)]
             for cluster, line, of in zip(clusters, counts.tolist(), sums.ravel().tolist(), strict=True)
         ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "colorscale": [[0, "#FFFFFF"], [1, "#0072B2"]],
-        "xgap": 1,
-        "ygap": 1,
-        "colorbar": colour_bar(tickformat=".0%"),
-        "uid": "known-labels",
-    }
+        hovertemplate="%{hovertext}<extra></extra>",
+        colorbar=colour_bar(tickformat=".0%"),
+    )
     upright = sum(text_room([name], 12) + 10 for name in names) > 560
     room = (text_room(names, 12, limit=_NAME_LENGTH) if upright else 16) + 40
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +12,11 @@ from PIL import Image
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.evaluate.sides import without_diagonal
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
+from acvb_core.views.heat_map import png_uri
 from acvb_core.views.theme import INK, UNKNOWN, Figure
 
 _MISSING_LEVELS = 8
 _DENSITY_LEVELS = 256 // _MISSING_LEVELS
-#: Browsers blur a picture that they enlarge, so small ones are enlarged here.
-_CRISP = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +117,7 @@ def picture(raster: Raster, top: float | None = None) -> Image.Image:
 
 def data_uri(raster: Raster, top: float | None = None) -> str:
     """Return the raster as a PNG inside a data URI, enlarged where it is small."""
-    image = picture(raster, top)
-    factors = [max(1, -(-_CRISP // side)) if side < _CRISP else 1 for side in image.size]
-    if max(factors) > 1:
-        enlarged = (image.width * factors[0], image.height * factors[1])
-        image = image.resize(enlarged, Image.Resampling.NEAREST)
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=4)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return png_uri(picture(raster, top))
 
 
 def matrix_image(raster: Raster, top: float | None = None) -> Figure:

@@ -14,6 +14,7 @@ from acvb_core.models.irm.evaluate.sides import (
 )
 from acvb_core.models.irm.figures.block_hover import pair_name
 from acvb_core.views.axes import axis_title
+from acvb_core.views.heat_map import heat_map
 from acvb_core.views.theme import (
     GRID,
     INK,
@@ -42,24 +43,19 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
     top = float(mean.max()) or 1.0
     start, end = (" (from)", " (to)") if has_directions(relation) else ("", "")
     stops = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-    trace = {
-        "type": "heatmap",
-        "x": [str(k + 1) for k in range(n_columns)],
-        "y": [str(k + 1) for k in range(n_rows)],
-        "z": np.sqrt(mean / top).tolist(),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [[0, PAPER], [1, f"rgb{INK}"]],
-        "xgap": 1,
-        "ygap": 1,
-        "text": [[_in_cell(value, n_columns) for value in line] for line in mean.tolist()],
-        "hovertext": strength_hover(result),
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "uid": "strengths",
-        "colorbar": colour_bar(
-            "link probability", tickvals=stops.tolist(), ticktext=[_short(top * s * s) for s in stops]
-        ),
-    }
+    ticks = {"tickvals": stops.tolist(), "ticktext": [_short(top * s * s) for s in stops]}
+    trace = heat_map(
+        "strengths",
+        [str(k + 1) for k in range(n_columns)],
+        [str(k + 1) for k in range(n_rows)],
+        np.sqrt(mean / top).tolist(),
+        scale=[[0, PAPER], [1, f"rgb{INK}"]],
+        gap=1,
+        text=[[_in_cell(value, n_columns) for value in line] for line in mean.tolist()],
+        hovertext=strength_hover(result),
+        hovertemplate="%{hovertext}<extra></extra>",
+        colorbar=colour_bar("link probability", **ticks),
+    )
     if max(n_rows, n_columns) <= ANNOTATED:
         trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
     axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "automargin": False}

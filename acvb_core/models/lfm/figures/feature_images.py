@@ -28,6 +28,7 @@ from acvb_core.models.lfm.figures.pictures import (
     tiles_figure,
     tones,
 )
+from acvb_core.views.heat_map import heat_map
 from acvb_core.views.theme import LINE, Figure, b64, base_layout, cluster_colour, colour_bar, escape, percent
 
 if TYPE_CHECKING:
@@ -62,19 +63,17 @@ def feature_image_figure(
     """
     picture = image.picture(np.asarray(weights, dtype=np.float64), fill=np.nan)
     end = limit or largest(picture)
-    trace: Figure = {
-        "type": "heatmap",
-        "x": list(range(1, image.width + 1)),
-        "y": list(range(1, image.height + 1)),
-        "z": b64(picture.astype(np.float32)),
-        "zmin": -end,
-        "zmax": end,
-        "colorscale": DIVERGING,
-        "colorbar": colour_bar(_UNITS[units]),
-        "zsmooth": False,
-        "hovertemplate": "row %{y}, column %{x}<br>weight %{z:.4g}<extra></extra>",
-        "uid": "feature-image",
-    }
+    trace = heat_map(
+        "feature-image",
+        range(1, image.width + 1),
+        range(1, image.height + 1),
+        b64(picture.astype(np.float32)),
+        ends=(-end, end),
+        scale=DIVERGING,
+        colorbar=colour_bar(_UNITS[units]),
+        zsmooth=False,
+        hovertemplate="row %{y}, column %{x}<br>weight %{z:.4g}<extra></extra>",
+    )
     if columns is not None and picture.size <= _NAMED:
         names = np.full(picture.size, "", dtype=object)
         names[np.asarray(image.pixels)] = [f"<b>{escape(name, 60)}</b><br>" for name in columns]

@@ -19,7 +19,8 @@ from acvb_core.models.lfm.figures.feature_words import (
     nothing_figure,
 )
 from acvb_core.models.lfm.figures.known_strip import build_strip
-from acvb_core.models.lfm.figures.pictures import hover_grid, layout_image, tones
+from acvb_core.models.lfm.figures.pictures import layout_image, tones
+from acvb_core.views.heat_map import hover_grid
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import Figure, base_layout, cluster_colour, escape, percent
 

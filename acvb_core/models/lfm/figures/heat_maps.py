@@ -15,6 +15,7 @@ from acvb_core.models.lfm.figures.feature_words import (
     similar_order,
 )
 from acvb_core.models.lfm.figures.pictures import DIVERGING, largest, robust_end
+from acvb_core.views.heat_map import heat_map
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import GRID, Figure, b64, base_layout, colour_bar, escape, percent
 
@@ -67,19 +68,17 @@ def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None 
     order = similar_order(correlation)
     names = [str(columns[j]) for j in order]
     hover = [escape(name, 60) for name in names]
-    trace = {
-        "type": "heatmap",
-        "x": list(range(n)),
-        "y": list(range(n)),
-        "z": b64(correlation[np.ix_(order, order)]),
-        "zmin": -1,
-        "zmax": 1,
-        "colorscale": DIVERGING,
-        "colorbar": colour_bar("correlation"),
-        "hovertext": [[f"<b>{a}</b><br><b>{b}</b>" for b in hover] for a in hover],
-        "hovertemplate": "%{hovertext}<br>correlation %{z:.3f}<extra></extra>",
-        "uid": "correlations",
-    }
+    trace = heat_map(
+        "correlations",
+        range(n),
+        range(n),
+        b64(correlation[np.ix_(order, order)]),
+        ends=(-1, 1),
+        scale=DIVERGING,
+        colorbar=colour_bar("correlation"),
+        hovertext=[[f"<b>{a}</b><br><b>{b}</b>" for b in hover] for a in hover],
+        hovertemplate="%{hovertext}<br>correlation %{z:.3f}<extra></extra>",
+    )
     if n <= _ANNOTATED_COLUMNS:
         trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}, "xgap": 1, "ygap": 1}
     named = n <= _NAMED
@@ -130,18 +129,10 @@ def weight_map_figure(
         labels = [f"{k} · {percent(s)}" for k, s in zip(numbers, np.asarray(shares).tolist(), strict=True)]
     limit, unit = robust_end(given), " sd" if standardised else ""
     hover = f"feature %{{y}}<br>weight %{{z:.3g}}{unit}<extra></extra>"
-    trace = {
-        "type": "heatmap",
-        "x": list(range(shown.shape[1])),
-        "y": numbers,
-        "z": b64(shown.astype(np.float32)),
-        "zmin": -limit,
-        "zmax": limit,
-        "colorscale": DIVERGING,
-        "colorbar": colour_bar("weight (sd)" if standardised else "weight"),
-        "hovertemplate": hover,
-        "uid": "weight-map",
-    }
+    bar = colour_bar("weight (sd)" if standardised else "weight")
+    columns_shown, values = range(shown.shape[1]), b64(shown.astype(np.float32))
+    trace = heat_map("weight-map", columns_shown, numbers, values, ends=(-limit, limit), scale=DIVERGING)
+    trace |= {"colorbar": bar, "hovertemplate": hover}
     if exact and shown.size <= 20_000:
         trace["hovertext"] = [[escape(name, 60) for name in names]] * n_features
         trace["hovertemplate"] = "<b>%{hovertext}</b><br>" + hover

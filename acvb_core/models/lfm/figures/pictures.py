@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 
 from acvb_core.models.lfm.figures.feature_words import figure_title, hover_texts
+from acvb_core.views.heat_map import CRISP, png_uri
 from acvb_core.views.theme import INK, LINE, TEXT, Figure, base_layout, colour_bar
 
 if TYPE_CHECKING:
@@ -30,9 +29,6 @@ EMPTY = (233, 237, 241)
 #: Missing cells: a warm tone, for the tones of values are cold.
 MISSING = (246, 201, 140)
 DIVERGING = [[0, f"rgb{BELOW}"], [0.5, f"rgb{ZERO}"], [1, f"rgb{ABOVE}"]]
-#: Browsers blur a picture that they enlarge, so small ones are enlarged here.
-_CRISP = 1000
-TRANSPARENT = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 #: Width of the page that the height of a figure of tiles is computed for.
 PAGE = 900
 
@@ -84,41 +80,18 @@ def tone_range(table: Table) -> tuple[float, float]:
     return float(np.nanmin(values)), float(np.nanmax(values))
 
 
-def image_uri(colours: Colours, least: int = _CRISP) -> str:
+def image_uri(colours: Colours, least: int = CRISP) -> str:
     """Return colours (height, width, 3) as a PNG inside a data URI, enlarged to at least `least` pixels a side."""
-    rows, columns = (max(1, -(-least // side)) for side in colours.shape[:2])
-    picture = Pillow.fromarray(np.ascontiguousarray(colours))
-    if max(rows, columns) > 1:
-        enlarged = (picture.width * columns, picture.height * rows)
-        picture = picture.resize(enlarged, Pillow.Resampling.NEAREST)
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=4)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return png_uri(Pillow.fromarray(np.ascontiguousarray(colours)), least)
 
 
 def layout_image(
-    colours: Colours, x: float, y: float, width: float, height: float, least: int = _CRISP
+    colours: Colours, x: float, y: float, width: float, height: float, least: int = CRISP
 ) -> Figure:
     """Return a picture for `layout.images` whose upper left corner is at (x, y); the y axis points downwards."""
     picture = {"source": image_uri(colours, least), "xref": "x", "yref": "y", "x": x, "y": y}
     picture |= {"sizex": width, "sizey": height, "xanchor": "left", "yanchor": "top"}
     return picture | {"sizing": "stretch", "layer": "below"}
-
-
-def hover_grid(x: Sequence[float], y: Sequence[float], texts: Sequence[Sequence[str]]) -> Figure:
-    """Return an invisible heat map between borders x and y that shows a text under the pointer in each cell."""
-    return {
-        "type": "heatmap",
-        "x": list(x),
-        "y": list(y),
-        "z": [[0] * len(row) for row in texts],
-        "text": texts,
-        "hovertemplate": "%{text}<extra></extra>",
-        "colorscale": TRANSPARENT,
-        "showscale": False,
-        "zsmooth": False,
-        "uid": "hover",
-    }
 
 
 def scale_bar(title: str, low: float, high: float) -> Figure:

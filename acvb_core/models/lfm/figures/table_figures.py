@@ -19,8 +19,9 @@ from acvb_core.models.lfm.figures.feature_words import (
     value_axis,
     value_text,
 )
-from acvb_core.models.lfm.figures.pictures import MISSING, Colours, hover_grid, layout_image, text_trace
+from acvb_core.models.lfm.figures.pictures import MISSING, Colours, layout_image, text_trace
 from acvb_core.views.axes import axis_title
+from acvb_core.views.heat_map import hover_grid
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import INK, LINE, MUTED, TEXT, Figure, base_layout, escape, percent
 
