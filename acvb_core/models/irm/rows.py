@@ -23,10 +23,6 @@ from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.vb import VariationalIrm
 
 
-def _irm_model(relation: Any) -> Model:
-    return IrmModel(relation)
-
-
 def _network_model(relation: Any) -> Model:
     return IrmModel(relation, network_layout(relation))
 
@@ -41,7 +37,7 @@ IRM = ModelRow(
     "Infinite Relational Model",
     "irm",
     "a relation: which row objects are linked to which column objects",
-    _irm_model,
+    IrmModel,
     {"rows": "row clusters", "cols": "column clusters"},
     memory_bytes,
     Relation,

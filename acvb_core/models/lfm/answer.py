@@ -43,20 +43,12 @@ def own_units(table: Table, posterior: Posterior) -> OwnUnits:
 def result_tables(table: Table, posterior: Posterior) -> dict[str, pd.DataFrame]:
     """Return the tables that a user takes away.
 
-    Parameters
-    ----------
-    table : Table
-        The fitted one.
-    posterior : Posterior
-        On the standardised scale.
+    `table` is the fitted one, and the posterior on the standardised scale.
 
-    Returns
-    -------
-    dict of DataFrame
-        features : feature (from 1), share of the objects that have it, objects (their expected number), and what it
-            adds to each column, in the column's own units.
-        objects : object, feature_1 …: probability that the object has each feature.
-        columns : column, baseline (its value for an object without features), noise_sd, mean, sd: all in its units.
+    - features: feature (from 1), share of the objects that have it, objects (their expected number), and what it adds
+      to each column, in the column's own units.
+    - objects: object, feature_1 …: probability that the object has each feature.
+    - columns: column, baseline (its value for an object without features), noise_sd, mean, sd: all in its units.
     """
     objects, own, moments = np.asarray(posterior["objects"]), own_units(table, posterior), table.moments
     numbers = np.arange(1, objects.shape[1] + 1)

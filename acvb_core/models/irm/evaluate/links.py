@@ -38,39 +38,16 @@ def likely_links(
 
     Time for `among="unlinked"` grows with the cells, memory never does.
 
-    Parameters
-    ----------
-    relation : Relation
-    posterior : Posterior
-        Of one clustering ("rows") or of two ("rows", "cols").
-    strengths : ndarray, shape (K, L)
-        Posterior mean of every block's link probability.
-    n : int
-        At most so many pairs; of equally likely ones those that come first, by row, then column.
-    among : "missing" or "unlinked"
-        Pairs of which nothing is known, or pairs known to be unlinked. A diagonal that does not count is neither.
-    heldout : HeldOut, optional
-        Pairs to leave out: they are missing from what a run learns from, but not from the data.
-
-    Returns
-    -------
-    DataFrame
-        One line a pair, the most likely first; of an undirected network the entry on or above the diagonal.
-        row, column : str
-            Names of the two objects.
-        row_cluster, column_cluster : int
-            Their most probable clusters, from 1.
-        probability : float
-            sum_kl q_ik q_jl strength_kl; of a self-link under one clustering sum_k q_ik strength_kk.
-        block_probability : float
-            Strength of the block of these two clusters.
-        row_links, column_links : int
-            Links that the row object and the column object have: out and in, for a directed network.
-
-    Raises
-    ------
-    ParameterError
-        `n` is negative, or `among` is neither.
+    `strengths`: shape (K, L); posterior mean of every block's link probability.
+    `n`: at most so many pairs; of equally likely ones those that come first, by row, then column.
+    `among`: pairs of which nothing is known, or pairs known to be unlinked. A diagonal that does not count is neither.
+    `heldout`: pairs to leave out: they are missing from what a run learns from, but not from the data.
+    Returns one line a pair, the most likely first; of an undirected network the entry on or above the diagonal:
+      row, column (names); row_cluster, column_cluster (the most probable ones, from 1); probability, which is
+      sum_kl q_ik q_jl strength_kl, of a self-link under one clustering sum_k q_ik strength_kk; block_probability
+      (strength of the block of these two clusters); row_links, column_links (of the two objects: out and in, for a
+      directed network).
+    Raises ParameterError: `n` is negative, or `among` is neither.
     """
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
