@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import pandas as pd
 
+from acvb_core.core.display import write_number
 from acvb_core.views.axes import axis_title, level_line, panel_axes, panel_title, tick_format
 from acvb_core.views.theme import BORDER, MUTED, Figure, base_layout, escape, rgba
 
@@ -98,7 +99,7 @@ def _note(table: pd.DataFrame) -> str:
     best, first = table["best"].to_numpy(dtype=np.float64), table["perplexity"].to_numpy(dtype=np.float64)
     if not len(best) or not np.isfinite(best[-1]):
         return ""
-    note = f"best {best[-1]:,.1f}"
+    note = f"best {write_number(best[-1])}"
     if best[-1] == first[0]:
         note += ", that of the defaults"
     elif np.isfinite(first[0]):

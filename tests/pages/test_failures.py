@@ -79,6 +79,13 @@ def test_features_without_their_weights(
     check_contained(app, caplog, "Who has it", "Take it away")
 
 
+def test_topics_without_the_list_of_all(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.lda.topics_page.show_all_topics", broken)
+    check_contained(opened(open_app, fitted()), caplog, "Topic 1")
+
+
 def test_data_without_their_picture(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.core.display import BOUND, HeldOutScore, Measure, ModelDisplay, change_of
+from acvb_core.core.display import BOUND, HeldOutScore, Measure, ModelDisplay, change_of, write_number
 
 _PERPLEXITY = "perplexity %{y:,.2f}"
 DISPLAY = ModelDisplay(
@@ -16,7 +16,7 @@ DISPLAY = ModelDisplay(
         Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
         Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
     ),
-    HeldOutScore("perplexity", "perplexity", "{:,.0f}".format),
+    HeldOutScore("perplexity", "perplexity", write_number),
     parts=("topic", "topics"),
     scores="perplexities",
     unmarked=("pseudo_loo", "loo_perplexity"),

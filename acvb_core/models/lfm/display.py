@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.core.display import HeldOutScore, Measure, ModelDisplay, change_of
+from acvb_core.core.display import HeldOutScore, Measure, ModelDisplay, change_of, write_number
 
 _SYMBOL = "E[z]"
 _CELL = "%{y:.4f} nats a cell"
@@ -22,7 +22,7 @@ DISPLAY = ModelDisplay(
         Measure("k_features", "Features alive", "effective_k_features", 4, step=True, small=True),
         Measure("noise", "Noise (sd)", "noise", 5, "noise %{y:.4g} sd", small=True),
     ),
-    HeldOutScore("log likelihood", "log_likelihood", "{:.3f}".format),
+    HeldOutScore("log likelihood", "log_likelihood", write_number),
     parts=("feature", "features"),
     part="feature",
     changing=_SYMBOL,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
+from acvb_core.core.display import write_number
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.job import Job
@@ -62,17 +65,17 @@ MEASURE_TEXTS: dict[str, str] = {
 }
 
 #: Columns of the table: heading, format, and 1 if higher is better, -1 if lower, else 0.
-COLUMNS: dict[str, tuple[str, str, int]] = {
+COLUMNS: dict[str, tuple[str, str | Callable[[float], str], int]] = {
     "k": ("Topics", "{:,.0f}", 0),
     "seed": ("Seed", "{:.0f}", 0),
     "state": ("State", "{}", 0),
     "sweeps": ("Sweeps", "{:,.0f}", 0),
-    "cpu_seconds": ("CPU s", "{:,.1f}", 0),
-    "loo_perplexity": ("LOO perplexity", "{:,.1f}", -1),
-    "heldout_perplexity": ("Held-out perplexity", "{:,.1f}", -1),
-    "npmi": ("NPMI", "{:.3f}", 1),
-    "u_mass": ("u_mass", "{:.2f}", 1),
-    "diversity": ("Diversity", "{:.2f}", 1),
+    "cpu_seconds": ("CPU s", write_number, 0),
+    "loo_perplexity": ("LOO perplexity", write_number, -1),
+    "heldout_perplexity": ("Held-out perplexity", write_number, -1),
+    "npmi": ("NPMI", write_number, 1),
+    "u_mass": ("u_mass", write_number, 1),
+    "diversity": ("Diversity", write_number, 1),
     "effective_k": ("In use", "{:,.0f}", 0),
 }
 

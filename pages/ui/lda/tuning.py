@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
 from acvb_core.engine.job import Status
@@ -136,7 +137,7 @@ def _show_state(job: TuningJob, seen: TuningInspection) -> None:
         else:
             text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} made"
         if seen.best_perplexity is not None:
-            text += f" · best perplexity so far {seen.best_perplexity:,.1f}"
+            text += f" · best perplexity so far {write_number(seen.best_perplexity)}"
         st.progress(seen.done if seen.status.active else over / seen.trials, text=text, width="stretch")
         if seen.status.active:
             if seen.status is Status.PAUSED:

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from acvb_core.core.display import write_number
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
 from acvb_core.registry import model_for
@@ -135,7 +136,7 @@ def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         return [*figures, (pages.score_name, pages.write_score(snapshot.heldout))]
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
-        return [*figures, ("LOO perplexity", "–" if loo is None else f"{loo:,.0f}")]
+        return [*figures, ("LOO perplexity", "–" if loo is None else write_number(loo))]
     return [*figures, _write_bound(snapshot, job.problem.bound_unit)]
 
 
@@ -144,7 +145,7 @@ def _write_bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
     name, bound = "Lower bound" if unit is None else "Bound per object", snapshot.lower_bound
     if bound is None:
         return name, "–"
-    return name, f"{bound:,.0f}" if unit is None else f"{bound / unit:,.3f}"
+    return name, write_number(bound / (unit or 1.0))
 
 
 def _render_figures(figures: Sequence[tuple[str, str]]) -> str:

@@ -14,6 +14,7 @@ from acvb_core.engine.snapshot import MOTION
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
 from pages.ui.shared.picking import choose_run
 from pages.ui.shared.workspace import current_workspace
@@ -71,4 +72,5 @@ def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     chosen = st.segmented_control(
         "Part of the page", names, default=names[0], required=True, key=key, label_visibility="collapsed"
     )
-    parts[chosen]()
+    with contain_failure("part of the page"):
+        parts[chosen]()

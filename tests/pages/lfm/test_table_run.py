@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lfm.feature_match import match_features
 from acvb_core.registry import methods_of
@@ -107,7 +108,7 @@ def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
     first = jobs[0].inspect().snapshot
     assert first is not None
     assert first.lower_bound is not None
-    assert f"<span>Bound per object</span>{first.lower_bound / N:,.3f}<" in texts(app)
+    assert f"<span>Bound per object</span>{write_number(first.lower_bound / N)}<" in texts(app)
 
 
 def test_scores_are_compared_and_bounds_are_not(open_app: Open) -> None:
