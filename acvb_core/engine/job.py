@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from acvb_core.engine.compilation import compile_for
+from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
@@ -88,16 +89,49 @@ class Inspection(JobState):
 
         It includes the rest of a race. An averaged run ends at the latest when its convergence is certain.
         """
-        last, rate, race_report = self.snapshot, self.sweeps_per_second, self.race_report
-        if last is None or rate is None:
+        rate = self.sweeps_per_second
+        return None if rate is None else self._most_sweeps_left / rate
+
+    @property
+    def expected_seconds_left(self) -> float | None:
+        """About how long the run will take by the clock, by the course of what it is judged by; None if unknown."""
+        rate = self.sweeps_per_second
+        if rate is None:
             return None
+        most = self._most_sweeps_left
+        left = most if self._is_racing else estimate_sweeps_left(self.problem, self.history, most)
+        return None if left is None else left / rate
+
+    @property
+    def done(self) -> float:
+        """Share of the run that is done, 0 to 1; less than 1 where it was stopped before its tolerance or its cap."""
+        if self.verdict is Verdict.CONVERGED:
+            return 1.0
+        return share_done(self.problem, self.history, self.max_sweeps)
+
+    @property
+    def watched_change(self) -> float | None:
+        """The last change that the tolerance is compared with; None where there is none (yet)."""
+        course = read_course(self.problem, self.history)
+        return None if course is None or not len(course.change) else float(course.change[-1])
+
+    @property
+    def _is_racing(self) -> bool:
+        return self.race_report is not None and self.race_report.rung is not None
+
+    @property
+    def _most_sweeps_left(self) -> float:
+        """Sweeps to the cap, or until convergence is certain; in a race, all that are to come."""
+        last, race_report = self.snapshot, self.race_report
         if race_report is not None and race_report.rung is not None:
-            return race_report.sweeps_left / rate
+            return race_report.sweeps_left
+        if last is None:
+            return self.max_sweeps
         sweeps_left = max(self.max_sweeps - last.sweep, 0)
         if self.problem.row.monitored == "mean_change" and last.samples:
             worst = worst_case_sweeps(self.problem.settings.values["tol"])
             sweeps_left = min(sweeps_left, max(worst - last.samples, 0))
-        return sweeps_left / rate
+        return sweeps_left
 
 
 class Job(Handle[Inspection]):

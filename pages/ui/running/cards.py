@@ -81,10 +81,9 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     if job.problem.settings.start:
         st.text(f"went on from {job.problem.settings.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
-    if seen.status.active:
-        st.progress(min(done / seen.max_sweeps, 1.0), text=_describe_progress(seen, done))
-    else:
-        st.progress(1.0, text=_describe_end(seen, done))
+    st.progress(
+        seen.done, text=_describe_progress(seen, done) if seen.status.active else _describe_end(seen, done)
+    )
     if seen.error is not None:
         st.text(seen.error)
     st.html(_render_figures(_list_figures(job, seen)))
@@ -107,7 +106,12 @@ def _describe_progress(seen: Inspection, done: int) -> str:
     """Return how far a run is: of a stream in epochs, of which a window is a small part."""
     if seen.problem.row.streams:
         return streams.describe_progress(seen)
-    return f"{done:,} of at most {seen.max_sweeps:,} sweeps"
+    change, goal = seen.watched_change, seen.problem.settings.values.get("tol")
+    if seen.status is Status.COMPILING:
+        return "Compiling, once: some seconds"
+    if change is None or goal is None:
+        return f"{done:,} of {seen.max_sweeps:,} sweeps"
+    return f"{say.count(done, 'sweep')}, change {change:.1g} (goal {goal:g})"
 
 
 def _describe_end(seen: Inspection, done: int) -> str:
@@ -130,14 +134,22 @@ def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         ("CPU time", say.duration(snapshot.cpu_seconds)),
     ]
     if seen.status.active:
-        left = "–" if seen.seconds_left is None else f"≤ {say.duration(seen.seconds_left)}"
-        return [*figures, ("Time left", left)]
+        return [*figures, ("Time left", _write_time_left(seen))]
     if snapshot.heldout is not None:
         return [*figures, (pages.score_name, pages.write_score(snapshot.heldout))]
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("LOO perplexity", "–" if loo is None else write_number(loo))]
     return [*figures, _write_bound(snapshot, job.problem.bound_unit)]
+
+
+def _write_time_left(seen: Inspection) -> str:
+    """Return about how long a run will take; the longest that it may take is said to who points at it."""
+    about, most = seen.expected_seconds_left, seen.seconds_left
+    if most is None:
+        return "–"
+    text = "–" if about is None else say.rough_duration(about)
+    return f"<time title='Estimated from the last sweeps. At most {say.duration(most)}.'>{text}</time>"
 
 
 def _write_bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:

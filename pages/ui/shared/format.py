@@ -151,6 +151,14 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600:,} h {whole % 3600 // 60} min"
 
 
+def rough_duration(seconds: float) -> str:
+    """Return an estimated time span: "about 1 s", "about 40 s", "about 12 min", "about 3 h"."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * length:
+            return f"about {float(f'{seconds / length:.2g}'):,.10g} {unit}"
+    return f"about {max(float(f'{seconds:.1g}'), 1):.0f} s"
+
+
 def rate(per_second: float | None) -> str:
     """Return sweeps per second, or per minute where that is less than one."""
     if per_second is None:
