@@ -35,6 +35,7 @@ else:
             st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
             st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
             st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
+            st.Page("pages/runs.py", title="Runs", icon=":material/list:"),
             *(st.Page(page.path, title=page.title, icon=page.icon) for page in answers),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
             *(st.Page(page.path, title=page.title, icon=page.icon) for page in further),

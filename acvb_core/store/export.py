@@ -7,10 +7,13 @@ back exactly.
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -117,6 +120,16 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     write_posterior(result, paths[-1])
     written: list[Path] = result.problem.model_row.part("export").files(result, folder)
     return paths + written
+
+
+def zip_runs(results: Mapping[str, Result]) -> bytes:
+    """Return a zip file with a folder for each run, as `write_run` writes it, by the name of the folder."""
+    out = io.BytesIO()
+    with TemporaryDirectory() as place, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, result in results.items():
+            for path in write_run(result, Path(place) / name):
+                archive.write(path, path.relative_to(place))
+    return out.getvalue()
 
 
 def write_posterior(result: Result, file: Path | BinaryIO) -> None:

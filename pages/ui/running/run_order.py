@@ -45,7 +45,7 @@ def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job],
 def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
     """Return the runs that can be compared with the newest such run, best first, and by what; none where none can."""
     ended = [job for job in jobs if job.inspect().verdict not in (None, Verdict.DIVERGED)]
-    scores = {job.id: _last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
+    scores = {job.id: last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
     scored = [job for job in ended if math.isfinite(scores[job.id])]
     if scored:
         alike = [job for job in scored if _split_settings(job) == _split_settings(scored[0])]
@@ -53,7 +53,7 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
             return _sort_runs(alike, scores), f"best held-out score of {len(alike):,} runs"
     if ended and ended[0].problem.model_row.raced_by == "lower_bound":
         first = ended[0]
-        bounds = {job.id: _last_value(job, "lower_bound") for job in ended}
+        bounds = {job.id: last_value(job, "lower_bound") for job in ended}
         alike = [
             job
             for job in ended
@@ -72,7 +72,7 @@ def _sort_runs(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
     return sorted(jobs, key=lambda job: -values[job.id])
 
 
-def _last_value(job: Job, column: str) -> float:
+def last_value(job: Job, column: str) -> float:
     """Return the last value of a diagnostic that was evaluated; NaN if there is no such value."""
     values = job.history.column(column).tolist()
     return next((value for value in reversed(values) if math.isfinite(value)), math.nan)

@@ -113,6 +113,18 @@ class Workspace:
         services.datasets()[self.id] = dataset
         self.save_dataset()
 
+    def use_data_of(self, job: Job) -> None:
+        """Use the data of a run from now on, with the part held out that the run held out."""
+        now, settings = self.dataset, job.problem.settings
+        data = job.problem.data
+        if now is not None and now.data.fingerprint == job.problem.fingerprint:
+            return
+        if data.fingerprint != job.problem.fingerprint:  # words of an earlier run were added to them
+            return
+        share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
+        report = ReadReport(data.name, ())
+        self.set_dataset(Dataset(data, report, data.name, share, settings.heldout_seed, whole))
+
     def save_dataset(self) -> None:
         """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""
         dataset = self.dataset

@@ -1,0 +1,238 @@
+"""Runs: all runs of the workspace in one list, to search, open, compare, name, delete and take along."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import streamlit as st
+
+from acvb_core.engine.job import MOST_CHARACTERS, Job
+from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import zip_runs
+from pages.ui.running.run_table import ORDERS, fold_grids, select_runs, sort_runs, tabulate_runs
+from pages.ui.shared import format as say
+from pages.ui.shared.absent import show_damaged_runs, show_deleted_runs, show_store_notices, try_action
+from pages.ui.shared.empty import show_empty_state
+from pages.ui.shared.model_pages import models_on, pages_of_run
+from pages.ui.shared.picking import open_run, read_answer
+from pages.ui.shared.refresh import refresh
+from pages.ui.shared.workspace import Workspace, current_workspace
+
+FOLLOW_SECONDS = 2.0
+GROUPS = ("Data", "Status", "Method", "Nothing")
+
+
+class Filters(NamedTuple):
+    """The runs that the user wants to see, and how."""
+
+    text: str
+    data: list[str]
+    methods: list[str]
+    statuses: list[str]
+    order: str
+    group: str
+
+    def accept(self, job: Job, data: str) -> bool:
+        """Return whether a run on data of this name is wanted; an empty choice takes all."""
+        label = job.label
+        words = " ".join([label.name, label.note, *label.tags, data]).casefold()
+        return (
+            all(word in words for word in self.text.casefold().split())
+            and (not self.data or data in self.data)
+            and (not self.methods or job.problem.row.label in self.methods)
+            and (not self.statuses or _status(job) in self.statuses)
+        )
+
+
+def _status(job: Job) -> str:
+    return say.describe_state(job, job.inspect()).text
+
+
+def show_runs_page() -> None:
+    """Draw the page."""
+    workspace = current_workspace()
+    st.title("Runs", anchor=False)
+    show_store_notices()
+    show_damaged_runs(workspace)
+    show_deleted_runs(workspace)
+    jobs = workspace.jobs
+    if not jobs:
+        show_empty_state(
+            "No runs yet",
+            "All your runs appear here, whatever data they are on. Start one on the Run page, or try an example on the "
+            "Home page.",
+            icon=":material/list:",
+            actions=lambda: st.page_link("pages/run.py", label="Start a run", icon=":material/play_arrow:"),
+        )
+        st.stop()
+    data = say.name_datasets(jobs)
+    filters = _choose_filters(jobs, list(data.values()))
+    wanted = [job for job in jobs if filters.accept(job, data[job.problem.fingerprint])]
+    actions = st.container(key="run_actions")  # above the tables, so that it stays in sight
+    chosen = _show_groups(workspace, sort_runs(wanted, filters.order), filters, data)
+    with actions:
+        _show_actions(workspace, chosen, wanted)
+    _follow_runs(workspace)
+
+
+def _choose_filters(jobs: Sequence[Job], data: list[str]) -> Filters:
+    """Draw the search and the filters."""
+    methods = list(dict.fromkeys(job.problem.row.label for job in jobs))
+    statuses = list(dict.fromkeys(map(_status, jobs)))
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="run_filters"):
+        text = st.text_input(
+            "Search",
+            key="runs_search",
+            placeholder="name, note, tag or data",
+            width=260,
+            persist_state="session",
+        )
+        group = st.selectbox("Group by", GROUPS, key="runs_group", width=140, persist_state="session")
+        order = st.selectbox(
+            "Sort by", ORDERS, key="runs_order", width=200, persist_state="session",
+            help="Scores can be compared between runs on the same data that hold out the same part.",
+        )  # fmt: skip
+        with st.popover("Filter", icon=":material/filter_list:"):
+            some_data = st.multiselect("Data", list(dict.fromkeys(data)), key="runs_data")
+            some_methods = st.multiselect("Method", methods, key="runs_methods")
+            some_statuses = st.multiselect("Status", statuses, key="runs_statuses")
+    return Filters(text, some_data, some_methods, some_statuses, order, group)
+
+
+def _show_groups(
+    workspace: Workspace, jobs: Sequence[Job], filters: Filters, data: dict[str, str]
+) -> list[Job]:
+    """Draw the tables, and return the runs that are selected in them."""
+    if not jobs:
+        st.info("No run fits the search and the filters.", icon=":material/search_off:")
+    heading: dict[str, Callable[[Job], str]] = {
+        "Data": lambda job: data[job.problem.fingerprint],
+        "Status": _status,
+        "Method": lambda job: job.problem.row.label,
+        "Nothing": lambda _: "",
+    }
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(heading[filters.group](job), []).append(job)
+    unsaved, chosen = workspace.unsaved, []
+    draw = partial(select_runs, unsaved=unsaved, data=filters.group != "Data")
+    for number, (title, some) in enumerate(groups.items()):
+        if title:
+            st.subheader(f"{title} ({len(some):,})", anchor=False)
+        alone, grids = fold_grids(some)
+        if alone:
+            chosen += draw(alone, key=f"runs_{number}", title=title)
+        for place, grid in enumerate(grids):
+            with st.expander(f"{grid.name} · {say.count(len(grid.jobs), 'run')}", icon=":material/grid_on:"):
+                chosen += draw(grid.jobs, key=f"runs_{number}_{place}", title=grid.name)
+    return chosen
+
+
+def _show_actions(workspace: Workspace, chosen: list[Job], listed: list[Job]) -> None:
+    """Draw what can be done with the selected runs."""
+    ready = [job for job in chosen if read_answer(job) is not None]
+    pages = {pages_of_run(job).answer.path for job in ready}
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="run_buttons"):
+        if not chosen:
+            st.caption("Select rows to open, compare, name, delete or download runs.")
+        elif st.button(
+            "Open", icon=":material/open_in_new:", key="runs_open", type="primary", disabled=len(ready) != 1
+        ):
+            open_run(ready[0])
+        if chosen:
+            alike = len(ready) > 1 and len(pages) == 1
+            help = None if alike else "Select two runs or more that find the same kind of thing."
+            if st.button(
+                "Compare", icon=":material/compare_arrows:", key="runs_compare", disabled=not alike, help=help
+            ):
+                _compare_runs(workspace, ready)
+            pin = not all(job.label.pinned for job in chosen)
+            st.button(
+                "Pin" if pin else "Unpin", icon=":material/push_pin:", key="runs_pin", on_click=try_action,
+                args=(_pin_runs, workspace, chosen, pin),
+                help="Pinned runs are listed first." if pin else None,
+            )  # fmt: skip
+            if ready:
+                st.download_button(
+                    "Download", partial(_zip_files, ready), "runs.zip", "application/zip", key="runs_zip",
+                    icon=":material/download:", on_click="ignore", help="A folder of files for each run.",
+                )  # fmt: skip
+        if listed:
+            st.download_button(
+                "Download the list", lambda: csv_text(tabulate_runs(listed, workspace.unsaved)), "runs.csv", "text/csv",
+                key="runs_csv", icon=":material/table:", on_click="ignore",
+            )  # fmt: skip
+        if chosen:
+            st.space("stretch")  # delete stands apart
+            st.button(
+                f"Delete {say.count(len(chosen), 'run')}", icon=":material/delete:", key="runs_delete",
+                on_click=try_action, args=(_delete_runs, workspace, chosen), help="You can undo it.",
+            )  # fmt: skip
+    if len(chosen) == 1:
+        _edit_label(workspace, chosen[0])
+
+
+def _edit_label(workspace: Workspace, job: Job) -> None:
+    """Draw the name, tags and note of a run, and keep what is entered."""
+    label, key = job.label, f"label_{job.id}"
+    with st.form(key, border=True):
+        name_at, tags_at = st.columns(2)
+        name = name_at.text_input("Name", label.name, max_chars=MOST_CHARACTERS, key=f"{key}_name")
+        tags = tags_at.text_input(
+            "Tags", ", ".join(label.tags), key=f"{key}_tags", placeholder="separated by commas"
+        )
+        note = st.text_area("Note", label.note, key=f"{key}_note", height=80)
+        if st.form_submit_button("Save", icon=":material/save:", key=f"{key}_save"):
+            words = tuple(dict.fromkeys(tag.strip() for tag in tags.split(",") if tag.strip()))
+            try_action(partial(workspace.relabel, name=name, tags=words, note=note.strip()), job.id)
+            st.rerun()
+
+
+def _pin_runs(workspace: Workspace, jobs: Sequence[Job], pinned: bool) -> None:
+    for job in jobs:
+        workspace.relabel(job.id, pinned=pinned)
+
+
+def _delete_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        workspace.remove(job.id)
+
+
+def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
+    """Go to the Compare page, with these runs chosen there."""
+    workspace.use_data_of(jobs[-1])
+    kind = models_on(pages_of_run(jobs[0]).answer.path)[0]
+    wanted = jobs[-1].problem.fingerprint
+    on_it = [job.id for job in workspace.jobs if job.problem.fingerprint == wanted]
+    st.session_state[f"compare_offered_{kind}"] = (wanted, on_it)
+    st.session_state[f"compare_runs_{kind}"] = [job.id for job in jobs]
+    st.switch_page("pages/compare.py")
+
+
+def _zip_files(jobs: Sequence[Job]) -> bytes:
+    labels = say.label_runs(jobs)
+    results = {
+        re.sub(r"[^\w.-]+", "_", labels[job.id]).strip("_"): result
+        for job in jobs
+        if (result := read_answer(job)) is not None
+    }
+    return zip_runs(results)
+
+
+def _follow_runs(workspace: Workspace) -> None:
+    """Have the page drawn anew when a run changes its status, while any is under way."""
+
+    def list_states() -> list[tuple[str, str]]:
+        return [(job.id, _status(job)) for job in workspace.jobs]
+
+    before = list_states()
+
+    def watch() -> None:
+        if list_states() != before:
+            st.rerun()
+
+    if any(job.inspect().status.active for job in workspace.jobs):
+        refresh(watch, FOLLOW_SECONDS)
