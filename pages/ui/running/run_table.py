@@ -94,7 +94,7 @@ def tabulate_runs(jobs: Sequence[Job], unsaved: Collection[str], *, data: bool =
                 "Result": "" if last is None else pages.write_parts(last.effective_k),
                 "Held-out score": ""
                 if heldout is None
-                else f"{pages.write_score(heldout)} ({pages.score.name})",
+                else f"{job.problem.model_row.display.score.name} {pages.write_score(heldout)}",
                 "CPU time": "" if last is None else say.duration(last.cpu_seconds),
                 "Started": say.ago(job.created),
                 "Tags": ", ".join(label.tags),
