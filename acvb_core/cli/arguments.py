@@ -52,6 +52,8 @@ def build_parser() -> Parser:
     _add_fit(add_command("fit", "Fit one method to a relation, a corpus or a table.", "commands"))
     text = "Fit several methods from several seeds, on the same split."
     _add_compare(add_command("compare", text, "commands"))
+    text = "Fit several methods and settings on several splits, and test which of them predicts better."
+    _add_experiment(add_command("experiment", text, "experiment"))
     text = "Look for the steps with which a method that streams predicts held-out documents best."
     _add_tune(add_command("tune", text, "tune"))
     _add_read(add_command("read", "Read a corpus of any size to a folder, for methods that stream.", "read"))
@@ -82,6 +84,7 @@ def _add_fit(fit: Parser) -> None:
         "name, new ones are added by methods that stream",
     )
     _add_run(fit)
+    _add_links(fit)
 
 
 def _add_compare(compare: Parser) -> None:
@@ -91,6 +94,25 @@ def _add_compare(compare: Parser) -> None:
     text = "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)"
     compare.add_argument("--seeds", type=_parse_seeds, default=[0], metavar="N", help=text)
     _add_run(compare)
+    _add_links(compare)
+
+
+def _add_experiment(experiment: Parser) -> None:
+    add_reading(experiment)
+    add = experiment.add_argument
+    text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
+    add("--methods", type=_parse_names, metavar="A,B,…", help=text)
+    text = "runs of each method, each with a split and a seed of its own that all methods share (default: 10)"
+    add("--splits", type=_parse_count, default=10, metavar="N", help=text)
+    text = "of the first split and the runs on it; the next split has the next one (default: 0)"
+    add("--seed", type=int, default=0, help=text)
+    text = "runs that race for each run of the experiment, as for `acvb fit` (default: 1)"
+    add("--restarts", type=_parse_count, default=1, metavar="N", help=text)
+    text = "held-out score that decides (default: heldout_log_likelihood)"
+    add("--score", default="heldout_log_likelihood", metavar="NAME", help=text)
+    title = "settings of the methods; several values of one, with commas between, are varied"
+    _add_run(experiment, heldout="0.1, unless --heldout-documents is given", settings=title)
+    experiment.set_defaults(several=True, heldout=None)
 
 
 def _add_tune(tune: Parser) -> None:
@@ -108,6 +130,7 @@ def _add_tune(tune: Parser) -> None:
         "then the most promising ones; a setting that is typed is held (default: 30)",
     )
     _add_run(tune, "0.02, unless --heldout is given")
+    _add_links(tune)
 
 
 def _add_read(read: Parser) -> None:
@@ -137,7 +160,9 @@ def _lazy_command(module: str, function: str) -> Callable[[argparse.Namespace], 
     return run
 
 
-def _add_run(to: Parser, documents: str = "0") -> None:
+def _add_run(
+    to: Parser, documents: str = "0", *, heldout: str = "0", settings: str = "settings of the methods"
+) -> None:
     models = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
     streaming = ", ".join(row.name for row in MODELS if row.streamed is not None)
     of_relations = " or ".join(row.name for row in MODELS if row.data_type is Relation)
@@ -150,7 +175,7 @@ def _add_run(to: Parser, documents: str = "0") -> None:
         default=0.0,
         metavar="SHARE",
         help="share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
-        f"score; at most {MAX_ENTRIES:,} entries or cells (default: 0)",
+        f"score; at most {MAX_ENTRIES:,} entries or cells (default: {heldout})",
     )
     add(
         "--heldout-documents",
@@ -164,10 +189,15 @@ def _add_run(to: Parser, documents: str = "0") -> None:
     add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
     add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to go on from")
-    text = "relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "
-    add("--links", type=int, metavar="N", help=f"{text}the N most surprising links (surprising.csv)")
     add("--quiet", action="store_true", help="no progress on stderr")
-    add_method_settings(group_adder(to, "settings of the methods"))
+    add_method_settings(group_adder(to, settings))
+
+
+def _add_links(to: Parser) -> None:
+    text = "relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "
+    to.add_argument(
+        "--links", type=int, metavar="N", help=f"{text}the N most surprising links (surprising.csv)"
+    )
 
 
 def _parse_count(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ _DEFAULTS, _FEW = ("acvb0", "cvb0", "vb"), 3
 def fit(arguments: argparse.Namespace) -> int:
     """Fit one method; return the exit code."""
     start = None if arguments.start is None else load_model(Path(arguments.start))
-    method = arguments.method or _default_methods(arguments)[0]
+    method = arguments.method or default_methods(arguments)[0]
     source, values = load_source(arguments, [method], [arguments.seed], start)
     out = make_folder(arguments.out)
     problem = build_problem(
@@ -68,7 +69,7 @@ def _added_words(problem: Problem, source: Source) -> list[str]:
 
 def compare(arguments: argparse.Namespace) -> int:
     """Fit several methods from several seeds; return the exit code."""
-    methods = arguments.methods or _default_methods(arguments)
+    methods = arguments.methods or default_methods(arguments)
     source, values = load_source(arguments, methods, arguments.seeds)
     out = make_folder(arguments.out)
     planned = len(methods) * len(arguments.seeds)
@@ -98,7 +99,7 @@ def compare(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if stopped else 0
 
 
-def _default_methods(arguments: argparse.Namespace) -> list[str]:
+def default_methods(arguments: argparse.Namespace) -> list[str]:
     """Return the methods that are compared where none was typed; the first is the one that is fitted."""
     model = choose_models(arguments)[0]
     names = [row.name for row in methods_of(model.name)]
@@ -144,10 +145,11 @@ def load_source(
 def _values(arguments: argparse.Namespace, model: ModelRow, methods: list[str]) -> dict[str, Any]:
     """Return the settings that were typed, checked for each of some methods of a model."""
     rows = [method_row(model.name, method) for method in methods]
-    values = typed_settings(arguments, model.name, methods)
-    for row in rows:
-        known = {parameter.name for parameter in row.parameters}
-        row.values({name: value for name, value in values.items() if name in known})
+    values = typed_settings(arguments, model.name, methods, several=getattr(arguments, "several", False))
+    for row, (name, typed) in product(rows, values.items()):
+        if any(parameter.name == name for parameter in row.parameters):
+            for value in typed if isinstance(typed, list) else [typed]:
+                row.values({name: value})
     return values
 
 

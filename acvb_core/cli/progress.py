@@ -13,14 +13,14 @@ _BAR = 20
 
 
 class Progress:
-    """Watcher of a number of runs that shows how far they are; `quiet` writes nothing."""
+    """Watcher of a number of runs, some `over` before, that shows how far they are; `quiet` writes nothing."""
 
-    def __init__(self, stream: TextIO, runs: int = 1, *, quiet: bool = False) -> None:
+    def __init__(self, stream: TextIO, runs: int = 1, *, quiet: bool = False, over: int = 0) -> None:
         self._stream, self._runs, self._quiet = stream, runs, quiet
         self._terminal = stream.isatty()
         self._pause = 0.1 if self._terminal else 10.0  # seconds between two lines
         self._run: Problem | None = None
-        self._number = 0
+        self._number = over
         self._next = 0.0
 
     def __call__(self, problem: Problem, snapshot: Snapshot) -> None:

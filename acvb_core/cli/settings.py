@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
@@ -112,8 +113,12 @@ def _owners(rows: list[Method]) -> str:
     return "; ".join(parts)
 
 
-def typed_settings(arguments: argparse.Namespace, model: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that were typed, by name.
+def typed_settings(
+    arguments: argparse.Namespace, model: str, methods: Sequence[str], *, several: bool = False
+) -> dict[str, Any]:
+    """Return the settings that were typed, by name; with `several`, a list where there are commas between values.
+
+    With `several`, --k is for the numbers of clusters of every model.
 
     Raises ParameterError: none of `methods` has such a setting; the message names those that have it.
     """
@@ -122,15 +127,24 @@ def typed_settings(arguments: argparse.Namespace, model: str, methods: Sequence[
         for name, value in vars(arguments).items()
         if name.startswith(_VALUE) and value is not None
     }
-    return {name: _parse_value(name, value, model, methods) for name, value in typed.items()}
+    values = {}
+    for name, text in typed.items():
+        parameter = _owned_setting(name, model, methods, several)
+        parts = text.split(",") if several and isinstance(text, str) else [text]
+        parsed = [parse_setting(parameter, part) for part in parts]
+        values[name] = parsed if len(parsed) > 1 else parsed[0]
+    return values
 
 
-def _parse_value(name: str, typed: Any, model: str, methods: Sequence[str]) -> Any:
+def _owned_setting(name: str, model: str, methods: Sequence[str], several: bool) -> Parameter:
+    if several and name == "k" and model_row(model).caps:
+        first = _owned_setting(next(iter(model_row(model).caps.values())), model, methods, several)
+        return replace(first, name=name)  # errors name what was typed
     everywhere = _settings()[name]
     here = {row.name: parameter for row, parameter in everywhere if row.model == model}
     for method in methods:
         if method in here:
-            return parse_setting(here[method], typed)
+            return here[method]
     flag = everywhere[0][1].flag
     if here:
         own, others = " and ".join(methods) or "nothing", ", ".join(here)

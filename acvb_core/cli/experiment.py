@@ -1,0 +1,131 @@
+"""`acvb experiment`: several methods and settings over the same splits, with tests of their differences."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, report_nothing
+from acvb_core.cli.interrupt import stop_on_signal
+from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
+from acvb_core.cli.progress import Progress
+from acvb_core.cli.source import Source
+from acvb_core.data.report import plural
+from acvb_core.engine.experiment import HELD_OUT, Experiment, Plan, plan_experiment, run_experiment
+from acvb_core.store.experiments import ExperimentFolder
+
+
+def experiment(arguments: argparse.Namespace) -> int:
+    """Run an experiment; return the exit code."""
+    with ExitStack() as kept:
+        return _experiment(arguments, kept)
+
+
+def _experiment(arguments: argparse.Namespace, kept: ExitStack) -> int:
+    methods = arguments.methods or default_methods(arguments)
+    if arguments.heldout is None:
+        arguments.heldout = 0.0 if arguments.heldout_documents else HELD_OUT
+    source, values = load_source(arguments, methods, [arguments.seed], kept)
+    plan = plan_experiment(
+        source.data,
+        methods,
+        model=source.model.name,
+        splits=arguments.splits,
+        seed=arguments.seed,
+        heldout=arguments.heldout,
+        heldout_documents=arguments.heldout_documents or 0.0,
+        restarts=arguments.restarts,
+        check_memory=arguments.check_memory,
+        **values,
+    )
+    folder = None if arguments.out is None else ExperimentFolder(Path(arguments.out), plan)
+    known = now = Experiment(plan) if folder is None else folder.read()
+    lines = list(source.lines)
+    if known.rows:
+        lines.append(f"{len(known.rows):,} of {plural(plan.n_runs, 'run')} were made before.")
+    progress = Progress(sys.stderr, plan.n_runs, quiet=arguments.quiet, over=len(known.rows))
+    with stop_on_signal() as checkpoint:
+        for latest in run_experiment(plan, known, watch=progress, checkpoint=checkpoint):
+            now = latest
+            if folder is not None:
+                folder.append(now.rows[-1])
+            now.check_score(arguments.score)
+    if not now.rows:
+        return report_nothing("run was done")
+    if folder is not None:
+        folder.write_tables(now, arguments.score)
+    shown = _json if arguments.json else _text
+    sys.stdout.write(shown(source, plan, now, arguments.score, folder, lines))
+    return 0 if now.is_complete else INTERRUPTED
+
+
+def _json(
+    source: Source, plan: Plan, now: Experiment, score: str, folder: ExperimentFolder | None, lines: list[str]
+) -> str:
+    return as_json(
+        {
+            "plan": plan.identity(),
+            "runs": [
+                {name: _plain(value) for name, value in row.items()} for row in now.table().to_dict("records")
+            ],
+            "score": score,
+            "summary": now.summary(score).to_dict("records"),
+            "conclusion": now.conclusion(score),
+            "data": source.data.identity(),
+            "peak_memory_mb": peak_memory_mb(),
+            "report": lines,
+            "out": folder and str(folder.folder),
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    return None if value is pd.NA else value
+
+
+def _text(
+    source: Source, plan: Plan, now: Experiment, score: str, folder: ExperimentFolder | None, lines: list[str]
+) -> str:
+    table = now.summary(score)
+    others = table.mask(table["best"])
+    shown = pd.DataFrame(
+        {
+            "method": table["condition"],
+            "runs": table["n"],
+            "mean": [_mark_mean(row) for row in table.to_dict("records")],
+            "sd": table["sd"],
+            "from best": others["difference"],
+            "95 % low": others["low"],
+            "high": others["high"],
+            "p": table["p"],
+            "p (ranks)": table["p_wilcoxon"],
+            "CPU s": table["cpu_seconds"],
+        }
+    )
+    text = data_text(source.data, lines)
+    name = score.removeprefix("heldout_").replace("_", " ")
+    text += f"Mean {name} of what is held out, over {plural(len(plan.seeds), 'split')}\n"
+    text += shown.to_string(index=False, na_rep="-", float_format=lambda x: f"{x:,.3g}")
+    text += (
+        "\n* not significantly worse than the best (p at least 0.05, adjusted for the number of pairs)\n\n"
+    )
+    text += f"{now.conclusion(score)}\n"
+    failed = [row for row in now.rows if row.get("error")]
+    if failed:
+        text += format_facts(
+            [(f"run {row['run']} failed", f"{row['condition']}: {row['error']}") for row in failed]
+        )
+    if folder is not None:
+        text += f"\nwritten to {folder.folder}: runs.csv, summary.csv, summary.tex; the same command goes on with it\n"
+    return text
+
+
+def _mark_mean(row: dict[str, Any]) -> str:
+    if row["n"] == 0:
+        return "-  "
+    return f"{row['mean']:.4g}{' *' if row['n'] > 1 and not row['significant'] else '  '}"

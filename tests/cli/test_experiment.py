@@ -1,0 +1,109 @@
+"""`acvb experiment`: a table with its conclusion, files that say the same, and an end by force that loses no run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cli.support import ROOT, WOMEN, Run
+
+SMALL = ("--methods", "cvb0,vb", "--k", "2,4", "--splits", "3", "--max-sweeps", "5")
+
+
+def test_the_json_has_the_runs_the_summary_and_the_conclusion(run: Run, tmp_path: Path) -> None:
+    told = run("experiment", WOMEN, *SMALL, "--json", "--out", str(tmp_path / "out"))
+    assert told.code == 0
+    assert len(told.json["runs"]) == 12
+    summary = pd.DataFrame(told.json["summary"])
+    assert {"method", "k", "n", "mean", "sd", "best", "significant", "p"} <= set(summary)
+    assert summary["k"].tolist() == [2, 4, 2, 4]
+    assert summary["best"].sum() == 1
+    assert "has the best mean" in told.json["conclusion"]
+    # Three lines give every mean and standard deviation of the table.
+    runs = pd.read_csv(tmp_path / "out" / "runs.csv")
+    again = runs.groupby("condition", sort=False)["heldout_log_likelihood"].agg(["mean", "std"])
+    assert again["mean"].tolist() == pytest.approx(summary["mean"].tolist(), rel=1e-12)
+    assert again["std"].tolist() == pytest.approx(summary["sd"].tolist(), rel=1e-12)
+
+
+def test_people_read_the_table_and_the_answer(run: Run, tmp_path: Path) -> None:
+    told = run("experiment", WOMEN, *SMALL, "--score", "heldout_skill", "--out", str(tmp_path / "out"))
+    assert told.code == 0
+    assert "Mean skill of what is held out, over 3 splits" in told.out
+    assert "CVB0 · K 2" in told.out
+    assert "has the best mean" in told.out
+    table = (tmp_path / "out" / "summary.tex").read_text()
+    assert table.count(r"\\") == 5
+    assert r"\textbf{" in table
+    assert "12/12  VB · seed 2" in told.err
+
+
+def test_the_same_command_goes_on_and_another_is_refused(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    whole = run("experiment", WOMEN, *SMALL, "--json", "--out", str(out)).json
+    lines = (out / "runs.jsonl").read_text().splitlines(keepends=True)
+    (out / "runs.jsonl").write_text("".join(lines[:5]) + lines[5][:40])  # a write that was cut off
+    again = run("experiment", WOMEN, *SMALL, "--json", "--out", str(out)).json
+    assert "5 of 12 runs were made before." in again["report"]
+    assert [_timeless(row) for row in again["runs"]] == [_timeless(row) for row in whole["runs"]]
+    told = run("experiment", WOMEN, *SMALL, "--seed", "5", "--out", str(out))
+    assert told.code == 2
+    assert "holds an experiment with other data, methods, settings, seeds or another version" in told.err
+    (out / "runs.jsonl").write_text(lines[0] + "{}\n")
+    told = run("experiment", WOMEN, *SMALL, "--out", str(out))
+    assert told.code == 2
+    assert "runs.jsonl, line 2: this is not a run of the experiment" in told.err
+
+
+def _timeless(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if "seconds" not in name}
+
+
+def test_a_killed_experiment_loses_no_run_that_was_over(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    typed = ("experiment", WOMEN, *SMALL, "--splits", "40", "--quiet", "--json", "--out", str(out))
+    command = [sys.executable, "-m", "acvb_core", *typed]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _wait_for_lines(out / "runs.jsonl", 3)
+        os.kill(process.pid, signal.SIGKILL)
+    done = (out / "runs.jsonl").read_bytes()
+    made = [json.loads(line) for line in done[: done.rfind(b"\n")].splitlines()]
+    again = run(*typed).json
+    assert len(again["runs"]) == 160
+    assert [row["run"] for row in again["runs"]] == list(range(1, 161))
+    assert [row["cpu_seconds"] for row in again["runs"][: len(made)]] == [row["cpu_seconds"] for row in made]
+
+
+def _wait_for_lines(path: Path, lines: int) -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        if path.exists() and path.read_bytes().count(b"\n") >= lines:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{path} has fewer than {lines} lines")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("--k", "2,x"), "--k is 'x'; it must be a whole number"),
+        (("--methods", "acvb0,nope"), "nope"),
+        (("--splits", "0"), "--splits"),
+        (("--links", "3"), "--links"),
+        (("--heldout", "0"), "hold out a share above 0"),
+        (("--score", "heldout_perplexity", "--splits", "1", "--max-sweeps", "2"), "No run has the score"),
+    ],
+)
+def test_what_makes_no_experiment_is_refused(run: Run, typed: tuple[str, ...], message: str) -> None:
+    told = run("experiment", WOMEN, *typed)
+    assert told.code == 2
+    assert message in told.err
+    assert told.err.splitlines()[-1].startswith("acvb: ")

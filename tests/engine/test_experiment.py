@@ -1,0 +1,188 @@
+"""Experiments: paired splits, every combination of what is varied, failures as rows, a summary in plain words."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.core.errors import ParameterError
+from acvb_core.engine import experiment as module
+from acvb_core.engine.experiment import Experiment, plan_experiment, run_experiment
+from acvb_core.engine.run import StopRun
+
+SHORT = {"max_sweeps": 5, "splits": 3}
+
+
+@pytest.fixture(scope="module")
+def women() -> Any:
+    return acvb_core.load_sample("southern_women").relation
+
+
+@pytest.fixture(scope="module")
+def experiment(women: Any) -> Experiment:
+    return acvb_core.experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **SHORT)
+
+
+def test_every_method_meets_every_split_once(experiment: Experiment) -> None:
+    table = experiment.table()
+    assert len(table) == 2 * 2 * 3
+    assert set(table.groupby("condition").size()) == {3}
+    assert table.groupby("split")["seed"].unique().map(list).tolist() == [[7], [8], [9]]
+    assert (table["seed"] == table["heldout_seed"]).all()
+    assert experiment.is_complete
+
+
+def test_a_run_is_what_fit_gives(experiment: Experiment, women: Any) -> None:
+    row = experiment.table().query("condition == 'VB · K 4' and split == 2").iloc[0]
+    alone = acvb_core.fit(women, "vb", seed=8, heldout=0.1, heldout_seed=8, k_rows=4, k_cols=4, max_sweeps=5)
+    assert row["heldout_log_likelihood"] == alone.snapshot.heldout.log_likelihood
+    assert row["lower_bound"] == alone.snapshot.lower_bound
+    assert row["setting_k_rows"] == row["setting_k_cols"] == 4
+    assert row["effective_k_rows"] == alone.snapshot.effective_k["rows"]
+
+
+def test_the_summary_is_of_the_table(experiment: Experiment) -> None:
+    table, summary = experiment.table(), experiment.summary("heldout_skill").set_index("condition")
+    groups = table.groupby("condition")["heldout_skill"]
+    pd.testing.assert_series_equal(summary["mean"], groups.mean()[summary.index], check_names=False)
+    pd.testing.assert_series_equal(summary["sd"], groups.std()[summary.index], check_names=False)
+    best = summary["mean"].idxmax()
+    assert summary.index[summary["best"]].tolist() == [best]
+    wide = table.pivot(index="split", columns="condition", values="heldout_skill")
+    expected = wide.sub(wide[best], axis=0).mean()[summary.index]
+    np.testing.assert_allclose(summary["difference"], expected, atol=1e-12)
+
+
+def test_the_lowest_perplexity_is_the_best() -> None:
+    corpus = acvb_core.load_sample("bars").corpus
+    experiment = acvb_core.experiment(corpus, ["cvb0"], k=[2, 10], max_sweeps=10, splits=2)
+    summary = experiment.summary("heldout_perplexity")
+    assert summary.loc[summary["best"], "k"].tolist() == [10]
+    assert summary["mean"].idxmin() == summary["best"].idxmax()
+    assert summary["difference"].min() < 0, "worse is below 0 here too"
+
+
+def test_a_setting_that_a_method_does_not_have_is_not_varied_for_it(women: Any) -> None:
+    plan = plan_experiment(women, ["acvb0", "vb"], burn_in=[2, 4], tol=1e-3, splits=1)
+    assert [one.label for one in plan.conditions] == ["ACVB0 · burn in 2", "ACVB0 · burn in 4", "VB"]
+    assert [one.values["tol"] for one in plan.conditions] == [1e-3] * 3
+
+
+def test_races_share_no_seed(women: Any) -> None:
+    plan = plan_experiment(women, ["vb"], splits=3, restarts=4, seed=1)
+    assert plan.seeds == (1, 5, 9)
+
+
+def test_it_goes_on_where_it_was_stopped(women: Any, experiment: Experiment) -> None:
+    plan = plan_experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **SHORT)
+    *_, part = islice(run_experiment(plan), 5)
+    assert not part.is_complete
+    *_, whole = run_experiment(plan, part)
+    same = [name for name in experiment.table() if "seconds" not in name]
+    pd.testing.assert_frame_equal(whole.table()[same], experiment.table()[same])
+
+
+def test_a_run_that_is_stopped_does_not_count(women: Any) -> None:
+    plan = plan_experiment(women, ["cvb0"], max_sweeps=500, tol=1e-12, splits=3)
+    calls = 0
+
+    def stop() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise StopRun
+
+    assert all(
+        row["verdict"] != "STOPPED" for made in run_experiment(plan, checkpoint=stop) for row in made.rows
+    )
+    with pytest.raises(StopRun):
+        acvb_core.experiment(women, ["cvb0"], splits=1, checkpoint=_stop_at_once)
+
+
+def _stop_at_once() -> None:
+    raise StopRun
+
+
+def test_a_run_that_fails_is_a_row_with_its_reason(women: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_experiment(women, ["cvb0", "vb"], **SHORT)
+    solve = module.solve
+
+    def fail_once(problem: Any, *rest: Any) -> Any:
+        if problem.settings.method == "vb" and problem.settings.seed == 1:
+            raise FloatingPointError("no number")
+        return solve(problem, *rest)
+
+    monkeypatch.setattr(module, "solve", fail_once)
+    *_, experiment = run_experiment(plan)
+    failed = experiment.table().query("verdict == 'FAILED'")
+    assert failed["error"].tolist() == ["FloatingPointError: no number"]
+    summary = experiment.summary().set_index("method")
+    assert summary["n"].to_dict() == {"cvb0": 3, "vb": 2}
+    assert summary["failed"].to_dict() == {"cvb0": 0, "vb": 1}
+    assert bool(summary.loc["cvb0", "best"]), "a mean over fewer splits may be of easier ones"
+
+
+def _with_scores(scores: dict[str, list[float]], women: Any) -> Experiment:
+    plan = plan_experiment(women, list(scores), splits=len(next(iter(scores.values()))))
+    rows = []
+    for run in range(plan.n_runs):
+        about = plan.describe_run(run)
+        rows.append({**about, "heldout_log_likelihood": scores[about["method"]][about["split"] - 1]})
+    return Experiment(plan, tuple(rows))
+
+
+def test_the_conclusion_says_what_the_tests_show(women: Any) -> None:
+    rng = np.random.default_rng(0)
+    base = rng.normal(-0.5, 0.1, 12)
+    level, worse = base + rng.normal(-1e-4, 0.01, 12), base - 0.05 + rng.normal(0, 0.01, 12)
+    experiment = _with_scores({"acvb0": list(base), "cvb0": list(level), "vb": list(worse)}, women)
+    summary = experiment.summary().set_index("method")
+    text = experiment.conclusion()
+    best, other = ("ACVB0", "CVB0") if summary.loc["acvb0", "best"] else ("CVB0", "ACVB0")
+    assert text.startswith(f"{best} has the best mean (")
+    assert f"{other} is not told apart from it." in text
+    assert f"VB is worse by {-summary.loc['vb', 'difference']:.4g} (95 % interval " in text
+    assert "p < .001, 12 splits)" in text
+    assert summary["significant"].to_dict() == {"acvb0": False, "cvb0": False, "vb": True}
+
+
+def test_one_split_concludes_nothing(women: Any) -> None:
+    text = _with_scores({"acvb0": [-0.5], "vb": [-0.9]}, women).conclusion()
+    assert "One split tells nothing about differences" in text
+    plan = plan_experiment(women, ["vb"], splits=2)
+    assert Experiment(plan).conclusion() == "No run has a score yet."
+    assert Experiment(plan).table().empty
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"methods": []}, "needs methods"),
+        ({"k": []}, "k has no value"),
+        ({"heldout": 0.0}, "hold out a share above 0"),
+        ({"splits": 0}, "splits is 0; it must be a whole number, at least 1"),
+        ({"beta": [0.1, 0.2]}, "acvb0 and cvb0 and vb have no setting 'beta'"),
+        ({"k": [2, 0]}, "k_rows is 0"),
+        ({"init": ["spectral", "nice"]}, "init is 'nice'"),
+        ({"methods": ["sdm"]}, "has no method 'sdm'"),
+        ({"heldout_documents": 0.1}, "no documents to hold out"),
+    ],
+)
+def test_what_makes_no_experiment_is_refused_at_once(
+    women: Any, options: dict[str, Any], message: str
+) -> None:
+    methods = options.pop("methods", ["acvb0", "cvb0", "vb"])
+    with pytest.raises(ParameterError, match=message):
+        plan_experiment(women, methods, model="irm", **options)
+
+
+def test_a_score_that_no_run_has_is_refused(experiment: Experiment) -> None:
+    with pytest.raises(
+        ParameterError, match="No run has the score 'heldout_perplexity'; they have heldout_log_lik"
+    ):
+        experiment.summary("heldout_perplexity")
