@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from acvb_core.data.samples import load_sample
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
-    from acvb_core.engine.experiment import experiment
+    from acvb_core.engine.experiments.run import experiment
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
     from acvb_core.engine.tuning.search import tune
@@ -88,7 +88,7 @@ _HOME = {
     "as_network": "acvb_core.data.relations.networks",
     "as_two_sided": "acvb_core.data.relations.networks",
     "compare": "acvb_core.engine.fitting",
-    "experiment": "acvb_core.engine.experiment",
+    "experiment": "acvb_core.engine.experiments.run",
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.models.lda.grid",
     "load_corpus": "acvb_core.data.corpora.readers",

@@ -10,13 +10,16 @@ from typing import Any
 
 import pandas as pd
 
+from acvb_core import __version__
 from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, report_nothing
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source
 from acvb_core.data.report import plural
-from acvb_core.engine.experiment import HELD_OUT, Experiment, Plan, plan_experiment, run_experiment
+from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.store.experiments import ExperimentFolder
 
 
@@ -43,7 +46,7 @@ def _experiment(arguments: argparse.Namespace, kept: ExitStack) -> int:
         check_memory=arguments.check_memory,
         **values,
     )
-    folder = None if arguments.out is None else ExperimentFolder(Path(arguments.out), plan)
+    folder = None if arguments.out is None else ExperimentFolder(Path(arguments.out), plan, __version__)
     known = now = Experiment(plan) if folder is None else folder.read()
     lines = list(source.lines)
     if known.rows:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from acvb_core import __version__
-from acvb_core.engine.experiment import Experiment, Plan
+from acvb_core.engine.experiments.plan import Plan
+from acvb_core.engine.experiments.report import Experiment
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import StoreError, replace_file
@@ -30,15 +30,17 @@ _LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
 class ExperimentFolder:
     """A folder that keeps the runs of one plan: an experiment that was interrupted goes on from it.
 
+    `version` is that of the package: another one may give other numbers.
+
     Raises
     ------
     StoreError
         The folder cannot be written to, or holds runs of another plan.
     """
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
+    def __init__(self, folder: Path, plan: Plan, version: str) -> None:
         self.folder, self._plan = folder, plan
-        identity = json.dumps({"version": __version__, **to_plain(plan.identity())}, indent=2) + "\n"
+        identity = json.dumps({"version": version, **to_plain(plan.identity())}, indent=2) + "\n"
         path = folder / PLAN
         try:
             folder.mkdir(parents=True, exist_ok=True)

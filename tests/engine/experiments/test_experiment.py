@@ -11,8 +11,10 @@ import pytest
 
 import acvb_core
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine import experiment as module
-from acvb_core.engine.experiment import Experiment, plan_experiment, run_experiment
+from acvb_core.engine.experiments import run as module
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
 
 SHORT = {"max_sweeps": 5, "splits": 3}

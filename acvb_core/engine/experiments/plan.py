@@ -1,0 +1,200 @@
+"""An experiment before its runs: methods and settings, each on every split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_whole_number
+from acvb_core.core.rows import Method, ModelRow
+from acvb_core.engine.free_memory import refuse_too_large
+from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
+from acvb_core.engine.reading import read_data
+from acvb_core.registry import method_row, model_for, model_row
+
+#: Share that is held out, unless another is given.
+HELD_OUT = 0.1
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A method with the settings that an experiment varies.
+
+    Attributes
+    ----------
+    label : str
+        Short name: the method, and what is varied.
+    factors : mapping
+        Values of what is varied, by the names that were given; "k" stands for all numbers of clusters.
+    values : mapping
+        A value for every setting of the method.
+    k : int or str
+        Number of clusters, topics or features that the settings ask for; of two sides that differ as "10 x 20".
+    """
+
+    label: str
+    method: str
+    factors: Mapping[str, Any]
+    values: Mapping[str, Any]
+    k: int | str
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An experiment before its runs: run r of every condition has split r and seed r, so that scores are paired.
+
+    Attributes
+    ----------
+    seeds : tuple of int
+        Of the splits, and of the runs on them.
+    split : mapping
+        `heldout` or `heldout_documents`, the share that is held out.
+    """
+
+    data: Any
+    model: ModelRow
+    conditions: tuple[Condition, ...]
+    seeds: tuple[int, ...]
+    split: Mapping[str, Any]
+    restarts: int = 1
+    check_memory: bool = True
+
+    @property
+    def n_runs(self) -> int:
+        """Number of runs."""
+        return len(self.conditions) * len(self.seeds)
+
+    def build_run(self, run: int) -> Problem:
+        """Return a run (from 0), not started; all conditions come on one split before the next split."""
+        split, place = divmod(run, len(self.conditions))
+        condition, seed = self.conditions[place], self.seeds[split]
+        return build_problem(
+            self.data,
+            condition.method,
+            condition.values,
+            model=self.model.name,
+            seed=seed,
+            heldout_seed=seed,
+            restarts=self.restarts,
+            check_memory=self.check_memory,
+            **self.split,
+        )
+
+    def describe_run(self, run: int) -> dict[str, Any]:
+        """Return what is known of a run (from 0) before it starts."""
+        split, place = divmod(run, len(self.conditions))
+        condition, seed = self.conditions[place], self.seeds[split]
+        return {
+            "run": run + 1,
+            "split": split + 1,
+            "condition": condition.label,
+            "method": condition.method,
+            "k": condition.k,
+            **condition.factors,
+            "seed": seed,
+            "heldout_seed": seed,
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """Return everything that the runs depend on, as plain values: an experiment goes on only with the same."""
+        return {
+            "data": self.data.fingerprint,
+            "model": self.model.name,
+            "conditions": [
+                {"method": one.method, "factors": dict(one.factors), "values": dict(one.values)}
+                for one in self.conditions
+            ],
+            "seeds": list(self.seeds),
+            **self.split,
+            "restarts": self.restarts,
+        }
+
+
+def plan_experiment(
+    data: Any,
+    methods: Iterable[str] = ("acvb0", "cvb0", "vb"),
+    *,
+    model: str | None = None,
+    k: int | Iterable[int] | None = None,
+    splits: int = 10,
+    seed: int = 0,
+    heldout: float = HELD_OUT,
+    heldout_documents: float = 0.0,
+    restarts: int = 1,
+    check_memory: bool = True,
+    **values: Any,
+) -> Plan:
+    """Return an experiment whose settings are checked; parameters and errors as for `experiment`."""
+    names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
+    if not names:
+        raise ParameterError("An experiment needs methods; name at least one.")
+    data = read_data(data, model, names)
+    owner = model_for(data) if model is None else model_row(model)
+    owner.accept(data)
+    splits = check_whole_number("splits", splits, 1)
+    restarts = check_whole_number("restarts", restarts, 1)
+    if heldout_documents:
+        heldout = 0.0
+    if not (heldout or heldout_documents):
+        raise ParameterError("Methods are judged by what is held out; hold out a share above 0.")
+    factors = {} if k is None else {"k": k}
+    factors |= values
+    conditions = tuple(_list_conditions(owner, names, factors))
+    for condition in conditions:
+        row = method_row(owner.name, condition.method)
+        check_method(owner, row, data, None)
+        if check_memory:
+            refuse_too_large(
+                memory_needed(data, owner, row, row.values(dict(condition.values)), restarts), owner, row
+            )
+    seeds = tuple(range(seed, seed + splits * restarts, restarts))
+    split = {"heldout": float(heldout), "heldout_documents": float(heldout_documents)}
+    plan = Plan(data, owner, conditions, seeds, split, restarts, check_memory)
+    plan.build_run(0)  # what cannot be split so is refused now, not in every run
+    return plan
+
+
+def _list_conditions(
+    model: ModelRow, methods: Sequence[str], factors: Mapping[str, Any]
+) -> Iterator[Condition]:
+    """Yield each method with each combination of the values that are varied and that it has."""
+    rows = [method_row(model.name, name) for name in methods]
+    choices = {name: _list_values(value) for name, value in factors.items()}
+    for name, chosen in choices.items():
+        if not chosen:
+            raise ParameterError(f"{name} has no value; give at least one.")
+        if not any(_settings_named(model, row, name) for row in rows):
+            have = "has" if len(rows) == 1 else "have"
+            raise ParameterError(f"{' and '.join(methods)} {have} no setting {name!r}.")
+    for row in rows:
+        own = {name: chosen for name, chosen in choices.items() if _settings_named(model, row, name)}
+        for combination in product(*own.values()):
+            given = dict(zip(own, combination, strict=True))
+            asked = {setting: given[name] for name in own for setting in _settings_named(model, row, name)}
+            values = row.values(asked)  # a wrong one is named before any run
+            ks = list(dict.fromkeys(values[name] for name in _settings_named(model, row, "k")))
+            k = " x ".join(map(str, ks)) if len(ks) > 1 else int(ks[0])
+            varied = {name: value for name, value in given.items() if len(choices[name]) > 1}
+            label = " · ".join([row.label, *(f"{_spell(name)} {value}" for name, value in varied.items())])
+            yield Condition(label, row.name, varied, values, k)
+
+
+def _settings_named(model: ModelRow, row: Method, name: str) -> list[str]:
+    """Return the settings of a method that a name stands for: itself, or for "k" all numbers of clusters."""
+    own = [parameter.name for parameter in row.parameters]
+    if name in own:
+        return [name]
+    return [cap for cap in model.caps.values() if cap in own] if name == "k" else []
+
+
+def _list_values(value: Any) -> list[Any]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [value]
+    return list(dict.fromkeys(value))
+
+
+def _spell(name: str) -> str:
+    return {"k": "K"}.get(name, name.replace("_", " "))

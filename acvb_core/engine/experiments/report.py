@@ -1,0 +1,157 @@
+"""The runs of an experiment: their table, its summary with tests, and the answer in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.data.report import plural
+from acvb_core.engine.experiments.plan import Plan
+from acvb_core.evaluate.significance import compare_with_best
+
+#: The score that decides, unless another is asked for.
+SCORE = "heldout_log_likelihood"
+#: Scores of which a lower one is better.
+LOWER_IS_BETTER = ("heldout_perplexity", "heldout_rmse", "cpu_seconds", "wall_seconds")
+#: A difference with a smaller p is called one.
+LEVEL = 0.05
+_IDENTITY = ("run", "split", "condition", "method", "k", "seed", "heldout_seed", "verdict", "error")
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """The runs of an experiment that are over, and what they show.
+
+    Attributes
+    ----------
+    rows : tuple of dict
+        One a run, as in `table`.
+    """
+
+    plan: Plan
+    rows: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """True when all runs are over."""
+        return len(self.rows) == self.plan.n_runs
+
+    def with_row(self, row: Mapping[str, Any]) -> Experiment:
+        """Return the experiment with one more run."""
+        return replace(self, rows=(*self.rows, row))
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a run.
+
+        Columns: run, split, condition, method, k (asked for), what is varied, seed, heldout_seed, verdict (FAILED
+        where it broke off), error (why), setting_… (all settings), then the diagnostics and scores of
+        `Comparison.table`, with the clusters in use as effective_k_….
+        """
+        frame = pd.DataFrame([dict(row) for row in self.rows])
+        first = [name for name in _IDENTITY if name in frame]
+        return frame[[*first, *(name for name in frame if name not in first)]] if len(frame) else frame
+
+    @property
+    def scores(self) -> list[str]:
+        """Names of the held-out scores that the runs have."""
+        names = dict.fromkeys(name for row in self.rows for name in row)
+        return [name for name in names if name.startswith("heldout_") and name != "heldout_seed"]
+
+    def check_score(self, score: str) -> None:
+        """Raise ParameterError for a score that no run has, once runs have scores."""
+        if self.scores and not any(score in row for row in self.rows):
+            raise ParameterError(f"No run has the score {score!r}; they have {', '.join(self.scores)}.")
+
+    def summary(self, score: str = SCORE) -> pd.DataFrame:
+        """Return one row a condition.
+
+        Columns: condition, method, k, what is varied, n (runs with a score), failed, mean, sd, best (has the best
+        mean), difference (mean distance from the best on the same splits; below 0 is worse), low and high (its 95 %
+        interval), p (paired t-test) and p_wilcoxon (signed ranks), both adjusted by Holm over all pairs of
+        conditions, significant (worse than the best, p < 0.05), cpu_seconds (mean).
+
+        Raises
+        ------
+        ParameterError
+            No run has such a score.
+        """
+        self.check_score(score)
+        values = self._matrix(score)
+        sign = -1.0 if score in LOWER_IS_BETTER else 1.0
+        best, tests = compare_with_best(sign * values)
+        known = np.isfinite(values)
+        rows = []
+        for place, condition in enumerate(self.plan.conditions):
+            own = values[place][known[place]]
+            over = [row for row in self.rows if row["condition"] == condition.label]
+            rows.append(
+                {
+                    "condition": condition.label,
+                    "method": condition.method,
+                    "k": condition.k,
+                    **condition.factors,
+                    "n": len(own),
+                    "failed": len(over) - len(own),
+                    "mean": float(own.mean()) if len(own) else np.nan,
+                    "sd": float(own.std(ddof=1)) if len(own) > 1 else np.nan,
+                    "best": place == best,
+                    **{name: float(getattr(tests, name)[place]) for name in ("difference", "low", "high")},
+                    "p": float(tests.p_t[place]),
+                    "p_wilcoxon": float(tests.p_wilcoxon[place]),
+                    "significant": bool(tests.p_t[place] < LEVEL),
+                    "cpu_seconds": float(
+                        np.mean([row.get("cpu_seconds", np.nan) for row in over] or [np.nan])
+                    ),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def _matrix(self, score: str) -> np.ndarray:
+        """Return the scores, shape (n_conditions, n_splits); NaN where a run is not over, or has none."""
+        n = len(self.plan.conditions)
+        values = np.full((n, len(self.plan.seeds)), np.nan)
+        for row in self.rows:
+            split, place = divmod(row["run"] - 1, n)
+            value = row.get(score)
+            values[place, split] = np.nan if value is None else value
+        return values
+
+    def conclusion(self, score: str = SCORE) -> str:
+        """Return the answer in plain words."""
+        table = self.summary(score) if self.rows else None
+        if table is None or not table["best"].any():
+            return "No run has a score yet."
+        best = table[table["best"]].iloc[0]
+        others = table[~table["best"] & (table["n"] > 0)]
+        says = [
+            f"{best.condition} has the best mean ({_write(best['mean'])}, {plural(int(best.n), 'split')})."
+        ]
+        if len(others) and best.n < 2:
+            return f"{says[0]} One split tells nothing about differences: run more."
+        level = others[~others["significant"]]
+        if len(level):
+            names = _join([str(name) for name in level["condition"]])
+            says.append(f"{names} {'is' if len(level) == 1 else 'are'} not told apart from it.")
+        for row in others[others["significant"]].sort_values("difference", ascending=False).itertuples():
+            says.append(
+                f"{row.condition} is worse by {_write(-row.difference)} (95 % interval {_write(-row.high)} to "
+                f"{_write(-row.low)}, p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
+            )
+        return " ".join(says)
+
+
+def _write(value: float) -> str:
+    return f"{value:,.4g}"
+
+
+def _write_p(p: float) -> str:
+    return "< .001" if p < 0.001 else "= " + f"{p:.3f}".lstrip("0")
+
+
+def _join(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
