@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,10 @@ from acvb_core.store.experiments import ExperimentFolder
 
 def experiment(arguments: argparse.Namespace) -> int:
     """Run an experiment; return the exit code."""
-    with ExitStack() as kept:
-        return _experiment(arguments, kept)
-
-
-def _experiment(arguments: argparse.Namespace, kept: ExitStack) -> int:
     methods = arguments.methods or default_methods(arguments)
     if arguments.heldout is None:
         arguments.heldout = 0.0 if arguments.heldout_documents else HELD_OUT
-    source, values = load_source(arguments, methods, [arguments.seed], kept)
+    source, values = load_source(arguments, methods, [arguments.seed])
     plan = plan_experiment(
         source.data,
         methods,

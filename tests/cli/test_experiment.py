@@ -43,7 +43,7 @@ def test_people_read_the_table_and_the_answer(run: Run, tmp_path: Path) -> None:
     table = (tmp_path / "out" / "summary.tex").read_text()
     assert table.count(r"\\") == 5
     assert r"\textbf{" in table
-    assert "12/12  VB · seed 2" in told.err
+    assert "12/12  VB · K 4 × 4 · seed 2" in told.err
 
 
 def test_the_same_command_goes_on_and_another_is_refused(run: Run, tmp_path: Path) -> None:

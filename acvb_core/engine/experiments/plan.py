@@ -32,7 +32,7 @@ class Condition:
     values : mapping
         A value for every setting of the method.
     k : int or str
-        Number of clusters, topics or features that the settings ask for; of two sides that differ as "10 x 20".
+        Number of clusters, topics or features that the settings ask for; of two sides that differ as "10 × 20".
     """
 
     label: str
@@ -176,7 +176,7 @@ def _list_conditions(
             asked = {setting: given[name] for name in own for setting in _settings_named(model, row, name)}
             values = row.values(asked)  # a wrong one is named before any run
             ks = list(dict.fromkeys(values[name] for name in _settings_named(model, row, "k")))
-            k = " x ".join(map(str, ks)) if len(ks) > 1 else int(ks[0])
+            k = " × ".join(map(str, ks)) if len(ks) > 1 else int(ks[0])
             varied = {name: value for name, value in given.items() if len(choices[name]) > 1}
             label = " · ".join([row.label, *(f"{_spell(name)} {value}" for name, value in varied.items())])
             yield Condition(label, row.name, varied, values, k)
