@@ -82,8 +82,8 @@ def test_the_title_says_what_was_gained() -> None:
     def title(values: list[float]) -> str:
         return tuning_figure(tuning(values))["layout"]["annotations"][0]["text"]
 
-    assert "best 150.0, 25.0% below the defaults" in title([200.0, NAN, 150.0])
-    assert "best 150.0, that of the defaults" in title([150.0, 200.0])
+    assert "best 150, 25.0% below the defaults" in title([200.0, NAN, 150.0])
+    assert "best 150, that of the defaults" in title([150.0, 200.0])
     assert "defaults" not in title([NAN, 150.0])
     assert "best" not in title([NAN])
 

@@ -57,7 +57,7 @@ def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
     assert all(job.inspect().verdict is not None for job in jobs)
     said = texts(app)
     score = jobs[0].inspect().snapshot.heldout.log_likelihood
-    assert f"<div><span>Held-out log likelihood</span>{score:.3f}</div>" in said
+    assert f"<div><span>Held-out log likelihood</span>{write_number(score)}</div>" in said
     assert "<div><span>Features</span>2</div>" in said
     assert app.get("page_link")
     home = open_app()
