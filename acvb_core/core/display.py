@@ -23,14 +23,11 @@ class Measure:
 
 
 _NATS = "%{y:,.2f} nats"
-BOUND = Measure("bound", "Lower bound (nats)", "lower_bound", 1, _NATS, marked=True)
+BOUND = Measure("bound", "Lower bound", "lower_bound", 1, _NATS, marked=True)
 #: Also in place of a leave-one-out perplexity that is not known yet.
-LOO_NATS = Measure("loo", "Pseudo leave-one-out (nats)", "pseudo_loo", 2, _NATS, marked=True)
-
-
-def change_of(symbol: str) -> Measure:
-    """Return the measure of the changes in a sweep."""
-    return Measure("change", f"Change of {symbol}", "", 3)
+LOO_NATS = Measure("loo", "Leave-one-out score", "pseudo_loo", 2, _NATS, marked=True)
+#: How far the probabilities of clusters, topics or features moved in a sweep.
+CHANGE = Measure("change", "Change in assignments", "", 3)
 
 
 class HeldOutScore(NamedTuple):
@@ -61,7 +58,6 @@ class ModelDisplay:
     score: HeldOutScore
     parts: tuple[str, str] = ("group", "groups")  #: what a run finds, one and many, in a sentence
     part: str = "cluster"  #: what moves merge, split or drop
-    changing: str | None = None  #: symbol of what changes from sweep to sweep, where it is not q
     scores: str = "scores"  #: what the held-out scores are, in the plural
     unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best
     unmarked_reason: str = ""  #: why, for people

@@ -23,7 +23,7 @@ _write_count: Writer = "{:,.0f}".format
 #: Columns of the table: key of a comparison row -> (title, how it is written, 1 if higher is better, -1 if lower,
 #: 0 if neither is).
 COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
-    "verdict": ("Verdict", None, 0),
+    "verdict": ("State", None, 0),
     "settled": ("Sweeps and mean", None, 0),
     "sweeps": ("Sweeps", _write_count, 0),
     "passes": ("Epochs", write_number, 0),
@@ -31,14 +31,14 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
     "lower_bound": ("Lower bound", write_number, 1),
     # An approximation that may lie above the quantity it should bound: a higher one need not be better.
     "collapsed_bound": ("Collapsed bound", write_number, 0),
-    "pseudo_loo": ("Pseudo-LOO", write_number, 1),
-    "loo_perplexity": ("LOO perplexity", write_number, 0),
-    "heldout_log_likelihood": ("Held-out log lik.", write_number, 1),
+    "pseudo_loo": ("Leave-one-out", write_number, 1),
+    "loo_perplexity": ("Leave-one-out perplexity", write_number, 0),
+    "heldout_log_likelihood": ("Held-out log likelihood", write_number, 1),
     "heldout_perplexity": ("Held-out perplexity", write_number, -1),
     "heldout_skill": ("Skill", write_number, 1),
     "heldout_rmse": ("RMSE", write_number, -1),
     "heldout_explained": ("Explained", write_number, 1),
-    "train_log_likelihood": ("Training log lik.", write_number, 0),
+    "train_log_likelihood": ("Training log likelihood", write_number, 0),
     "heldout_roc_auc": ("AUC", write_number, 1),
     "heldout_average_precision": ("AP", write_number, 1),
     **{
@@ -46,6 +46,22 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
         for row in reversed(MODELS)
         for domain, name in row.domains.items()
     },
+}
+
+#: Explanations of columns, by title.
+HELP = {
+    "Sweeps and mean": "Settled: the last sweep lies close to the average that is the answer.",
+    "Lower bound": "On the log probability of the data, in nats (natural logarithms).",
+    "Collapsed bound": "An approximation of the bound, in nats; a higher one need not be better.",
+    "Leave-one-out": "Sum of the log probabilities of all entries, each predicted from the others, in nats.",
+    "Held-out log likelihood": "Mean log probability of what was hidden from the run, in nats. Higher is better.",
+    "Held-out perplexity": "Hidden words are as uncertain as a fair choice among so many words. Lower is better.",
+    "Leave-one-out perplexity": "As held-out perplexity, but each word is predicted from all the others.",
+    "Skill": "How well hidden entries are predicted: 0 no better than guessing the density, 1 perfect.",
+    "RMSE": "Root mean squared error of hidden cells, in standard deviations of a column. Lower is better.",
+    "Explained": "Share of the variance of hidden cells that is predicted.",
+    "AUC": "Area under the ROC curve: how often a hidden link is ranked above a hidden non-link.",
+    "AP": "Average precision of that ranking; compare it with the density.",
 }
 
 #: Scores that are comparable between models on the same data; each model counts the rest in its own way.
@@ -64,13 +80,17 @@ class ComparisonTable:
     same_split: bool = True  #: the same data were held out of all runs, too
 
 
-def comparison_table(results: Sequence[Result], labels: Sequence[str]) -> ComparisonTable:
-    """Return the table of some runs, named by `labels`.
+def comparison_table(
+    results: Sequence[Result], labels: Sequence[str], states: Sequence[str] | None = None
+) -> ComparisonTable:
+    """Return the table of some runs, named by `labels`; `states` says how each ended, in place of its verdict.
 
     Values are compared only on the same data and, as the bound and the scores depend on what was held out, on the
     same split. The time of a run that did not converge is not the time that its method needs.
     """
     rows = pd.DataFrame([comparison_row(result) for result in results], index=list(labels))
+    if states is not None:
+        rows["verdict"] = list(states)
     rows["settled"] = rows["settled"].map(MOTION, na_action="ignore")
     # A window of a stream is no sweep; every run has a number of passes over the data.
     streams = any(result.problem.row.streams for result in results)

@@ -66,17 +66,16 @@ class _RunTraces:
         return traces + (self._burn_in_mark(panel, values) if measure.marked else [])
 
     def _changes(self, panel: Panel) -> list[Figure]:
-        """Return the change of q, and of an averaged run also that of the mean and its limit."""
+        """Return the change in a sweep, and of an averaged run also that of the mean and its limit."""
         mean, own = self.column("mean_change"), self.column("change")
-        q, sweeps = ("the topics", "windows") if self.run.streams else ("q", "sweeps")
-        q = self.display.changing or q
-        hover = f"change of {q} %{{y:.3g}}"
+        what, sweeps = ("topics", "windows") if self.run.streams else ("assignments", "sweeps")
+        hover = f"change in {what} %{{y:.3g}}"
         if not self.run.averaged:
             return [self._line(panel, own, "own", hover, width=1.1, opacity=0.6)]
         in_burn_in = self.column("burn_in") > 0
         before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan)
         samples, scaled = self.column("samples"), self.column("scaled_change")
-        mean_hover = f"change of the mean of {q} %{{y:.3g}}, × {sweeps} averaged = %{{customdata:.3g}}"
+        mean_hover = f"change in averaged {what} %{{y:.3g}}, × {sweeps} averaged = %{{customdata:.3g}}"
         # No running mean over s sweeps can change by more than 2 / s (ACVB17 Lemma 1, in L1).
         limit = self._line(
             panel, np.where(samples > 0, 2.0 / np.maximum(samples, 1.0), np.nan), "limit", width=1

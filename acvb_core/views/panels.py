@@ -63,11 +63,11 @@ class Streaming:
         """Return a measure with the title that it has among such runs."""
         title = measure.title
         if measure.key == "change" and self.some:
-            title = "Change of the topics" if self.all else "Change of q, or of the topics"
+            title = "Change in topics" if self.all else "Change in assignments or topics"
         if measure.key == "loo" and self.all and measure.column == "loo_perplexity":
-            title = "LOO perplexity of the window"
+            title = "Leave-one-out perplexity of the window"
         if measure.key == "heldout" and self.completion:
-            title = "Completion perplexity (lower is better)"
+            title = "Held-out perplexity of whole documents (lower is better)"
         return replace(measure, title=title)
 
 
@@ -187,7 +187,7 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
         y_axis["side"] = panel.side
         note = ""
         if panel.measure.key == "change":
-            note = "dotted: limit 2/s" if averaged else ""
+            note = "(dotted: upper limit)" if averaged else ""
             # With five, an axis of little more than one decade has a label for each digit.
             y_axis |= {"type": "log", "exponentformat": "power", "nticks": 4}
             y_axis["autorangeoptions"] = {"clipmin": min([_NO_CHANGE, *tolerances])}

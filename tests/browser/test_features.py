@@ -109,7 +109,7 @@ def test_a_table_of_ones_own_from_upload_to_files(
         ("All features", "feature_map"),
         ("All objects", "feature_matrix"),
         ("One object", "feature_reconstruction"),
-        ("Course of the run", "feature_course"),
+        ("History of the run", "feature_course"),
     ):
         press(page, part)
         plot(page, key)
@@ -128,11 +128,11 @@ def test_a_table_of_ones_own_from_upload_to_files(
     assert objects.iloc[:, 1:].to_numpy().round().mean() > 0.1
 
     visit(page, "Compare")
-    scores = cells(table(page, "Held-out log lik."))
+    scores = cells(table(page, "Held-out log likelihood"))
     assert len(scores) == 2
-    expect(page.get_by_text("Lower bounds are not marked")).to_be_visible()
+    expect(page.get_by_text("Lower bounds are never shaded")).to_be_visible()
     plot(page, "feature_similarity")
-    expect(page.get_by_text(re.compile(r"\d of 2 pairs are the same feature"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"All matched\.|\d of 2 pairs are the same feature"))).to_be_visible()
     with open_page(1024, 768) as narrow:
         narrow.goto(address_of(page, server))
         no_page_is_wider(narrow, ("Home", "Data", "Run", "Features", "Compare", "Guide"))

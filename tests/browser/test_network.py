@@ -133,7 +133,7 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     inside = sum(int(pair["row"].split()[1]) % 4 == int(pair["column"].split()[1]) % 4 for pair in likely)
     assert inside > 15
     page.get_by_role("tab", name="Most surprising links").click()
-    expect(table(page, "Of its block").last).to_be_visible()
+    expect(table(page, "Block probability").last).to_be_visible()
 
 
 def badges_beside_names(page: Page) -> None:

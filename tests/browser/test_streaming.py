@@ -84,7 +84,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     assert {own.index(10) for own in each} == {0, 1}
     press(page, "Documents")
     expect(
-        page.get_by_text(f"Shown are 2,000 of the {N:,} documents, drawn at random.").first
+        page.get_by_text(f"This page shows 2,000 of the {N:,} documents, drawn at random.").first
     ).to_be_visible()
     model = take(page.get_by_role("button", name="The model"), tmp_path)
     assert load_model(model).n_topics == 2

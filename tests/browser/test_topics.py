@@ -178,7 +178,7 @@ def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -
     choose(page, "Topic", "3 · The third")
     shown = bars(page)
     word, times = shown["words"][0], shown["corpus"][0]
-    write(page, "Which topics is a word in?", word)
+    write(page, "Find a word", word)
     found = page.get_by_text(re.compile(rf"In (\d+) topics? of {K}; {times:,} times in the corpus"))
     expect(found).to_be_visible()
     listed = page.locator(".st-key-topic_cards .card")
@@ -203,7 +203,7 @@ def test_documents_are_opened_tinted_and_taken(page: Page, sample: str, tmp_path
     assert len(found) > 20
     assert all(re.match(r"topic \d+ .*\(\d\.\d\d\)$", title) for title, _ in found)
     assert len({colour for _, colour in found}) > 3
-    page.get_by_text("Tint one topic alone").click()
+    page.get_by_text("Colour one topic only").click()
     expect(page.locator(".st-key-document_open").get_by_text("Words of topic 2")).to_be_visible()
     assert {title.split(" (")[0] for title, _ in tints(page)} == {"topic 2"}
 
@@ -247,7 +247,7 @@ def test_topics_of_two_runs_are_paired_and_several_numbers_tried(page: Page, sam
     visit(page, "How many topics?")
     write(page, "Numbers of topics", "3, 6")
     fill(page, "Seeds", "1")
-    fill(page, "Sweeps at most", "20")
+    fill(page, "Maximum sweeps", "20")
     start_runs(page, "Start 2 runs")
     expect(page.get_by_role("button", name="See the topics")).to_be_visible(timeout=WAIT_MS)
     figure = plot(page, "grid_figure")
@@ -320,7 +320,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     rename(page, 1, HOSTILE)
 
     press(page, "Documents")
-    write(page, "Any document", "sea 3")
+    write(page, "Find a document", "sea 3")
     expect(page.locator(".document-name")).to_have_text("sea 3")
     text = page.locator(".st-key-document_text")
     expect(text).to_contain_text(f'{HOSTILE} =1+1 says "the sailor" <u>I</u>,')
@@ -337,7 +337,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     assert documents["document"].tolist()[3:6] == ["sea 3", "'=1+1", HOSTILE]
 
     visit(page, "Compare")
-    expect(page.get_by_text("3 of 3 pairs are the same topic")).to_be_visible()
+    expect(page.get_by_text("All matched.")).to_be_visible()
     assert plot(page, "topic_similarity").evaluate("plot => plot._fullData[0].y.length") == 3
     expect(page.locator("img[src='x']")).to_have_count(0)
 

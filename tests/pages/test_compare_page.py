@@ -12,6 +12,8 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from pages.ui.shared import services
+from pages.ui.shared.format import describe_state
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open
 
 
@@ -42,9 +44,11 @@ def test_two_runs_are_needed(open_app: Open, survey: list[Result]) -> None:
 def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey)
     assert not app.exception
-    assert app.dataframe[0].value.index.tolist() == [
-        f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")
-    ]
+    scores = app.dataframe[0].value
+    assert scores.index.tolist() == [f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")]
+    jobs = Workspace(WORKSPACE).jobs
+    assert scores["State"].tolist() == [describe_state(job, job.inspect()).text for job in jobs]
+    assert scores["State"].iloc[-1] == "complete"  # as its card says; it has no tolerance to meet
     text = next(element.value for element in app.text if "agree" in element.value)
     assert "Three methods agree well" in text
     assert "skill" in text
@@ -52,7 +56,7 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     assert headings == [
         "Curves",
         "Scores",
-        "Blocks on one scale",
+        "Blocks side by side",
         "How alike the clusterings are",
         "Where the objects go",
     ]
@@ -79,7 +83,7 @@ def test_different_data_are_named_and_not_compared(open_app: Open, survey: list[
     app = opened(open_app, survey[1], fit(load_sample("southern_women").relation, "vb"))
     assert not app.exception
     assert "different data" in said(app)
-    assert [element.value for element in app.subheader][-1] == "Blocks on one scale"
+    assert [element.value for element in app.subheader][-1] == "Blocks side by side"
 
 
 def test_domain_and_pair_can_be_switched(open_app: Open, survey: list[Result]) -> None:

@@ -65,7 +65,7 @@ def test_the_best_is_marked_on_one_split(three: list[Result]) -> None:
     bounds = table.frame["Lower bound"]
     assert table.best["Lower bound"].tolist() == (np.isclose(bounds, bounds.max(), rtol=1e-9)).tolist()
     assert table.same_data
-    assert not table.best["Verdict"].any()
+    assert not table.best["State"].any()
 
 
 def test_the_time_of_a_run_that_did_not_converge_is_not_the_best(three: list[Result]) -> None:
@@ -123,19 +123,19 @@ def test_topics_are_compared_by_what_is_held_out(corpus: Corpus) -> None:
     table = comparison_table(runs, ["a", "b", "c"])
     perplexity = table.frame["Held-out perplexity"]
     assert table.best["Held-out perplexity"].tolist() == (perplexity == perplexity.min()).tolist()
-    scores = table.frame["Held-out log lik."]
-    assert table.best["Held-out log lik."].tolist() == (scores == scores.max()).tolist()
+    scores = table.frame["Held-out log likelihood"]
+    assert table.best["Held-out log likelihood"].tolist() == (scores == scores.max()).tolist()
     assert (table.frame["Topics"] == 3).all()
-    assert table.formats["LOO perplexity"](1224.3) == "1,224"
+    assert table.formats["Leave-one-out perplexity"](1224.3) == "1,224"
 
 
 def test_scores_that_favour_a_small_alpha_choose_nothing(corpus: Corpus) -> None:
     table = comparison_table([topics_of(corpus), topics_of(corpus, alpha=0.001)], ["a", "b"])
-    for title in ("LOO perplexity", "Pseudo-LOO", "Collapsed bound", "Topics"):
+    for title in ("Leave-one-out perplexity", "Leave-one-out", "Collapsed bound", "Topics"):
         assert title in table.frame
         assert not table.best[title].any()
-    assert table.frame["LOO perplexity"].nunique() == 2
-    assert any("Leave-one-out scores are not marked" in note for note in table.notes)
+    assert table.frame["Leave-one-out perplexity"].nunique() == 2
+    assert any("Leave-one-out scores are never shaded" in note for note in table.notes)
 
 
 def test_different_splits_of_words_are_told_as_words(corpus: Corpus, three: list[Result]) -> None:

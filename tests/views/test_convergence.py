@@ -119,8 +119,8 @@ def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
     assert [shape["y0"] for shape in live_figure([averaged()])["layout"]["shapes"]] == [1e-5]
     plain = RunCurve("r", "x", "vb", 0, history_of(change=[0.5, 0.1]), tolerance=1e-5)
     assert live_figure([plain])["layout"]["shapes"] == []
-    assert "limit 2/s" not in str(live_figure([plain])["layout"]["annotations"])
-    assert "limit 2/s" in str(live_figure([averaged()])["layout"]["annotations"])
+    assert "upper limit" not in str(live_figure([plain])["layout"]["annotations"])
+    assert "upper limit" in str(live_figure([averaged()])["layout"]["annotations"])
 
 
 def test_curves_are_thinned_and_small() -> None:
@@ -256,7 +256,7 @@ def test_perplexities_evaluated_now_and_then_are_joined() -> None:
 def test_the_sum_in_nats_stands_in_for_the_perplexity() -> None:
     figure = live_figure([lda_run(pseudo_loo=[-90.0, -80])])
     assert decoded(trace(figure, "loo-main")["y"]).tolist() == [-90, -80]
-    assert any("Pseudo leave-one-out (nats)" in note["text"] for note in figure["layout"]["annotations"])
+    assert any("Leave-one-out score" in note["text"] for note in figure["layout"]["annotations"])
 
 
 def test_concentrations_are_shown_when_they_are_learned() -> None:

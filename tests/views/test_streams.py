@@ -108,9 +108,9 @@ def test_a_stream_beside_a_batch_run() -> None:
     assert x_of(figure, "b-heldout-main")[-1] == 12
     assert x_of(figure, "s-heldout-main")[-1] == pytest.approx(1.2)
     assert titles(figure) == [
-        "Lower bound (nats)",
-        "LOO perplexity (lower is better)",
-        "Change of q, or of the topics",
+        "Lower bound",
+        "Leave-one-out perplexity (lower is better)",
+        "Change in assignments or topics",
         "Held-out perplexity (lower is better)",
         "Documents per second",
         "Topics in use",
@@ -123,9 +123,9 @@ def test_a_stream_beside_a_batch_run() -> None:
 def test_streams_alone_have_no_bound_and_learn_no_beta() -> None:
     figure = live_figure([stream(completion=True)], x="passes")
     assert titles(figure) == [
-        "LOO perplexity of the window",
-        "Change of the topics",
-        "Completion perplexity (lower is better)",
+        "Leave-one-out perplexity of the window",
+        "Change in topics",
+        "Held-out perplexity of whole documents (lower is better)",
         "Documents per second",
         "Topics in use",
         "Alpha (sum)",
@@ -141,7 +141,7 @@ def test_streams_alone_have_no_bound_and_learn_no_beta() -> None:
 def test_batch_runs_alone_are_drawn_as_ever() -> None:
     names = titles(live_figure([batch()]))
     assert "Documents per second" not in names
-    assert names[0] == "Lower bound (nats)"
+    assert names[0] == "Lower bound"
     assert axis_names(live_figure([batch()])) == {"sweep"}
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from acvb_core.core.display import (
     BOUND,
+    CHANGE,
     LOO_NATS,
     HeldOutScore,
     Measure,
     ModelDisplay,
-    change_of,
     write_share,
 )
 
@@ -16,7 +16,7 @@ from acvb_core.core.display import (
 def _heldout(unit: str) -> Measure:
     return Measure(
         "heldout",
-        f"Held-out log likelihood (nats {unit})",
+        f"Held-out log likelihood of {unit}",
         "heldout_log_likelihood",
         6,
         f"%{{y:.4f}} nats {unit}",
@@ -24,7 +24,7 @@ def _heldout(unit: str) -> Measure:
 
 
 _SCORE = HeldOutScore("skill", "skill", write_share)
-_COMMON = (BOUND, LOO_NATS, change_of("q"))
+_COMMON = (BOUND, LOO_NATS, CHANGE)
 RELATION_DISPLAY = ModelDisplay(
     (
         *_COMMON,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from acvb_core.core.display import BOUND, HeldOutScore, Measure, ModelDisplay, change_of, write_number
+from acvb_core.core.display import BOUND, CHANGE, HeldOutScore, Measure, ModelDisplay, write_number
 
 _PERPLEXITY = "perplexity %{y:,.2f}"
 DISPLAY = ModelDisplay(
     (
         BOUND,
-        Measure("loo", "LOO perplexity (lower is better)", "loo_perplexity", 2, _PERPLEXITY, marked=True),
-        change_of("q"),
+        Measure(
+            "loo", "Leave-one-out perplexity (lower is better)", "loo_perplexity", 2, _PERPLEXITY, marked=True
+        ),
+        CHANGE,
         Measure("heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, _PERPLEXITY),
         Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
         Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
@@ -20,8 +22,10 @@ DISPLAY = ModelDisplay(
     parts=("topic", "topics"),
     scores="perplexities",
     unmarked=("pseudo_loo", "loo_perplexity"),
-    unmarked_reason="Leave-one-out scores are not marked: they favour an alpha that is far too small, so they do not "
-    "choose between runs of different alpha.",
+    unmarked_reason=(
+        "Leave-one-out scores are never shaded. They favour values of alpha that are far too small, so they cannot "
+        "choose between runs."
+    ),
     # Streams have dark colours; an averaged one has longer dashes than its own.
     styles={
         "sdm": ("#6A3D9A", "10px,3px"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,7 +97,7 @@ def files(result: Result, folder: Path) -> list[Path]:
 
 
 def name_columns(
-    documents: pd.DataFrame, names: Sequence[str | None], labels: Sequence[str] | None = None
+    documents: pd.DataFrame, names: Sequence[str | None], labels: Iterable[str] | None = None
 ) -> pd.DataFrame:
     """Return a table of documents with the topics' names in its heading ("topic_1: sport") and the known labels.
 

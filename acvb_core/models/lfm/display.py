@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from acvb_core.core.display import HeldOutScore, Measure, ModelDisplay, change_of, write_number
+from acvb_core.core.display import CHANGE, HeldOutScore, Measure, ModelDisplay, write_number
 
-_SYMBOL = "E[z]"
-_CELL = "%{y:.4f} nats a cell"
+_CELL = "%{y:.4f} nats per cell"
 DISPLAY = ModelDisplay(
     (
         Measure(
             "bound",
-            "Lower bound (nats an object)",
+            "Lower bound per object",
             "bound_per_unit",
             1,
-            "%{y:,.4f} nats an object",
+            "%{y:,.4f} nats per object",
             marked=True,
         ),
-        Measure("heldout", "Held-out log likelihood (nats a cell)", "heldout_log_likelihood", 6, _CELL),
-        change_of(_SYMBOL),
-        Measure("train", "Training log likelihood (nats a cell)", "train_log_likelihood", 2, _CELL),
-        Measure("k_features", "Features alive", "effective_k_features", 4, step=True, small=True),
-        Measure("noise", "Noise (sd)", "noise", 5, "noise %{y:.4g} sd", small=True),
+        Measure("heldout", "Held-out log likelihood per cell", "heldout_log_likelihood", 6, _CELL),
+        CHANGE,
+        Measure("train", "Training log likelihood per cell", "train_log_likelihood", 2, _CELL),
+        Measure("k_features", "Features in use", "effective_k_features", 4, step=True, small=True),
+        Measure("noise", "Noise", "noise", 5, "noise %{y:.4g} sd", small=True),
     ),
     HeldOutScore("log likelihood", "log_likelihood", write_number),
     parts=("feature", "features"),
     part="feature",
-    changing=_SYMBOL,
     unmarked=("lower_bound",),
-    unmarked_reason="Lower bounds are not marked: each method bounds something else, and those at different numbers of "
-    "features cannot be compared. Held-out scores can. The table shows the total bound, the curves the bound per "
-    "object.",
+    unmarked_reason="Lower bounds are never shaded. They differ in meaning between methods and numbers of features; "
+    "held-out scores can be compared. The table shows the total bound, the curves the bound per object.",
     styles={
         "fab": ("#1B7837", "24px,2px"),
         "em": ("#C51B7D", "4px,4px"),

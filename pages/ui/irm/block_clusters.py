@@ -23,7 +23,9 @@ def show_clusters(result: Result, arrangement: Arrangement) -> None:
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "nodes": st.column_config.NumberColumn("Nodes", width="small"),
             "inside": st.column_config.NumberColumn(
-                "Link probability inside", format="percent", help="Posterior mean."
+                "Link probability inside",
+                format="percent",
+                help="Estimated probability that two nodes of this cluster are linked.",
             ),
             "most_linked_to": st.column_config.NumberColumn(
                 "Links most to" if directed else "Linked most with",

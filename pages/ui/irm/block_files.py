@@ -39,18 +39,25 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
         found = [
             FileOffer("Row clusters", "rows.csv", CSV, rows),
             FileOffer("Column clusters", "columns.csv", CSV, lambda: csv_text(result.columns)),
-            FileOffer("Responsibilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")),
             FileOffer(
-                "Responsibilities of the columns", "responsibilities-columns.csv", CSV, lambda: soft("cols")
+                "Cluster probabilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")
+            ),
+            FileOffer(
+                "Cluster probabilities of the columns",
+                "responsibilities-columns.csv",
+                CSV,
+                lambda: soft("cols"),
             ),
         ]
     else:
         found = [
             FileOffer("Nodes and their clusters", "nodes.csv", CSV, rows),
-            FileOffer("Responsibilities", "responsibilities.csv", CSV, lambda: soft("rows")),
+            FileOffer("Cluster probabilities", "responsibilities.csv", CSV, lambda: soft("rows")),
             FileOffer("Clusters", "clusters.csv", CSV, lambda: csv_text(cluster_table(arrangement))),
         ]
-    found.append(FileOffer("Block strengths", "blocks.csv", CSV, lambda: csv_text(result.blocks)))
+    found.append(
+        FileOffer("Link probabilities of the blocks", "blocks.csv", CSV, lambda: csv_text(result.blocks))
+    )
     if result.problem.data.attributes:
         found.append(
             FileOffer(

@@ -24,8 +24,8 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     if not relation.attributes:
         of = "nodes" if relation.network is not None else "row objects"
         st.caption(
-            f"The {of} have no known labels. With a table of labels (department, party, species), this page shows how "
-            "well the clusters agree with them. Runs never see them."
+            f"The {of} have no known labels. Upload a table of labels (department, party, species) to see how well the "
+            "clusters match them. Runs never use labels."
         )
         upload_labels(workspace, relation, "blocks")
         return
@@ -39,19 +39,23 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         column_config={
             "attribute": st.column_config.TextColumn("Attribute", width="medium"),
             "labels": st.column_config.NumberColumn("Labels", width="small"),
-            "known": st.column_config.NumberColumn("Objects with a label"),
-            "unknown": st.column_config.NumberColumn("Without"),
+            "known": st.column_config.NumberColumn("With a label"),
+            "unknown": st.column_config.NumberColumn("Without a label"),
             "ari": st.column_config.NumberColumn(
                 "ARI",
                 format="%.3f",
-                help="Adjusted Rand index. 1: the same groups. 0: what chance would give.",
+                help="Adjusted Rand index. 1: the clusters match the labels exactly. 0: no better than chance.",
             ),
             "nmi": st.column_config.NumberColumn(
                 "NMI",
                 format="%.3f",
-                help="Normalised mutual information. 1: the same groups. 0: nothing in common.",
+                help="Normalised mutual information. 1: the clusters match the labels exactly. 0: nothing in common.",
             ),
         },
+    )
+    st.caption(
+        "How well the clusters match the labels, from 0 (not at all) to 1 (exactly): ARI is the adjusted Rand index, "
+        "NMI the normalised mutual information."
     )
     names = list(details)
     attribute = names[0]

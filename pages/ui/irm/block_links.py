@@ -34,14 +34,14 @@ def show_link_prediction(key: Key, result: Result) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="link_controls"):
         number = st.number_input(
             "Pairs", 1, MOST_PAIRS, USUAL, key="link_number", persist_state="session", width=160,
-            help="So many in each table.",
+            help="How many pairs each table lists.",
         )  # fmt: skip
         if n_unknown:
             among = st.segmented_control(
-                "Missing links among", list(AMONG), format_func=AMONG.get, default="unlinked", required=True,
+                "Search missing links among", list(AMONG), format_func=AMONG.get, default="unlinked", required=True,
                 key="link_among", persist_state="session",
-                help=f"{say.count(n_unknown, 'pair is', 'pairs are')} unknown: the data say neither that they are "
-                "linked nor that they are not.",
+                help=f"The data say nothing about {say.count(n_unknown, 'pair')}: whether they are linked is "
+                "unknown.",
             )  # fmt: skip
     likely, surprising = st.tabs([LIKELY, SURPRISING])
     with likely:
@@ -49,15 +49,15 @@ def show_link_prediction(key: Key, result: Result) -> None:
             if among == "missing" or may_look_at_all(key, result):
                 show_pairs(rank_likely_links(key, int(number), among, result), result, "likely")
         st.caption(
-            "By the probability of a link, the mean over the clusters of both ends. Pairs of a dense block are all "
-            "about equally likely: a run tells which blocks lack links, and hardly which pair of a block does."
+            "Sorted by link probability, averaged over the possible clusters of both objects. Pairs of one block are "
+            "about equally likely: the list shows which blocks lack links, rather than which single pair does."
         )
     with surprising:
         with contain_failure("table"):
             show_pairs(rank_surprising_links(key, int(number), result), result, "surprising")
         st.caption(
-            "Links that the clusters explain least: errors perhaps, or the most telling ones. Where the pair is far "
-            "less probable than its block, one of the two objects stands between clusters."
+            "Links that the clusters explain least. They may be errors, or the most interesting links. If a pair is "
+            "much less likely than its block, one of the two objects lies between clusters."
         )
 
 
@@ -67,16 +67,16 @@ def may_look_at_all(key: Key, result: Result) -> bool:
     asked = f"link_all_{key[0]}"
     if rows * columns <= QUICK or st.session_state.get(asked):
         return True
-    st.caption(f"There are {rows * columns:,} pairs to look at, which takes a while.")
+    st.caption(f"Scoring all {rows * columns:,} pairs takes a while.")
 
     def look() -> None:
         st.session_state[asked] = True
 
-    st.button("Look at all of them", icon=":material/search:", key="link_look", on_click=look)
+    st.button("Score all pairs", icon=":material/search:", key="link_look", on_click=look)
     return False
 
 
-@st.cache_resource(show_spinner="Looking at all pairs", max_entries=8)
+@st.cache_resource(show_spinner="Scoring all pairs", max_entries=8)
 def rank_likely_links(key: Key, number: int, among: str, _result: Result) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links."""
     posterior = _result.posterior
@@ -96,9 +96,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
     """Draw a table of pairs, and the button that downloads it."""
     if table.empty:
         st.info(
-            "There is no such pair: every pair is linked."
-            if key == "likely"
-            else "There is no link in these data.",
+            "Every pair is linked already." if key == "likely" else "These data have no links.",
             icon=":material/link_off:",
         )
         return
@@ -113,16 +111,16 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         column_config={
             "row": st.column_config.TextColumn(first, width="medium"),
             "column": st.column_config.TextColumn(second, width="medium"),
-            "row_cluster": st.column_config.NumberColumn("Cluster", width="small", help=f"Of: {first}."),
-            "column_cluster": st.column_config.NumberColumn("Cluster", width="small", help=f"Of: {second}."),
+            "row_cluster": st.column_config.NumberColumn(f"{first}: cluster", width="small"),
+            "column_cluster": st.column_config.NumberColumn(f"{second}: cluster", width="small"),
             "probability": st.column_config.ProgressColumn(
-                "Probability of a link", min_value=0.0, max_value=top, format="%.4f"
+                "Link probability", min_value=0.0, max_value=top, format="%.4f"
             ),
             "block_probability": st.column_config.NumberColumn(
-                "Of its block", format="%.4f", help="Link probability of the block of the two clusters."
+                "Block probability", format="%.4f", help="Link probability between the two clusters."
             ),
-            "row_links": st.column_config.NumberColumn("Links", width="small", help=f"Of: {first}."),
-            "column_links": st.column_config.NumberColumn("Links", width="small", help=f"Of: {second}."),
+            "row_links": st.column_config.NumberColumn(f"{first}: links", width="small"),
+            "column_links": st.column_config.NumberColumn(f"{second}: links", width="small"),
         },
     )
     label = f"{say.count(len(table), 'pair')} as CSV"

@@ -64,14 +64,15 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="zoom"):
         if window:
             st.button("Show everything", icon=":material/zoom_out_map:", key="blocks_reset", on_click=reset)
-            down, across = ("Rows", "columns") if arrangement.relation.network is None else ("Down", "across")
             st.text(
-                f"{down} {window[0] + 1:,} to {window[1]:,} of {arrangement.rows.n:,}, {across} {window[2] + 1:,} to "
+                f"Rows {window[0] + 1:,} to {window[1]:,} of {arrangement.rows.n:,}, columns {window[2] + 1:,} to "
                 f"{window[3]:,} of {arrangement.columns.n:,}, in sorted order",
                 width="content",
             )
         else:
-            st.caption("Draw a box in the sorted matrix to enlarge it; point at a block for its numbers.")
+            st.caption(
+                "Draw a box in the sorted matrix to enlarge it. Hover over a block to see its numbers."
+            )
     figure = block_figure(arrangement, window=window)
     with st.container(key="matrices"):
         with st.container(key="matrix_sorted"):
@@ -80,7 +81,7 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
             box = {"on_select": enlarge, "selection_mode": "box"}
             show_figure(figure, key, alt, config=CHART, **box)
         with st.container(key="matrix_read"):
-            st.subheader("As it was read", anchor=False)
+            st.subheader("In the order of the file", anchor=False)
             with contain_failure():
                 relation = arrangement.relation
                 height = int(figure["layout"]["height"])

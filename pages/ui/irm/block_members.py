@@ -53,10 +53,14 @@ def show_members(result: Result) -> None:
             "object": st.column_config.TextColumn(one.capitalize(), width="medium"),
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "probability": st.column_config.ProgressColumn(
-                "Probability of it", min_value=0.0, max_value=1.0, format="%.3f"
+                "Probability",
+                min_value=0.0,
+                max_value=1.0,
+                format="%.3f",
+                help=f"How likely the {one} is in it.",
             ),
             "entropy": st.column_config.NumberColumn(
-                "Entropy (nats)", format="%.4f", help="0 when the cluster is certain."
+                "Uncertainty", format="%.4f", help="Entropy in nats. 0: the cluster is certain."
             ),
         },
     )

@@ -41,11 +41,17 @@ def show_network(key: Key, result: Result) -> None:
         if shown == "groups":
             figure = draw_groups(key, selected, result)
             alt = "The clusters as discs, joined where there are more links than expected."
-            text = "A disc is a cluster, its area the number of its nodes. Point at discs and lines for their numbers."
+            text = (
+                "Each disc is a cluster; its area shows its number of nodes. Hover over discs and lines to see their "
+                "numbers."
+            )
         else:
             figure = draw_nodes(key, selected, result)
             alt = "The nodes as dots in the colours of their clusters, joined by their links."
-            text = "Nodes of a cluster stand together. Point at a node for its name, cluster and number of links."
+            text = (
+                "Nodes of one cluster are drawn together. Hover over a node to see its name, cluster and number of "
+                "links."
+            )
         show_figure(figure, f"network_chart_{shown}", alt)
     st.caption(text)
 

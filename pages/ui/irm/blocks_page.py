@@ -43,7 +43,7 @@ def show_summary(result: Result) -> None:
         with st.container(key="summary_strengths"):
             st.subheader("Strength of the blocks", anchor=False)
             with contain_failure():
-                alt = "Posterior mean of the link probability of every block."
+                alt = "Estimated link probability of every block."
                 show_figure(strength_figure(result, height=height), "blocks_strengths", alt)
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
@@ -94,10 +94,11 @@ def show_blocks() -> None:
 
 
 def _advise_more_clusters(result: Result) -> None:
-    """Say that a run with more clusters to begin with could fit better, where this one has used them all."""
+    """Say that a run that starts with more clusters could fit better, where this one uses them all."""
     if result.full_domains:
         names = model_row(result.problem.settings.model).domains
         full = " and ".join(names[domain] for domain in result.full_domains)
         st.caption(
-            f"There are as many {full} as the run began with, or more: one that begins with more could fit better."
+            f"This run ended with at least as many {full} as it started with. A run that starts with more may fit "
+            "better."
         )

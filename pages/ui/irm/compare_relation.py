@@ -35,7 +35,7 @@ def draw_matrices(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Fig
 def compare_blocks(runs: ComparedRuns) -> None:
     """Draw the blocks of some runs beside each other."""
     st.html(_STYLE)
-    st.subheader("Blocks on one scale", anchor=False)
+    st.subheader("Blocks side by side", anchor=False)
     with st.container(key="compare_matrices"):
         for number, (figure, label) in enumerate(
             zip(draw_matrices(runs.keys, runs.results), runs.labels, strict=True)
@@ -45,5 +45,5 @@ def compare_blocks(runs: ComparedRuns) -> None:
                 alt = f"The relation sorted by the clusters of {label}."
                 show_figure(figure, f"compare_matrix_chart_{number}", alt)
     st.caption(
-        "Clusters are numbered by size in each run: cluster 1 of one run need not be cluster 1 of another."
+        "All on one colour scale. Each run numbers its clusters by size, so cluster 1 may differ from run to run."
     )

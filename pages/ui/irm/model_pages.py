@@ -15,11 +15,11 @@ BLOCKS = AnswerPage(
     path="pages/blocks.py",
     title="Blocks",
     icon=":material/grid_view:",
-    step="A relation or network: see it sorted by cluster, and who is in which.",
+    step="For a relation or network: see it sorted by cluster, and who belongs to which cluster.",
     start="A run sorts the objects into clusters, and this page shows the blocks they make.",
-    needs="Blocks are found in a relation or a network.",
+    needs="This page is for relations and networks.",
     first="A run sorts rows and columns, or nodes, into clusters, and this page shows the blocks they make. Choose a "
-    "relation or network first, or watch the sample comparison.",
+    "relation or network first, or try the example.",
 )
 METHODS = ("acvb0", "cvb0", "vb")
 
@@ -31,8 +31,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         parts=("cluster", "clusters"),
         answer=BLOCKS,
         promise="the blocks in a relation",
-        introduction="Give it a table of who is linked to what, and it sorts rows and columns into clusters so that "
-        "every **block** of the table is nearly full or nearly empty.",
+        introduction="Give it a table of who is linked to what. It sorts rows and columns into clusters so that every "
+        "**block** of the table is nearly full or nearly empty.",
         held_out=HeldOut("the known entries", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="debtag_games",
@@ -43,8 +43,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
             key="sample_comparison",
         ),
         words=RELATION,
-        files="**A relation**, to be sorted into blocks:\n"
-        "- an **edge list**: a line for each link, with its two objects and, if you like, a value;\n"
+        files="**A relation**, to find blocks in it:\n"
+        "- an **edge list**: one line for each link, with its two objects and, optionally, a value;\n"
         "- a **matrix** of 0 and 1, yes and no, or counts; empty cells are unknown;\n"
         "- **MatrixMarket** and **SciPy .npz** files;\n"
         "- columns of a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file.",
@@ -62,8 +62,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         parts=("cluster", "clusters"),
         answer=BLOCKS,
         icon=":material/hub:",
-        introduction="Give it a **network**, and it finds the groups of nodes that are linked alike, and the links "
-        "that are probably missing.",
+        introduction="Give it a **network**. It finds groups of nodes that link alike, and links that are probably "
+        "missing.",
         held_out=HeldOut("the known pairs", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="les_miserables",
@@ -74,8 +74,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
             key="sample_network",
         ),
         words=NETWORK,
-        files="**A network**, the same objects on both sides, to find groups in it:\n"
-        "- any of these, with the same names on both sides;\n"
+        files="**A network**, whose rows and columns are the same objects, to find groups in it:\n"
+        "- any of these, with the same names in rows and columns;\n"
         "- **GraphML**, **GML** and **Pajek** files.",
         summary=summarise_network,
         compare=compare_blocks,

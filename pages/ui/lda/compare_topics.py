@@ -58,7 +58,7 @@ def measure_stability(keys: tuple[Key, ...], reference: int, _views: Sequence[To
 
 @contain_failure()
 def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], runs: tuple[str, str]) -> None:
-    """Draw the topics of two runs in pairs: their similarity, and those that moved."""
+    """Draw the topics of two runs in pairs: their similarity, and the differences."""
     pairs = align_views(keys, *pair)
     names = [read_names(view) for view in pair]
     moved = int((pairs.distance > 1 - ALIKE).sum())
@@ -68,12 +68,13 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
         if len(topics)
     ]
     without = f" Without a partner: {' and '.join(lone)}." if lone else ""
+    n = len(pairs.one)
+    matched = "All matched." if not moved else f"{n - moved} of {say.count(n, 'pair')} are the same topic."
     st.caption(
-        f"Each topic of {runs[0]} is paired with one of {runs[1]}, so that the pairs lie closest in all. "
-        f"{len(pairs.one) - moved} of {say.count(len(pairs.one), 'pair')} are the same topic, with a similarity of "
-        f"{ALIKE:g} or more; {moved} moved.{without}"
+        f"The topics of {runs[0]} and {runs[1]} are paired so that all pairs together are as alike as possible. "
+        f"{matched} A pair counts as the same topic at a similarity of {ALIKE:g} or more.{without}"
     )
-    alike, far, words = st.tabs(["Similarity", "Which moved", "Pairs in words"])
+    alike, far, words = st.tabs(["Similarity", "Differences", "Pairs in words"])
     with alike:
         figure = similarity_figure(
             1.0 - pairs.distances,
@@ -82,16 +83,18 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
             runs,
             part="topic",
             measure="similarity",
-            scale="1 - Jensen-Shannon distance",
+            scale="similarity (1: the same words)",
             labels=names[0],
             other_labels=names[1],
         )
         show_figure(figure, "topic_similarity")
-        st.caption("Framed: the pairs. Blue outside the frames: a topic that was split or merged.")
+        st.caption(
+            "Frames mark the pairs. A blue cell outside a frame: one run splits a topic that the other keeps whole."
+        )
     with far:
         show_figure(pair_distance_figure(pairs.table(), *names), "topic_moved")
         st.caption(
-            "Jensen-Shannon distance: 0 the same words, 1 none in common. Those that moved most come first."
+            "0: the same words. 1: no word in common (Jensen-Shannon distance). The largest differences come first."
         )
     with words:
         st.dataframe(
@@ -103,7 +106,7 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
 
 
 def list_pairs(pairs: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
-    """Return the pairs with their words, those that moved most first."""
+    """Return the pairs with their words, the least similar first."""
     table = pairs.table()
     names, words = [_name_topics(view) for view in pair], [_join_words(view) for view in pair]
     one, other = table["topic"] - 1, table["other_topic"] - 1
@@ -148,16 +151,16 @@ def show_returning_topics(
     others = ", ".join(runs[number] for number in chosen if number != reference)
     back = int((stable.minimum >= ALIKE).sum())
     st.caption(
-        f"The topics of {runs[reference]}, searched in {others}: {back} of {say.count(len(stable.mean), 'topic')} "
-        f"come back everywhere with a similarity of {ALIKE:g} or more; {stable.overall:.2f} on average. Rely less on "
-        "those that do not: they depend on where a run starts, or on the method."
+        f"The topics of {runs[reference]}, compared with {others}: {back} of {say.count(len(stable.mean), 'topic')} "
+        f"come back in every run with a similarity of {ALIKE:g} or more (average {stable.overall:.2f}). Rely less on "
+        "the others: they depend on where a run starts, or on the method."
     )
     st.dataframe(
         list_returning_topics(stable, views[reference]),
         hide_index=True,
         key="topic_stability",
         height=min(420, 38 + 35 * len(stable.mean)),
-        column_config={"Least similar": _bar(), "On average": _bar(), "Share": _percent()},
+        column_config={"Lowest similarity": _bar(), "Average similarity": _bar(), "Share": _percent()},
     )
 
 
@@ -166,8 +169,8 @@ def list_returning_topics(stable: Stability, view: TopicView) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Topic": _name_topics(view),
-            "Least similar": stable.minimum,
-            "On average": stable.mean,
+            "Lowest similarity": stable.minimum,
+            "Average similarity": stable.mean,
             "Share": view.topics.share,
             "Words": _join_words(view),
         }

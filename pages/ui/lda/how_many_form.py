@@ -103,12 +103,12 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
                 f"{part[:40]!r} is not a whole number. Give numbers with commas between: 5, 10, 20."
             )
         if not 1 <= int(part) <= most:
-            raise ParameterError(f"{int(part):,} topics cannot be tried here: from 1 to {most:,} can.")
+            raise ParameterError(
+                f"{int(part):,} topics cannot be tried here. Give numbers from 1 to {most:,}."
+            )
         numbers.add(int(part))
     if len(numbers) < 2:
-        raise ParameterError(
-            "Give at least two numbers, so that there is something to choose from: 5, 10, 20."
-        )
+        raise ParameterError("Give at least two numbers to choose from: 5, 10, 20.")
     return tuple(sorted(numbers))
 
 
@@ -153,11 +153,11 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
         "Numbers of topics",
         ", ".join(map(str, propose_numbers(corpus))),
         key=f"grid_ks_{corpus.fingerprint[:12]}",
-        help=f"With commas between, from 1 to {max_topics(corpus):,}.",
+        help=f"Separated by commas, from 1 to {max_topics(corpus):,}.",
     )
     seeds = columns[2].number_input(
         "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
-        help="Runs for each number: how far they lie apart is how much a difference between numbers must be to count.",
+        help="Runs for each number of topics. How much they differ shows which differences between numbers are noise.",
     )  # fmt: skip
     sweeps, epochs = USUAL_SWEEPS, 1.0
     if methods[method].streams:
@@ -165,7 +165,7 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
             "Epochs", 1e-3, 1e3, USUAL_EPOCHS, 0.5, format="%g", key="grid_epochs"
         )
     else:
-        sweeps = columns[3].number_input("Sweeps at most", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
+        sweeps = columns[3].number_input("Maximum sweeps", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
     try:
         plan = GridPlan(
             method, parse_numbers(text, max_topics(corpus)), int(seeds), int(sweeps), float(epochs)
@@ -176,7 +176,7 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
     allowed = False
     if plan is not None:
         plan = replace(plan, check_memory=check_memory(plan, corpus))
-        allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="grid_nevertheless")
+        allowed = plan.check_memory or st.checkbox("Start them anyway", key="grid_nevertheless")
     of = "of the documents" if dataset.whole_documents else "of each document's words"
     share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -189,7 +189,7 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
         st.caption(need + held, width="content")
     if pressed and plan is not None:
         try:
-            with st.spinner("Putting the runs together"):
+            with st.spinner("Preparing the runs"):
                 n_started = start_runs(workspace, dataset, plan)
         except AcvbError as error:
             st.text(str(error))
@@ -197,7 +197,7 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
         if n_started:
             st.rerun()  # the sidebar counts them, too
         else:
-            st.caption("All of these runs are there already.")
+            st.caption("All of these runs exist already.")
 
 
 def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
@@ -206,7 +206,7 @@ def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
     if free is None or need <= free:
         return True
     st.warning(
-        f"These runs need about {say.size(need)}, and {say.size(free)} is free. Fewer topics need less.",
+        f"These runs need about {say.size(need)} of memory, and {say.size(free)} is free. Fewer topics need less.",
         icon=":material/memory:",
     )
     return False

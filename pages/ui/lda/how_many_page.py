@@ -35,26 +35,26 @@ from pages.ui.shared.workspace import Workspace, current_workspace
 
 REFRESH_SECONDS = 1.0
 INTRODUCTION = """
-You choose the number of topics. Try several numbers, each from more than one seed, and look where the measures stop
-getting better. A number they agree on is a good one; where they disagree, the topics' words decide.
+You choose the number of topics. Try several numbers, each with more than one seed, and see where the measures stop
+improving. If they agree on a number, take it. If they disagree, read the topics and decide.
 """
 
 # benchmarks/topic_choice.py measures whether leave-one-out perplexity may choose the number (docs/measured.md).
 LOO_TEXT = (
-    "**Leave-one-out perplexity**: how well each word is predicted from all others. It comes with the run and needs "
-    "nothing held out, but is no judge of the number of topics: it goes on falling where the held-out perplexity has "
-    "turned, as each word's topic was chosen knowing that word. What it shows is where more topics gain little."
+    "**Leave-one-out perplexity**: how well each word is predicted from all others. It needs nothing held out. Do not "
+    "choose the number of topics by it: it keeps falling after held-out perplexity has turned, because each word's "
+    "topic was chosen with that word in view. It shows where more topics gain little."
 )
 
 HELDOUT_TEXT = (
-    "**Held-out perplexity**: how well the hidden words of each document are predicted, as uncertain as a choice among "
-    "so many words. It judges prediction, and often goes on getting better with topics that nobody would want to read."
+    "**Held-out perplexity**: how well hidden words are predicted; 1,000 means as uncertain as a choice among 1,000 "
+    "words. It often keeps improving with more topics than anybody would want to read."
 )
 
 NPMI_TEXT = (
-    "**Coherence (NPMI)**: how often the ten most probable words of a topic stand in the same documents. It is nearest "
-    "to what people call a clear topic, and as a rule favours few. Watch the diversity: topics that repeat one another "
-    "are coherent too."
+    "**Coherence (NPMI)**, normalised pointwise mutual information: how often the ten most probable words of a topic "
+    "occur in the same documents. It comes closest to what people call a clear topic, and usually favours few topics. "
+    "Check the diversity, too: topics that repeat each other can be coherent."
 )
 
 #: By the measure's name in the table of a grid.
@@ -71,7 +71,7 @@ COLUMNS: dict[str, tuple[str, str | Callable[[float], str], int]] = {
     "state": ("State", "{}", 0),
     "sweeps": ("Sweeps", "{:,.0f}", 0),
     "cpu_seconds": ("CPU s", write_number, 0),
-    "loo_perplexity": ("LOO perplexity", write_number, -1),
+    "loo_perplexity": ("Leave-one-out perplexity", write_number, -1),
     "heldout_perplexity": ("Held-out perplexity", write_number, -1),
     "npmi": ("NPMI", write_number, 1),
     "u_mass": ("u_mass", write_number, 1),
@@ -90,7 +90,7 @@ def show_nothing_to_try(workspace: Workspace) -> None:
 
     show_empty_state(
         "Nothing to try yet",
-        "This page is for texts, or counts of words in documents. "
+        "This page is for texts, and for counts of words in documents. "
         + ("Choose some first." if dataset is None else describe_answer_page(dataset.model)),
         icon=":material/stacked_line_chart:",
         actions=actions,
@@ -111,7 +111,7 @@ def show_measures(group: list[Job]) -> None:
         if len(table):
             with contain_failure():
                 figure = choose_k_figure(table, height=330)
-                show_figure(figure, "grid_figure", "Measures over the number of topics.")
+                show_figure(figure, "grid_figure", "Measures by number of topics.")
             warn_at_edge(table)
             explain_measures(group)
         show_runs(group)
@@ -139,7 +139,7 @@ def warn_at_edge(table: pd.DataFrame) -> None:
     ]
     if titles:
         st.caption(
-            f"Best at the largest number tried, so a larger one may be better still: {', '.join(titles)}."
+            f"Best at the largest number tried: {', '.join(titles)}. A larger number may be better still."
         )
 
 
@@ -153,9 +153,9 @@ def explain_measures(group: list[Job]) -> None:
                     st.caption(text)
     problem = group[0].problem
     if problem.model_row.on_disk(problem.data):
-        st.caption("The documents are on disk: coherence is measured over some that are drawn at random.")
+        st.caption("The documents are on disk, so coherence is measured on a random sample of them.")
     if not held_out:
-        st.caption("Nothing was held out of these runs, so there is no held-out perplexity.")
+        st.caption("Nothing was held out of these runs, so they have no held-out perplexity.")
 
 
 @contain_failure("table")
@@ -239,18 +239,12 @@ def show_how_many() -> None:
         show_form(workspace, dataset, dataset.data)
     grids = group_grids(find_jobs(workspace, dataset))
     if not grids:
-        st.caption(
-            "Press Start: the measures appear here as the runs end. They go on when you leave the page."
-        )
+        st.caption("Press Start. The measures appear here as the runs end. You can leave the page meanwhile.")
         st.stop()
     groups = {group[0].id: group for group in grids}
     chosen = grids[0]
     if len(grids) > 1:
-        chosen = groups[
-            choose_one(
-                "Runs that differ in nothing else", list(groups), label_grids(grids).__getitem__, "grid"
-            )
-        ]
+        chosen = groups[choose_one("Runs to compare", list(groups), label_grids(grids).__getitem__, "grid")]
     else:
         st.caption(describe_grid(chosen))
     show_measures(chosen)

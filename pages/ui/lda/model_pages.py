@@ -29,27 +29,30 @@ MODEL_PAGES: dict[str, ModelPages] = {
             path="pages/topics.py",
             title="Topics",
             icon=":material/topic:",
-            step="Texts: read the topics, and the documents they are in.",
+            step="For texts: read the topics, and the documents they occur in.",
             start="A run finds out which words go together, and which documents they are in.",
-            needs="Topics are found in texts, or in counts of words in documents.",
-            first="A run finds out which words of your texts go together. Choose texts first, or take the sample's.",
+            needs="This page is for texts, and for counts of words in documents.",
+            first="A run finds out which words of your texts go together. Choose texts first, or try the example.",
         ),
         promise="the topics in texts",
-        introduction="Give it texts, and it finds the **topics** they are about: the words that go together, and how "
-        "much of each topic is in which document.",
+        introduction=(
+            "Give it texts. It finds the **topics** they are about: which words go together, and how much of each "
+            "topic each document has."
+        ),
         held_out=HeldOut(
             "each document's words",
             about="About ",
             whole=WholeObjects(
                 one="document",
                 choices=("Words of each document", "Whole documents"),
-                help="Words of each document: how well are the gaps in known documents filled? Whole documents: how "
-                "well do the topics fit documents that no run has seen? Only runs with the same choice, share and "
-                "seed are comparable.",
+                help="Words of each document: tests how well a run fills gaps in documents it knows. Whole documents: "
+                "tests how well the topics fit documents that no run has seen. Only runs with the same choice, share "
+                "and seed can be compared.",
                 usual_share=0.02,  # many documents are streamed, and a few predict as reliably
                 most=MOST_DOCUMENTS,
-                scored=f"When it is scored, {say.percent(OBSERVED)} of each one's words are seen, and the others "
-                "predicted.",
+                scored=(
+                    f"To score a document, {say.percent(OBSERVED)} of its words are shown and the rest is predicted."
+                ),
             ),
         ),
         demonstration=Demonstration(
@@ -62,17 +65,17 @@ MODEL_PAGES: dict[str, ModelPages] = {
         ),
         words=TEXTS,
         files="**Texts**, to find topics in:\n"
-        "- a **table** with a column of texts, **one document a line**, or a **zip** of .txt files;\n"
+        "- a **table** with a column of texts, **one document per line**, or a **zip** of .txt files;\n"
         "- **word counts**: document, word, count on each line, UCI docword or LDA-C;\n"
         "- either in a **Parquet**, **Arrow**, **Excel**, **JSON Lines** or **SQLite** file;\n"
-        "- texts that are too many for the memory are kept on disk, and streamed.",
+        "- texts that do not fit into memory are kept on disk and streamed.",
         summary=summarise_corpus,
         reader=TextReader(),
         compare=compare_topics,
-        clustered_by="By the largest of each of the documents' topics. ",
+        clustered_by="Each document counts for its largest topic. ",
         usual=("acvb0", "cvb0", "vb"),
         usual_on_disk=("sdm",),
-        less_memory="SDM, SCVB0 and SVB keep the topics only, and need far less.",
+        less_memory="SDM, SCVB0 and SVB keep only the topics and need far less.",
         start_from=choose_start,
         tuning=show_tuning,
         further=(FurtherPage("pages/how_many.py", "How many topics?", ":material/stacked_line_chart:"),),

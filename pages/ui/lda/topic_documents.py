@@ -33,10 +33,13 @@ def show_documents(view: TopicView, names: Names, topic: int) -> None:
             default="share",
             required=True,
             key="documents_by",
-            help="By share, short documents come first, as they often have one topic only; by words, long ones.",
+            help=(
+                "By share, short documents come first, because they often have only one topic. By words, long ones "
+                "do."
+            ),
         )
         wanted = st.text_input(
-            "Any document", key="documents_search", placeholder="part of its name", width=240
+            "Find a document", key="documents_search", placeholder="part of its name", width=240
         )
     listed = view.find_documents(topic, MOST_LISTED, by, wanted.strip())
     with st.container(key="document_panels"):
@@ -55,12 +58,12 @@ def _describe_documents(view: TopicView) -> str:
     if view.is_partial:
         problem = view.result.problem
         on_disk = problem.model_row.on_disk(problem.data)
-        why = "drawn at random" if on_disk else "those that no run had held out"
-        said.append(f"Shown are {view.describe_shown()}, {why}.")
+        why = "drawn at random" if on_disk else "without those that were held out"
+        said.append(f"This page shows {view.describe_shown()}, {why}.")
     if view.is_inferred:
         said.append(
-            "The run kept the topics of words only. Those of the documents here are inferred from them, as for new "
-            "documents."
+            "The run kept only the words of the topics. The topics of the documents are inferred from them, as for "
+            "new documents."
         )
     return " ".join(said)
 
@@ -96,11 +99,11 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
             "name": st.column_config.TextColumn("Document", width=125),
             "share": st.column_config.NumberColumn(f"Topic {topic}", format="percent", width=70),
             "tokens": st.column_config.NumberColumn(
-                "Words of it", format="%.0f", width=78, help="Expected number of its words of the topic."
+                "Its words", format="%.0f", width=78, help="Expected number of words from this topic."
             ),
             "length": st.column_config.NumberColumn("All words", format="localized", width=72),
             "label": st.column_config.TextColumn("Label", width=85),
-            "beginning": st.column_config.TextColumn("Begins", width="large"),
+            "beginning": st.column_config.TextColumn("Beginning", width="large"),
         },
     )
 
@@ -108,9 +111,9 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
 def _show_caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
     if not len(listed):
         among = " among those shown" if view.is_partial else ""
-        st.caption(f"No document{among} has that in its name.")
+        st.caption(f"No document{among} has this in its name.")
         return
-    more = f" The first {MOST_LISTED} are listed." if len(listed) == MOST_LISTED else ""
+    more = f" The list shows the first {MOST_LISTED}." if len(listed) == MOST_LISTED else ""
     st.caption(f"Click a document to open it.{more}")
 
 
@@ -141,11 +144,11 @@ def show_document(view: TopicView, names: Names, topic: int, number: int) -> Non
     show_share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
     show_tinted_text(view, names, topic, text, spans, shares)
     if corpus.texts is None:
-        st.caption("The text is not known. These are the document's words, the most frequent first.")
+        st.caption("The data have no text for this document, only its words. The most frequent come first.")
     elif corpus.tokeniser is None or not corpus.tokeniser.cuts_texts:
-        st.caption("The words cannot be tinted, as it is not known how the text was cut into words.")
+        st.caption("Words are not coloured, because it is not known how the text was split into words.")
     else:
-        st.caption("The stronger the colour, the more probable the topic. Point at a word for its topic.")
+        st.caption("The stronger the colour, the more likely the topic. Hover over a word to see its topic.")
 
 
 def _read_text(view: TopicView, number: int) -> tuple[str, Spans]:

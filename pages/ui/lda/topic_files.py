@@ -43,13 +43,13 @@ def show_topic_files(view: TopicView) -> None:
             FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
         ],
     )
-    text = "To continue from these topics, choose the model below the methods on the Run page (Start from)."
+    text = "To continue from these topics, choose this model under *Start from* on the Run page."
     if on_disk(view):
-        text += f" Shown are {view.describe_shown()}."
+        text += f" This page shows {view.describe_shown()}."
     if is_too_large(view):
         text += (
-            " The topics of all of them are too large a file for the browser; on the command line, "
-            "`acvb_core fit FILE --out FOLDER` writes them to documents.csv."
+            " The file of all documents is too large for the browser. On the command line, "
+            "`acvb_core fit FILE --out FOLDER` writes it as documents.csv."
         )
     st.caption(text)
 

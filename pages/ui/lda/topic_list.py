@@ -25,10 +25,17 @@ MOST_LABELS = 30
 _MEASURES = {
     "npmi": (
         "Coherence (NPMI)",
-        "How often a topic's ten most probable words stand in the same documents: -1 never, 0 as by chance, 1 always.",
+        "NPMI: normalised pointwise mutual information. How often a topic's ten most probable words occur in the same "
+        "documents: -1 never, 0 as by chance, 1 always.",
     ),
-    "u_mass": ("Coherence (u_mass)", "The same by counts of documents, in nats; nearer to 0 is better."),
-    "exclusivity": ("Exclusivity", "How much of its ten words belongs to the topic alone, 0 to 1."),
+    "u_mass": (
+        "Coherence (u_mass)",
+        ("The same from counts of documents, as a logarithm (nats). Closer to 0 is better."),
+    ),
+    "exclusivity": (
+        "Exclusivity",
+        ("How much a topic's ten most probable words belong to it alone: 0 not at all, 1 entirely."),
+    ),
 }
 
 
@@ -37,7 +44,7 @@ def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder)
     """Draw a card for each topic; for a searched word, cards of the topics that have it, with probabilities."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="word_search"):
         text = st.text_input(
-            "Which topics is a word in?", key="topics_search", placeholder="a word, or part of one", width=280
+            "Find a word", key="topics_search", placeholder="a word, or part of one", width=280
         ).strip()
         matches = view.find_words(text, MOST_FOUND)
         word = matches[0] if matches else None
@@ -56,7 +63,7 @@ def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder)
         st.caption(f"In {say.count(len(notes), 'topic')} of {view.n_topics:,}; {times} in the corpus.")
     elif text:
         st.caption(
-            "No word of the vocabulary contains that; words may have been dropped when the texts were cut."
+            "No word of the vocabulary contains that. Rare and very common words may have been left out."
         )
     shown = list(notes) or list(range(1, view.n_topics + 1))
     show_topic_cards(
@@ -71,7 +78,7 @@ def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder)
 def describe_word(view: TopicView, word: int) -> dict[int, str]:
     """Return a text for each topic (from 1) with a good part of a word's tokens, the largest part first."""
     return {
-        topic: f"{say.percent(share)} of the word's tokens; {say.percent(probability)} of the topic"
+        topic: f"{say.percent(share)} of its occurrences; {say.percent(probability)} of the topic"
         for topic, share, probability in view.topics_of_word(word, LEAST_SHARE)
     }
 
@@ -99,13 +106,13 @@ def _make_cards(
 def show_quality(view: TopicView, names: Names) -> None:
     """Draw the quality of the topics."""
     if view.is_partial:
-        st.caption(f"Coherence is measured over {view.describe_shown()}.")
+        st.caption(f"Coherence is measured on {view.describe_shown()}.")
     quality = view.quality
     with st.container(horizontal=True, gap="medium", key="quality_figures"):
         for name, (title, text) in _MEASURES.items():
             mean = format_measure(view.mean_quality(name))
-            st.metric(title, mean, width="content", help=f"Mean. {text}")
-        text = "Share of different words among the ten most probable ones of all topics; 1: no word twice."
+            st.metric(title, mean, width="content", help=f"Mean over the topics. {text}")
+        text = "Share of different words among the top ten of all topics. 1: no word occurs twice."
         st.metric("Diversity", format_measure(quality.diversity), width="content", help=text)
     with st.container(key="quality_charts"):
         show_figure(topic_shares_figure(view.topics.share, names), "quality_shares")
@@ -115,7 +122,7 @@ def show_quality(view: TopicView, names: Names) -> None:
     if not any(names):
         table = table.drop(columns="name")
     table["words"] = [", ".join(words) for words in view.list_top_words(8)]
-    unique = "1 when none of its ten most probable words is among those of another topic."
+    unique = "1 if no other topic has any of its ten most probable words among its own ten."
     columns = {
         "topic": st.column_config.NumberColumn("Topic", width=60),
         "name": st.column_config.TextColumn("Name", width=170),
@@ -136,8 +143,8 @@ def show_known_labels(view: TopicView, names: Names) -> None:
     table = view.label_shares
     many = table.shape[1] > MOST_LABELS
     st.caption(
-        "Share of each topic in the words of the documents with a label; a column adds up to 1. The run did not use "
-        "the labels." + (f" The largest {MOST_LABELS} of {table.shape[1]:,} labels." if many else "")
+        "Share of each topic in the documents with a label; each column adds up to 1. The run did not use the "
+        "labels." + (f" The largest {MOST_LABELS} of {table.shape[1]:,} labels." if many else "")
     )
     shown = table.iloc[:, :MOST_LABELS].copy()
     shown.columns = _make_headings(shown.columns)

@@ -19,12 +19,17 @@ from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 
 MOST_WORDS, USUAL_WORDS = 50, 20
+QUALITY_HELP = (
+    "Coherence (NPMI, normalised pointwise mutual information): how often the topic's top words occur in the same "
+    "documents, from -1 (never) over 0 (as by chance) to 1 (always). Exclusivity: how much these words belong to this "
+    "topic alone, from 0 to 1."
+)
 _ORDERS: dict[Ranking, str] = {"probability": "Probability", "relevance": "Relevance", "frex": "FREX"}
 _ORDER_HELP = """
-**Probability**: the words the topic uses most; frequent words of the whole corpus are among them. **Relevance**: λ = 1
-is probability, λ = 0 how much more often the topic uses a word than the corpus does; 0.6 reads best as a rule (Sievert
-and Shirley 2014). **FREX**: words that are both frequent in the topic and rare in the others (Airoldi and Bischof
-2016).
+**Probability**: the words the topic uses most, common words of the whole corpus included. **Relevance**: a mix of
+probability (λ = 1) and of how much more often the topic uses a word than the corpus does (λ = 0); 0.6 usually reads
+best (Sievert and Shirley 2014). **FREX** (frequency and exclusivity): words that are frequent in the topic and rare in
+the others (Airoldi and Bischof 2016).
 """
 
 
@@ -44,7 +49,7 @@ def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
         )
         lambda_ = 0.6
         if by == "relevance":
-            label = "λ, distinctive to frequent"
+            label = "λ: distinctive to frequent"
             lambda_ = st.slider(
                 label, 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210, persist_state="session"
             )
@@ -61,8 +66,8 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
         with st.container(key="topic_map", gap="xsmall"), contain_failure():
             st.subheader("Map of the topics", anchor=False)
             st.caption(
-                "Topics close together use similar words, as far as a plane can show it "
-                f"({say.percent(round(view.map.shown, 2))} of the squared distances). Click one to read it."
+                "Topics close together use similar words. Click one to read it. The map shows "
+                f"{say.percent(round(view.map.shown, 2))} of the squared distances between topics."
             )
             _show_map(view, names, topic, min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
@@ -72,7 +77,7 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
                 bars = topic_bars(
                     words, topic, tokens=tokens, labels=names, n=order.n, title=False, height=height
                 )
-                show_figure(bars, "topic_bars", f"The words of topic {topic}, the most telling first.")
+                show_figure(bars, "topic_bars", f"The words of topic {topic}, the most typical first.")
 
 
 def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
@@ -86,7 +91,7 @@ def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
     show_clickable_figure(
         figure,
         f"topics_map_{view.run}_{TOPIC.turn}",
-        "Topics as bubbles on a plane; those that use the same words lie close together.",
+        "Topics as bubbles on a map; topics that use the same words lie close together.",
         TOPIC.keep_click,
         view.n_topics,
         hidden=("select2d", "lasso2d", "autoScale2d"),
@@ -102,7 +107,7 @@ def _show_heading(view: TopicView, names: Names, topic: int) -> None:
         with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
             _edit_name(view, names, topic)
     share = say.percent(float(view.topics.share[topic - 1]))
-    st.caption(f"{share} of all words · coherence (NPMI) {view.describe_quality(topic)}")
+    st.caption(f"{share} of all words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
 
 
 def _edit_name(view: TopicView, names: Names, topic: int) -> None:
@@ -122,7 +127,7 @@ def _edit_name(view: TopicView, names: Names, topic: int) -> None:
         key=key,
         placeholder="what it is about",
         on_change=save,
-        help="Press Enter. Every page shows the name; an empty one removes it.",
+        help="Press Enter to save. Every page shows the name. Clear the field to remove it.",
     )
     if "topics_trouble" in st.session_state:
         st.text(st.session_state["topics_trouble"])

@@ -38,9 +38,9 @@ def show_tinted_text(
 ) -> None:
     """Draw a text, its words on the colours of their topics, and the switch to one topic (from 1) only."""
     alone = st.toggle(
-        "Tint one topic alone",
+        "Colour one topic only",
         key="tint_alone",
-        help="The chosen one. Otherwise each word has its most probable topic's colour.",
+        help="The chosen topic. Otherwise each word has the colour of its most likely topic.",
     )
     if alone:
         st.text(f"Words of {plain_name(topic, names, long=True)}")
@@ -55,15 +55,15 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
     tokeniser = view.corpus.tokeniser
     if tokeniser is None or not tokeniser.cuts_texts:
         st.info(
-            "These topics were found in counts or lists of words. No text can be tried here, as it is not known how to "
-            "cut one into such words. On the command line, `acvb transform` reads new documents as counts.",
+            "These topics come from counts or lists of words, so it is not known how to split a text into such words. "
+            "On the command line, `acvb transform` reads new documents as counts.",
             icon=":material/info:",
         )
         return
     with st.container(key="try_panels"):
         with st.container(key="try_given", gap="xsmall"):
             text = st.text_area(
-                "A text that was not in the corpus",
+                "Your text",
                 key=TEXT,
                 height=300,
                 max_chars=MOST_CHARACTERS,
@@ -71,7 +71,7 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
                 persist_state="session",
             )
             st.caption(
-                "Ctrl+Enter, or a click elsewhere, reads it. The topics stay as they are; the text is not kept."
+                "Press Ctrl+Enter or click elsewhere to read it. The topics do not change, and the text is not saved."
             )
         with st.container(key="try_found", gap="xsmall"):
             _show_topics_of(view, names, topic, text or "", tokeniser)
@@ -80,12 +80,12 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
 @contain_failure("part of the page")
 def _show_topics_of(view: TopicView, names: Names, topic: int, text: str, tokeniser: Tokeniser) -> None:
     if not text.strip():
-        st.caption("There is no text yet.")
+        st.caption("Enter a text to see its topics.")
         return
     try:
         table = view.result.transform([text])
     except DataError:
-        st.caption("There is no word in this text, once it is cut as the corpus was (stop words, numbers).")
+        st.caption("No word is left in this text. Stop words and numbers are left out, as in the corpus.")
         return
     except ParameterError as error:  # the pattern of a word takes too long
         st.text(str(error))
@@ -93,7 +93,7 @@ def _show_topics_of(view: TopicView, names: Names, topic: int, text: str, tokeni
     known, unknown = (int(table[name].iloc[0]) for name in ("tokens", "unknown"))
     one, many = ("word", "words") if tokeniser.ngrams == 1 else ("word or phrase", "words and phrases")
     if not known:
-        st.caption(f"The topics know none of its {many} ({unknown:,}), so they say nothing of this text.")
+        st.caption(f"The topics know none of its {many} ({unknown:,}), so they say nothing about this text.")
         return
     shares = table.filter(like="topic_").iloc[0].to_numpy()
     st.text(f"{say.count(known, one, many)} that the topics know, {unknown:,} that they do not")
@@ -102,6 +102,6 @@ def _show_topics_of(view: TopicView, names: Names, topic: int, text: str, tokeni
     show_share_bars(view, names, shares, key=key, choose=TOPIC.choose)
     show_tinted_text(view, names, topic, text, tokeniser.spans(text, view.index), shares)
     st.caption(
-        "The stronger the colour, the more probable the topic. A word that is not known stood in too few or too many "
-        "of the corpus's documents, or in none."
+        "The stronger the colour, the more likely the topic. Unknown words occur in too few or too many documents "
+        "of the corpus, or in none."
     )

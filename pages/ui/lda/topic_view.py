@@ -49,13 +49,18 @@ class TopicView(TopicAnswer):
 
     Attributes
     ----------
-    run : str
-        Id of the run.
+    key : Key
+        Of the run and how far it is.
     result : Result
     """
 
-    run: str
+    key: Key
     result: Result
+
+    @property
+    def run(self) -> str:
+        """Id of the run."""
+        return self.key[0]
 
     @property
     def is_inferred(self) -> bool:
@@ -64,15 +69,7 @@ class TopicView(TopicAnswer):
 
     def rank_words(self, order: WordOrder, topics: list[int]) -> pd.DataFrame:
         """Return the words that describe some topics, as `ranked_words` does."""
-        return ranked_words(
-            self.topics.word_probability,
-            self.data.frequencies,
-            self.corpus.vocabulary,
-            by=order.by,
-            lambda_=order.lambda_,
-            n=order.n,
-            topics=[topic - 1 for topic in topics],
-        )
+        return _rank_words(self.key, order, tuple(topics), self)
 
     def document_start(self, document: int) -> str:
         """Return the first words of a document; without its text, the most frequent ones."""
@@ -108,7 +105,20 @@ def _build_view(key: Key, _result: Result) -> TopicView:
     model: Any = problem.model
     whole = isinstance(problem.data, Corpus) and not problem.settings.heldout_documents
     corpus = problem.data if whole else model.shown_documents
-    return TopicView(model.topics(_result.posterior), corpus, problem.data, key[0], _result)
+    return TopicView(model.topics(_result.posterior), corpus, problem.data, key, _result)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _rank_words(key: Key, order: WordOrder, topics: tuple[int, ...], _view: TopicView) -> pd.DataFrame:
+    return ranked_words(
+        _view.topics.word_probability,
+        _view.data.frequencies,
+        _view.corpus.vocabulary,
+        by=order.by,
+        lambda_=order.lambda_,
+        n=order.n,
+        topics=[topic - 1 for topic in topics],
+    )
 
 
 @st.cache_resource(show_spinner=False)

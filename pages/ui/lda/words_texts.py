@@ -9,204 +9,200 @@ _CURVES = (
         "Lower bound",
         "Bound",
         ":material/trending_up:",
-        "A lower bound on the log probability of all words under the model, in nats. For the averaged methods it is "
-        "the bound of the average.",
-        "Higher is better, between runs with the same number of topics on the same words. VB climbs it in every "
-        "sweep.",
-        "The collapsed methods do not climb it, and it does not show how well new words are predicted. It is slow to "
-        "compute, so it is shown for some sweeps only.",
+        "How well the topics explain the words, after a charge for complexity: a lower bound on the log probability of "
+        "all words, in nats (natural logarithms). For averaged methods it is the bound of the average.",
+        "Higher is better, between runs with the same number of topics on the same words. VB raises it in every sweep.",
+        "The bounds of CVB, CVB0 and their averaged forms may dip, and the bound does not show how well new words are "
+        "predicted. It is slow to compute, so only some sweeps have it.",
     ),
     Curve(
-        "LOO perplexity",
+        "Leave-one-out perplexity",
         "Leave-one-out",
         ":material/filter_1:",
-        "Each word of each document is predicted from all the others. Perplexity: the prediction is as uncertain as a "
-        "fair choice among so many words.",
-        "Lower is better. CVB and CVB0 have converged when the log likelihood behind it stands still.",
-        "Of a stream it is that of the last window, so it jumps from one window to the next. And it is no judge of "
-        "alpha: the other words have already adapted to the one left out, so it goes on falling "
-        "where alpha is far too small. Held-out perplexity does not.",
+        "Each word of each document is predicted from all the others. A perplexity of 1,000 means: as uncertain as a "
+        "fair choice among 1,000 words.",
+        "Lower is better. CVB and CVB0 have converged when its logarithm stops changing.",
+        "For a stream it belongs to the last window, so it jumps from window to window. Do not choose alpha by it: the "
+        "other words have already adapted to the one left out, so it keeps falling when alpha is far too small. Use "
+        "held-out perplexity.",
     ),
     Curve(
-        "Change of q, and of its mean",
+        "Change in assignments",
         "Change",
         ":material/waves:",
-        "How far the topic probabilities of a word in a document moved in a sweep, on average over all words (0: not "
-        "at all, 2: to other topics altogether). Of a stream: how far the topics' counts of words moved in a window.",
-        "Thin: q of the sweeps, thick: its mean. The change of q may go on for ever: CVB0 can circle. The change of "
-        "its running mean cannot; ACVB0 and ACVB have converged when it falls below the tolerance.",
-        "A running mean over s sweeps moves by at most 2/s whatever it is fed (the dotted line). Point at the curve "
-        "for the change times s: falling to 0, the sweeps agree with the mean; level, they keep moving around it.",
+        "How much the topic probabilities of a word in a document (written *q*) changed in a sweep, averaged over all "
+        "words. 0: not at all. 2: all words moved to other topics. For a stream: how much the topics' word counts "
+        "changed in a window.",
+        "Thin line: the sweeps themselves. Thick line: their average. The sweeps may keep changing for ever, as CVB0 "
+        "can circle. The average cannot: ACVB0 and ACVB have converged when its change falls below the tolerance.",
+        "An average over s sweeps changes by at most 2/s, whatever the sweeps do (dotted line). Hover over the curve "
+        "to see the change times s. If that falls to 0, the sweeps agree with the average; if it stays level, they "
+        "keep moving around it.",
     ),
     Curve(
         "Held-out perplexity",
         "Held-out",
         ":material/quiz:",
-        "Some words of each document are set aside before the run and predicted from the rest of the document and "
-        "the topics: exp(- mean log probability of a word). Or whole documents are: then four fifths of each one's "
-        "words are seen, and the rest is predicted (completion perplexity).",
-        "Lower is better. The fair way to compare methods, alphas and numbers of topics: no run has seen these words.",
-        "Small differences are noise: look at several seeds. A vocabulary cut otherwise has another perplexity, so "
-        "compare runs on the same words only, and the two kinds not with each other. And good predictions need not "
-        "be topics that a person finds clear.",
+        "How well the run predicts words that were hidden from it, given the rest of the document: exp(- mean log "
+        "probability of a word). If whole documents are hidden, four fifths of each one's words are shown when it is "
+        "scored, and the rest is predicted.",
+        "Lower is better. This is the fair way to compare methods, alphas and numbers of topics, because no run has "
+        "seen these words.",
+        "Small differences are noise: try several seeds. Compare only runs on the same words, with the same kind of "
+        "hiding. And good predictions need not mean topics that are easy to read.",
     ),
     Curve(
         "Documents per second",
         "Speed",
         ":material/speed:",
-        "How many documents the run goes through in a second by the clock, over its last five windows or sweeps; the "
-        "time "
-        "for these curves is left out.",
-        "Shown where a run streams. Together with the perplexity against documents or CPU seconds it tells what a "
-        "method "
-        "makes of its time.",
-        "Other work on the machine, other runs among it, slows a run down.",
+        "How many documents the run processes in a second of clock time, over its last five windows or sweeps. Time "
+        "spent on these curves is left out.",
+        "Shown for streams. Together with perplexity against documents or CPU seconds, it shows how well a method uses "
+        "its time.",
+        "Other work on the machine slows a run down, other runs included.",
     ),
     Curve(
         "Topics in use",
         "Topics",
         ":material/workspaces:",
-        "Topics that are still in use. A topic that hardly any word is of is dropped.",
-        "As a rule it stays at the number you gave: LDA uses all the topics it is allowed.",
-        "So it does not find the number of topics for you. Try several, and compare.",
+        "Topics that still have words. A topic with hardly any words is dropped.",
+        "It usually stays at the number you chose: LDA uses all the topics it may.",
+        "So it does not find the number of topics for you. Try several numbers and compare.",
     ),
     Curve(
         "Alpha and beta",
         "Alpha, beta",
         ":material/tune:",
-        "Alpha: how many topics a document is made of, the smaller the fewer; its sum over topics is shown. Beta: how "
-        "many words a topic is made of. Both are learned unless you hold them fixed.",
-        "They settle in the first hundred sweeps or so, and the other curves with them.",
-        "An averaged run begins its average only when they have settled.",
+        "Alpha: how many topics a document mixes; smaller means fewer. The curve shows its sum over topics. Beta: how "
+        "many words a topic uses. Both are learned unless you fix them.",
+        "They usually level off in the first hundred sweeps, and the other curves with them.",
+        "An averaged run starts its average only after that.",
     ),
 )
 
 _MODEL = """
-You have documents, and know how often each uses which word; their order does not matter. **Latent Dirichlet
+You have documents, and you know how often each uses which word; the order of words does not matter. **Latent Dirichlet
 Allocation** (LDA) explains the words by **topics**. A topic is a distribution over words: in one, *king*, *son* and
 *reigned* are frequent, in another *sea*, *wind* and *ship*. A document is a mixture of topics, and each of its words
-comes from one of them. What the run finds are the topics' words, the documents' shares of topics, and for each word of
-each document how likely it is of which topic.
+comes from one of them. A run finds the words of each topic, the share of each topic in each document, and for each word
+in a document how likely it comes from which topic.
 
-You choose the number of topics, **K**. Two more numbers say what mixtures are usual. **alpha** is the concentration of
-topics in a document: below 1, a document has few topics and little of the others. It is learned for each topic, so that
-common topics may be common. **beta** is the same for words in topics: the smaller, the fewer words a topic lives on.
+You choose the number of topics, **K**. Two more numbers describe the usual mixtures. **alpha** says how many topics a
+document mixes (a *concentration*): below 1, each document has a few main topics. It is learned for each topic, so some
+topics may be more common than others. **beta** does the same for the words of a topic: the smaller it is, the fewer
+words a topic uses.
 
-No formula gives this answer exactly. The methods approximate it in different ways, which is why it is worth watching
-how they converge and comparing what they end with. Another seed may give somewhat different topics: those that come
-back from several seeds are the ones to rely on.
+No formula gives the exact answer. The methods approximate it in different ways, so watch how they converge and compare
+their results. Another seed may give somewhat different topics. Rely on those that come back with several seeds.
 """
 
 _HELDOUT = """
-Before a run, a share of each document's words (10 % unless you say otherwise) is hidden from it, drawn at random with a
-seed of its own, so that all runs are judged on the same words. Held-out perplexity says how well they were predicted:
-1,000 means as uncertain as a fair choice among 1,000 words. Whole documents can be hidden instead; then four fifths of
-each one's words are seen when it is scored, and the rest is predicted. It is the only way where documents stay on disk.
-Set the share and the seed on the Data page.
+Before a run, a share of each document's words (10 % by default) is hidden from it, drawn at random with a seed of its
+own. So all runs are judged on the same words. Held-out perplexity says how well they were predicted: 1,000 means as
+uncertain as a fair choice among 1,000 words. You can hide whole documents instead; then four fifths of each one's words
+are shown when it is scored, and the rest is predicted. Documents kept on disk can only be hidden whole. Set the share
+and the seed on the Data page.
 """
 
 _LOO = """
-Leave-one-out (LOO) perplexity needs nothing held out, which makes it tempting as a judge of everything. It is no judge
-of **alpha**: it goes on falling as alpha is made smaller, long after held-out perplexity has begun to rise. Do not
-choose between runs of different alpha by it. Nor is it one of the **number of topics**: it keeps falling past the
-number that predicts held-out words best. Every word's topic was chosen knowing the word, and taking the word out of the
-counts afterwards does not undo that.
+Leave-one-out perplexity needs nothing held out, so it is tempting to judge everything by it. Do not choose **alpha** by
+it: it keeps falling as alpha gets smaller, long after held-out perplexity has begun to rise. Do not choose the **number
+of topics** by it either: it keeps falling beyond the number that predicts held-out words best. The reason: the topic of
+each word was chosen with that word in view, and removing the word from the counts afterwards does not undo that.
 """
 
 _COHERENCE = """
-A topic is coherent when its most frequent words stand in the same documents. **NPMI** measures that from -1 (never
-together) over 0 (as often as chance would have it) to 1 (always together); **u_mass** does it in logarithms of
-conditional frequencies, nearer 0 is better. **Diversity** is the share of the topics' words that no other topic has
-among its top words: topics that repeat each other have little. Coherence goes with what people find clear better than
-perplexity does, and no run is fitted to it.
+A topic is coherent if its most frequent words occur in the same documents. **NPMI** (normalised pointwise mutual
+information) measures this from -1 (never together) over 0 (as often as by chance) to 1 (always together). **u_mass**
+does it with logarithms of conditional frequencies; closer to 0 is better. **Diversity** is the share of different words
+among the top words of all topics; it is low if topics repeat each other. Coherence matches what people call a clear
+topic better than perplexity does, and no run optimises it.
 """
 
 _STREAMS = """
-CVB0 and its kin look at all words again and again, and remember for each what they thought of it. With millions of
-documents that takes more memory than there is, and a first sweep alone takes long. **SDM**, **SCVB0** and **SVB**
-*stream*: they take the documents one after another, in a new random order each time round, improve the topics a little
-with each, and forget it. Only the topics are kept, so memory does not grow with the number of documents, and these may
-stay on disk. One pass over all documents is an **epoch**; often one or a few are enough. The curves have a point for
-each **window**, a twentieth of an epoch as a rule.
+CVB0 and its relatives read all words again and again, and remember a result for each. With millions of documents that
+takes more memory than there is, and the first sweep alone takes long. **SDM**, **SCVB0** and **SVB** *stream*: they
+read the documents one after another, in a new random order each time, improve the topics a little with each, and
+forget it. Only the topics are kept, so memory does not grow with the number of documents, and these may stay on disk.
+One pass over all documents is an **epoch**; one or a few are often enough. The curves have a point for each
+**window**, usually a twentieth of an epoch.
 
-**alpha** is learned on the way, for each topic, from how well the first words of a document foretell the next: common
-topics may then be common, and it need not be guessed. What a run has learned can be taken away as a model, and another
-run **goes on** from it: with new documents, whose new words are added, or with another method.
+**alpha** is learned on the way, for each topic, from how well the first words of a document predict the next. What a
+run has learned can be downloaded as a model, and another run can **start from** it: with new documents, whose new words
+are added, or with another method.
 
-A stream never stands still, for each window pulls the topics its way. The **averaged** streams answer with the running
-mean of the topics over the windows after burn-in: it moves less and less, and the run stops by itself.
+A stream never stands still, because each window pulls the topics its way. **Averaged** streams answer with the average
+of the topics over the windows after burn-in (the first windows). It changes less and less, so the run stops by itself.
 """
 
 _METHODS = {
-    "vb": "The topics of the words are taken as independent of the documents' mixtures and of the topics' words. Each "
-    "sweep raises the lower bound until it stands still, as a rule at a higher perplexity than the others.",
-    "cvb": "The mixtures and the topics' words are integrated out (*collapsed*) before approximating, so less is "
-    "assumed. The uncertain counts that remain are handled to second order, by mean and variance.",
-    "cvb0": "As CVB, with only the means of the counts: faster, and in practice often as good or better. Nothing "
-    "guarantees that it settles; it may circle between answers.",
-    "acvb": "CVB, and beside it the running mean of its topic probabilities after burn-in. The mean is the answer, and "
-    "it is certain to converge.",
-    "acvb0": "CVB0, and beside it the running mean of its topic probabilities after burn-in. Fast, accurate, and "
-    "certain to converge: the one to start with.",
-    "gibbs": "Draws the topic of every single word at random in proportion to its probability, and averages over "
-    "the sweeps that are kept. Right in the end, and slow; nobody can tell for certain when the end has come. Here it "
-    "is the yardstick.",
-    "sdm": "Streams. As CVB0 in a document, with one word taken out at a time; then each of the document's words "
-    "moves its own topics a step, the smaller the more often the word was met. From the second epoch on, what the "
-    "documents say now takes the place of what they said in the epoch before. Close to CVB0 after one epoch, level "
-    "with it after a few, with hardly anything to set: the stream to start with.",
-    "scvb0": "Streams. Running means of CVB0's counts, within a document and from minibatch to minibatch. How fast it "
-    "learns depends on steps that are worth tuning.",
-    "svb": "Streams. VB on minibatches: topics are pulled towards what the minibatch alone would have them be. The "
-    "best known of the streams, at a higher perplexity than the others as a rule.",
-    "asdm": "SDM, answered by the running mean of its topics over the windows: certain to converge, and steadier.",
-    "ascvb0": "SCVB0, answered by the running mean of its topics over the windows: certain to converge.",
-    "asvb": "SVB, answered by the running mean of its topics over the windows: certain to converge.",
+    "vb": "Variational Bayes. It treats the topics of words as independent of the documents' mixtures and the topics' "
+    "words. Every sweep raises the lower bound until it stops rising, usually at a higher perplexity than the others.",
+    "cvb": "Collapsed variational Bayes. It sums over the mixtures and the topics' words first (*collapsing*), so it "
+    "assumes less than VB. It follows the mean and the variance of the uncertain counts.",
+    "cvb0": "Like CVB, but it follows only the means of the counts: faster, and often as good or better. It may circle "
+    "between answers and never come to rest.",
+    "acvb": "Averaged CVB. Runs CVB and averages its topic probabilities once the first sweeps (*burn-in*) are over. "
+    "The average is the answer, and it always converges.",
+    "acvb0": "Averaged CVB0. Runs CVB0 and averages its topic probabilities once the first sweeps (*burn-in*) are "
+    "over. Fast, accurate and certain to converge: start with this one.",
+    "gibbs": "Gibbs sampling. Draws the topic of every single word at random by its probability, and averages over the "
+    "sweeps that are kept. Exact in the long run, but slow, and nobody can tell for certain when it is done. Use it as "
+    "a yardstick.",
+    "sdm": "Stochastic divergence minimisation, a stream. Inside a document it works like CVB0; then each word moves "
+    "its own topics a step, and the steps shrink the more often the word is met. From the second epoch on, new results "
+    "replace those of the epoch before. Close to CVB0 after one epoch, level after a few, with hardly anything to set: "
+    "the stream to start with.",
+    "scvb0": "Stochastic CVB0, a stream. It averages CVB0's counts within a document and across small batches. Its "
+    "speed depends on learning rates that are worth tuning.",
+    "svb": "Stochastic variational Bayes, a stream. VB on small batches: each batch pulls the topics towards its own. "
+    "The best known stream, usually at a higher perplexity than the others.",
+    "asdm": "Averaged SDM. Answers with the average of its topics over the windows: certain to converge, and steadier.",
+    "ascvb0": "Averaged SCVB0. Answers with the average of its topics over the windows: certain to converge.",
+    "asvb": "Averaged SVB. Answers with the average of its topics over the windows: certain to converge.",
 }
 
 _CONVERGENCE = """
-- **VB** has converged when the lower bound changes, relative to its size, by less than the tolerance in a sweep.
-- **CVB** and **CVB0** have no bound that must rise. They are judged by the relative change of the pseudo leave-one-out
-  log likelihood, the logarithm behind LOO perplexity.
+- **VB** has converged when a sweep changes the lower bound, relative to its size, by less than the tolerance.
+- **CVB** and **CVB0** have no bound that must rise. They have converged when the relative change of the logarithm
+  behind leave-one-out perplexity is below the tolerance.
 - **ACVB** and **ACVB0** have converged when the averaged topic probabilities change by less than the tolerance. This
-  is certain to happen: the mean over *s* sweeps moves by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
-  always enough. The sweep limit may end a run before that; it then says so.
-- A mean of many sweeps may stand still while the sweeps circle around it. So a converged averaged run also says which
-  it is. **Settled**: the last sweep is less than 0.01 away from the mean (mean over the words, L1). **Still moving
-  around its mean**: it is farther away.
-- **Gibbs** sampling runs for the chosen number of sweeps, and **SDM**, **SCVB0** and **SVB** for the number of
-  epochs.
-- The **averaged streams** have converged when the mean of their topics over the windows changes by less than the
-  tolerance in a window; by at most 2/*s* after *s* windows, so this is certain to happen, too.
+  always happens: an average over *s* sweeps changes by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
+  enough. If the sweep limit ends a run before that, the run says so.
+- An average may stand still while the sweeps move around it. So a converged averaged run also tells you which it is.
+  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the words). **Still moving around its
+  mean**: it is farther away.
+- **Gibbs** sampling runs for the number of sweeps you choose; **SDM**, **SCVB0** and **SVB** for the number of epochs.
+- **Averaged streams** have converged when the average of their topics changes by less than the tolerance in a window.
+  After *s* windows it changes by at most 2/*s*, so this always happens, too.
 
-Convergence says that going on would change little. It does not say that the topics are the only ones, or the best:
-another seed may converge elsewhere.
+Convergence means that going on would change little. It does not mean that these topics are the only ones, or the best:
+another seed may end elsewhere.
 """
 
 _BURN_IN = """
-The first sweeps depend on where a run started, so the averaged methods leave them out of the mean. By itself, burn-in
-ends when the topic probabilities have settled (moving by less than 0.001 in a sweep), after 100 sweeps at the latest,
-and not while alpha and beta are still on the move. If a topic is dropped later, averaging begins anew.
+The first sweeps depend on where the run started, so averaged methods leave them out; they are called burn-in. By
+default, burn-in ends when the topic probabilities change by less than 0.001 in a sweep, and after 100 sweeps at the
+latest, but not while alpha and beta still change. If a topic is dropped later, averaging starts again.
 """
 
 _LEARNING = """
-alpha and beta are learned by Minka's fixed point every few sweeps, until they stand still. An uncertain count adds to
-them only as far as it is likely not to be zero: without that, the many tiny counts of the variational methods would
-push alpha far too high. Choose *fixed* among the advanced settings to keep what you enter.
+alpha and beta are learned by Minka's fixed point every few sweeps, until they stop changing. An uncertain count adds to
+them only as far as it is likely not to be zero. Without that, the many tiny counts of the variational methods would
+push alpha far too high. Choose *fixed* in the advanced settings to keep the values you enter.
 """
 
 _MEMORY = """
-CVB0 and CVB keep a probability for every topic and every pair of document and word, the averaged ones a second time for
-its mean. The form shows what that takes. Switch *Average every responsibility* off to save about half: the topics are
-averaged all the same, and the change of the mean is then that of the averaged counts. Streams keep the topics of the
-vocabulary only.
+CVB0 and CVB keep a probability for every topic and every pair of document and word. Averaged methods keep it twice. The
+form shows how much memory that takes. Switch *Average every responsibility* off to save about half: the topics are
+still averaged, and the change shown is then that of the averaged counts. Streams keep only the topics' words.
 """
 
 _BLANKS = """
-Words are found by the blanks and signs between them. Chinese, Japanese, Thai, Lao, Khmer and Burmese are written
-without blanks, so that whole sentences would count as words; the Data page warns of that. Put blanks between the words
-first, and set *Word pattern (regex)* to `\\w+`, which keeps words of one letter. In Python give the function that cuts
-your language, `load_corpus(texts, tokeniser=jieba.lcut)` for instance, or give every document as a list of its words.
+Words are found by the blanks and punctuation between them. Chinese, Japanese, Thai, Lao, Khmer and Burmese are written
+without blanks, so whole sentences would count as words; the Data page warns of that. Put blanks between the words
+first, and set *Word pattern (regex)* to `\\w+`, which keeps words of one letter. In Python, pass the function that cuts
+your language, such as `load_corpus(texts, tokeniser=jieba.lcut)`, or pass every document as a list of its words.
 """
 
 TEXTS = ModelWords(
@@ -215,7 +211,7 @@ TEXTS = ModelWords(
         ("More documents than fit into memory: streams", _STREAMS),
         ("Languages without blanks between words", _BLANKS),
         ("Held-out words", _HELDOUT),
-        ("What leave-one-out does not tell", _LOO),
+        ("What leave-one-out cannot tell you", _LOO),
         ("Coherence and diversity", _COHERENCE),
     ),
     methods=_METHODS,

@@ -49,10 +49,11 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
     """Draw the features of two runs in pairs: their similarity, and what they mean."""
     without = [run for run, view in zip(runs, both, strict=True) if not view.n_features]
     if without:
-        st.caption(f"{say.join_names(without)} found no feature: there is nothing to pair.")
+        st.caption(f"{say.join_names(without)} found no feature, so there is nothing to pair.")
         return
     match = match_views(keys, *both)
-    back = int((match.alike >= ALIKE).sum())
+    n, back = len(match.one), int((match.alike >= ALIKE).sum())
+    matched = "All matched." if back == n else f"{back} of {say.count(n, 'pair')} are the same feature."
     lone = [
         f"{len(features)} of {run}"
         for features, run in zip((match.unmatched_one, match.unmatched_other), runs, strict=True)
@@ -60,11 +61,11 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
     ]
     rest = f" Without a partner: {' and '.join(lone)}." if lone else ""
     st.caption(
-        f"Each feature of {runs[0]} is paired with one of {runs[1]}, so that the objects that have them go together "
-        f"most. {back} of {say.count(len(match.one), 'pair')} are the same feature: their correlation is {ALIKE:g} or "
-        f"more, or -{ALIKE:g} or less if one is the contrary of the other.{rest}"
+        f"The features of {runs[0]} and {runs[1]} are paired by the objects that have them. {matched} A pair counts as "
+        f"the same feature at a correlation of {ALIKE:g} or more, or of -{ALIKE:g} or less if one is flipped (absence "
+        f"shown as presence).{rest}"
     )
-    alike, listed = st.tabs(["How alike", "Pairs"])
+    alike, listed = st.tabs(["Similarity", "Pairs"])
     with alike:
         figure = similarity_figure(
             abs(match.correlations),
@@ -76,14 +77,18 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
             scale="size of the correlation",
         )
         show_figure(figure, "feature_similarity")
-        st.caption("Framed: the pairs. Blue outside the frames: a feature that was split or merged.")
+        st.caption(
+            "Frames mark the pairs. A blue cell outside a frame: one run splits a feature that the other keeps whole."
+        )
     with listed:
         st.dataframe(
             list_pairs(match, both),
             hide_index=True,
             key="feature_pairs",
             column_config={
-                "Alike": st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f", width="small"),
+                "Similarity": st.column_config.ProgressColumn(
+                    min_value=0.0, max_value=1.0, format="%.2f", width="small"
+                ),
                 "Correlation": st.column_config.NumberColumn(format="%.2f", width="small"),
                 "Share": st.column_config.NumberColumn(format="percent", width="small"),
                 "Its share": st.column_config.NumberColumn(format="percent", width="small"),
@@ -92,16 +97,16 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
 
 
 def list_pairs(match: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:
-    """Return the pairs with the columns in which they weigh most, those least alike first."""
+    """Return the pairs with the columns in which they weigh most, the least similar first."""
     table = match.table()
     one, other = both
     return pd.DataFrame(
         {
-            "Alike": table["correlation"].abs(),
+            "Similarity": table["correlation"].abs(),
             "Feature": table["feature"],
-            "Weighs most in": [", ".join(one.strongest(k)) for k in table["feature"]],
+            "Strongest columns": [", ".join(one.strongest(k)) for k in table["feature"]],
             "Pairs with": table["other_feature"],
-            "Which weighs most in": [", ".join(other.strongest(k)) for k in table["other_feature"]],
+            "Its strongest columns": [", ".join(other.strongest(k)) for k in table["other_feature"]],
             "Correlation": table["correlation"],
             "Share": one.shares[table["feature"] - 1],
             "Its share": other.shares[table["other_feature"] - 1],

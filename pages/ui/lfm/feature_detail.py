@@ -37,8 +37,8 @@ def choose_settings(view: FeatureView) -> tuple[int, Units]:
                 required=True,
                 key="features_units",
                 persist_state="session",
-                help="A weight is what a feature adds to a column. Weights of columns in different units are "
-                "comparable in standard deviations of the column.",
+                help="A weight is what a feature adds to a column. Choose standard deviations to compare columns in "
+                "different units.",
             )
     return feature, units
 
@@ -48,7 +48,7 @@ def show_overview(view: FeatureView, feature: int, units: Units) -> None:
     with st.container(key="feature_panels"):
         with st.container(key="feature_list", gap="xsmall"):
             st.subheader(f"{say.count(view.n_features, 'feature')}", anchor=False)
-            st.caption("The most frequent first. Click one to see it.")
+            st.caption("Most frequent first. Click one to see it.")
             _show_list(view, units)
         with st.container(key="feature_detail", gap="xsmall"):
             _show_heading(view, feature)
@@ -94,7 +94,7 @@ def _show_list(view: FeatureView, units: Units) -> None:
         column_config={
             "feature": st.column_config.NumberColumn("Feature", width=62),
             "picture": st.column_config.ImageColumn("Weights", width=64),
-            "share": _progress("Share", "percent", 95, "Of the objects that have the feature."),
+            "share": _progress("Share", "percent", 95, "Share of the objects that have the feature."),
             "objects": st.column_config.NumberColumn("Objects", format="localized", width=70),
             "columns": st.column_config.TextColumn("Strongest columns", width="large"),
         },
@@ -114,8 +114,8 @@ def _show_heading(view: FeatureView, feature: int) -> None:
     st.html(FEATURE.head_html(feature, f"Feature {feature}"), width="content")
     share, n = float(view.shares[feature - 1]), float(view.counts[feature - 1])
     st.caption(
-        f"{say.percent(share)} of the objects have it: {n:,.0f} of {view.data.n_rows:,}, expected. Having it adds the "
-        "weights below to the columns."
+        f"About {n:,.0f} of {view.data.n_rows:,} objects have it ({say.percent(share)}). It adds the weights below to "
+        "their columns."
     )
 
 
@@ -183,7 +183,9 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
             listed = list_carriers(view, feature)
-            strength = "Strength in the object's known cells: 1 as much as the weights say, 0 not at all."
+            strength = (
+                "How strongly the object's known cells show it: 1 as much as the weights say, 0 not at all."
+            )
             st.dataframe(
                 listed,
                 hide_index=True,
@@ -193,12 +195,12 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                     "object": st.column_config.TextColumn("Object", width="medium"),
                     "probability": _progress("Probability", "%.2f", "small"),
                     "strength": st.column_config.NumberColumn(
-                        "Shows", format="%.2f", width="small", help=strength
+                        "Strength", format="%.2f", width="small", help=strength
                     ),
                     "group": st.column_config.TextColumn("Known group", width="small"),
                 },
             )
-            st.caption(f"Those that carry feature {feature} most; at most {MOST_LISTED}.")
+            st.caption(f"The objects most likely to have feature {feature}, at most {MOST_LISTED}.")
         if view.data.labels is not None:
             with st.container(gap="xsmall"):
                 groups = view.group_shares(feature)
@@ -216,5 +218,5 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                     },
                 )
                 st.caption(
-                    "Share of each known group's objects that have it. The run did not see the groups."
+                    "Share of objects in each known group that have it. The run did not use the groups."
                 )

@@ -1,4 +1,4 @@
-"""The lower part of the Features page: all features, all objects, one object step by step, the course of the run."""
+"""The lower part of the Features page: all features, all objects, one object step by step, the history of the run."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ MOST_IN_LIST = 3_000
 #: Most features whose map is made higher, so that the numbers of its scale have room.
 FEW = 5
 OBJECT = "features_object"
+#: Changes of features in a run, by their column in its history.
+_CHANGES = {"dropped": "dropped", "merged": "merged", "turned": "flipped (absence shown as presence)"}
 
 
 @contain_failure()
@@ -37,7 +39,7 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
     if image is None:
         ordered = are_in_order(view.data.columns)
         clustered = st.toggle(
-            "Similar columns side by side",
+            "Group similar columns",
             not ordered,
             key="features_map_of_ordered" if ordered else "features_map_clustered",
             persist_state="session",
@@ -60,7 +62,7 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         view.n_features,
         hidden=("select2d", "lasso2d", "autoScale2d", "zoom2d", "pan2d"),
     )
-    st.caption("Click a picture to see the feature above.")
+    st.caption("Click a picture to see its feature above.")
 
 
 @contain_failure()
@@ -70,8 +72,8 @@ def show_all_objects(view: FeatureView, key: Key) -> None:
     alt = "Objects by features, sorted so that objects with the same features stand together."
     show_figure(figure, "feature_matrix", alt)
     st.caption(
-        f"Filled: the object has the feature. {say.count(kinds, 'combination')} of features among "
-        f"{view.data.n_rows:,} objects, at a probability of 1/2 or more."
+        f"Filled: the object has the feature (probability of 1/2 or more). The {view.data.n_rows:,} objects have "
+        f"{say.count(kinds, 'combination')} of features."
     )
 
 
@@ -103,7 +105,7 @@ def show_object(view: FeatureView) -> None:
         n_hidden = int(view.hidden_cells(row).sum())
         if n_hidden:
             was = "was" if n_hidden == 1 else "were"
-            st.caption(f"{say.count(n_hidden, 'cell')} of it {was} hidden from the run.")
+            st.caption(f"{say.count(n_hidden, 'cell')} of this object {was} hidden from the run.")
 
 
 def list_steps(view: FeatureView, steps: ObjectSteps, row: int) -> pd.DataFrame:
@@ -129,7 +131,7 @@ def _choose_row(view: FeatureView) -> int | None:
     )
     if wanted in rows:
         return int(rows.tolist().index(wanted))
-    st.info("There is no object of that name.", icon=":material/search_off:")
+    st.info("No object has this name.", icon=":material/search_off:")
     st.text(f"The first ones are {', '.join(map(str, rows[:5]))}.")
     return None
 
@@ -139,7 +141,7 @@ def show_course(view: FeatureView) -> None:
     """Draw the number of features and the likelihoods, sweep by sweep."""
     history = view.result.diagnostics
     figure = feature_course_figure(history, view.result.problem.settings.method, height=320)
-    show_figure(figure, "feature_course", "Features alive, sweep by sweep, and log likelihoods.")
-    counts = {kind: int(pd.Series(history.column(kind)).sum()) for kind in ("dropped", "merged")}
-    changes = [f"{say.count(number, 'feature')} {kind}" for kind, number in counts.items() if number]
-    st.caption(f"{' and '.join(changes)} on the way." if changes else "No feature was dropped or merged.")
+    show_figure(figure, "feature_course", "Features in use in each sweep, and log likelihoods.")
+    counts = {text: int(pd.Series(history.column(kind)).sum()) for kind, text in _CHANGES.items()}
+    changes = [f"{say.count(number, 'feature')} {text}" for text, number in counts.items() if number]
+    st.caption(f"{say.join_names(changes)}." if changes else "No feature was dropped or merged.")

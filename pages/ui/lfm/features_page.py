@@ -52,9 +52,8 @@ def show_no_feature(view: FeatureView) -> None:
     """Say that the run ended without a feature."""
     show_empty_state(
         "No feature",
-        "The columns are explained by their means: the baseline of each, and noise around it. Whatever features the "
-        "run began with, none held an object or more. Try another method or another seed; hiding fewer cells leaves "
-        "more to learn from.",
+        "The run found no feature. Each column is explained by its baseline (its mean) and noise. Try another "
+        "method or another seed, or hide fewer cells so that there is more to learn from.",
         icon=":material/layers_clear:",
         actions=lambda: st.page_link("pages/run.py", label="Start another run", icon=":material/play_arrow:"),
     )
@@ -72,7 +71,7 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
             "All features": lambda: show_all_features(view, feature, units),
             "All objects": lambda: show_all_objects(view, answer_key(job, result)),
             "One object": lambda: show_object(view),
-            "Course of the run": lambda: show_course(view),
+            "History of the run": lambda: show_course(view),
         },
     )
 

@@ -19,16 +19,16 @@ MODEL_PAGES: dict[str, ModelPages] = {
             path="pages/features.py",
             title="Features",
             icon=":material/layers:",
-            step="A table of numbers: see what each feature means, and which objects have it.",
-            start="A run finds what objects have or have not, and what each of it adds.",
-            needs="Features are found in tables whose rows are objects and whose columns are numbers; cells may be "
-            "missing.",
-            first="A run explains the rows of a table of numbers by features. Choose a table first, or take the "
-            "sample's.",
+            step="For a table of numbers: see what each feature means, and which objects have it.",
+            start="A run finds features that objects have or do not have, and what each adds.",
+            needs="This page is for tables with objects in rows and numbers in columns; cells may be missing.",
+            first=(
+                "A run explains the rows of a table of numbers by features. Choose a table first, or try the example."
+            ),
         ),
         promise="the features in a table",
-        introduction="Give it a **table of numbers**, and it finds the **features** that objects have or have not, "
-        "and what each adds to the columns.",
+        introduction="Give it a **table of numbers**. It finds **features** that objects have or do not have, and what "
+        "each adds to the columns.",
         # The other cells of a row tell enough of those that are hidden.
         held_out=HeldOut("the known cells", usual_share=0.3, about="About ", most=MAX_ENTRIES),
         demonstration=Demonstration(

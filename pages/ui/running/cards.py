@@ -139,7 +139,7 @@ def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
         return [*figures, (pages.score_name, pages.write_score(snapshot.heldout))]
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
-        return [*figures, ("LOO perplexity", "–" if loo is None else write_number(loo))]
+        return [*figures, ("Leave-one-out perplexity", "–" if loo is None else write_number(loo))]
     return [*figures, _write_bound(snapshot, job.problem.bound_unit)]
 
 

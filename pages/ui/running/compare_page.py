@@ -13,6 +13,7 @@ from acvb_core.engine.result import Result
 from acvb_core.registry import model_row
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure
 from acvb_core.views.comparison_table import (
+    HELP,
     ComparisonTable,
     agreement_tables,
     clusters_of,
@@ -117,7 +118,9 @@ def show_scores(table: ComparisonTable) -> None:
         return table.best.map(lambda best: MARKED if best else "")
 
     shown = table.frame.style.format(table.formats, na_rep="–").apply(marks, axis=None)
-    st.dataframe(shown, key="compare_table", height=38 + 35 * len(table.frame), placeholder="–")
+    helps = {title: st.column_config.Column(help=HELP[title]) for title in table.frame if title in HELP}
+    height = 38 + 35 * len(table.frame)
+    st.dataframe(shown, key="compare_table", height=height, placeholder="–", column_config=helps)
     if table.best.to_numpy().any():
         st.caption(
             "Shaded: the best of the values that may be held against each other. Log likelihoods in nats."
@@ -183,7 +186,8 @@ def show_compare() -> None:
         st.stop()
     runs = ComparedRuns.gather(chosen, say.label_runs(finished))
     results = runs.results
-    table = comparison_table(results, runs.labels)
+    states = [say.describe_state(job, job.inspect()).text for job in chosen]
+    table = comparison_table(results, runs.labels, states)
     if not table.same_data:
         st.warning(table.notes[0], icon=":material/warning:")
     show_conclusion(runs)

@@ -216,13 +216,13 @@ def test_unknown_pairs_can_be_looked_at_too(open_app: Open) -> None:
 def test_a_network_without_gaps_says_so(open_app: Open) -> None:
     full = Relation.build(1 - np.eye(5), name="full", network=Network(directed=False))
     app = opened(open_app, fitted(full, "vb"))
-    assert "every pair is linked" in texts(app)
+    assert "Every pair is linked already" in texts(app)
 
 
 def test_a_network_without_links_says_so(open_app: Open) -> None:
     empty = Relation.build(np.zeros((5, 5)), name="empty", network=Network())
     app = opened(open_app, fitted(empty, "vb"))
-    assert "There is no link in these data" in texts(app)
+    assert "These data have no links" in texts(app)
     switch(app, "blocks_view", "network")
 
 

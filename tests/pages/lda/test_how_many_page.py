@@ -57,7 +57,7 @@ def test_a_grid_is_started_and_shown(open_app: Open) -> None:
     shown = app.dataframe[0].value
     assert shown["Topics"].tolist() == [2, 2, 8, 8]
     for heading, column in (
-        ("LOO perplexity", "loo_perplexity"),
+        ("Leave-one-out perplexity", "loo_perplexity"),
         ("Held-out perplexity", "heldout_perplexity"),
         ("NPMI", "npmi"),
         ("u_mass", "u_mass"),
@@ -73,7 +73,7 @@ def test_a_grid_is_started_and_shown(open_app: Open) -> None:
 def test_runs_that_are_there_are_not_started_again(open_app: Open) -> None:
     app = started(opened(open_app), "2, 4", seeds=1)
     press(app, "grid_start")
-    assert "All of these runs are there already" in texts(app)
+    assert "All of these runs exist already" in texts(app)
     assert len(jobs_of(app)) == 2
     started(app, "2, 3, 4", seeds=1)
     assert len(jobs_of(app)) == 3
@@ -108,7 +108,7 @@ def test_it_leads_to_the_topics_of_one_number(open_app: Open) -> None:
 
 def test_nothing_held_out(open_app: Open) -> None:
     app = started(opened(open_app, heldout=0.0), "2, 3", seeds=1)
-    assert "there is no held-out perplexity" in texts(app)
+    assert "they have no held-out perplexity" in texts(app)
     assert app.dataframe[0].value["Held-out perplexity"].isna().all()
 
 
@@ -176,9 +176,9 @@ def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:
     app.run()
     box = app.selectbox(key="grid")
     assert len(set(box.options)) == 2
-    shown = app.dataframe[0].value["LOO perplexity"].tolist()
+    shown = app.dataframe[0].value["Leave-one-out perplexity"].tolist()
     box.select_index(1).run()
-    assert app.dataframe[0].value["LOO perplexity"].tolist() != shown
+    assert app.dataframe[0].value["Leave-one-out perplexity"].tolist() != shown
 
 
 def test_two_runs_of_one_number_and_seed_have_a_line_each(open_app: Open) -> None:

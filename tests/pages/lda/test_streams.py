@@ -217,7 +217,7 @@ def test_a_stream_and_a_batch_run_share_axes(open_app: Open, batch: Result, stre
     runs = build_curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
     assert [run.streams for run in runs] == [False, True]
     titles = " ".join(note["text"] for note in live_figure(runs, x="passes")["layout"]["annotations"])
-    assert "Completion perplexity" in titles
+    assert "Held-out perplexity of whole documents" in titles
     assert "Documents per second" in titles
     table = app.dataframe[0].value
     assert list(table["Epochs"]) == [20, pytest.approx(2)]
@@ -256,11 +256,11 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert (view.data.frequencies == streamed.problem.data.frequencies).all()
     group(app, "topics_part").set_value("Documents").run()
     assert (
-        "Shown are 2,000 of the 3,000 documents, drawn at random. The run kept the topics of words only"
+        "This page shows 2,000 of the 3,000 documents, drawn at random. The run kept only the words of the topics"
         in texts(app)
     )
     group(app, "topics_part").set_value("Quality").run()
-    assert "Coherence is measured over 2,000 of the 3,000 documents." in texts(app)
+    assert "Coherence is measured on 2,000 of the 3,000 documents." in texts(app)
     labels = [button.label for button in app.get("download_button")]
     assert {"Topics of the documents shown", "Topics of all documents", "The model"} <= set(labels)
     *_, everything = topic_files.list_document_files(view)
@@ -290,7 +290,7 @@ def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: Di
     assert not app.exception
     said = texts(app)
     assert "SDM · 2, 3 topics · 2 % of the documents held out · 0.2 epochs" in said
-    assert "coherence is measured over some" in said
+    assert "coherence is measured on a random sample" in said
     assert [job.problem.settings.values["k"] for job in jobs_of(app)] == [2, 3]
     assert {"Windows", "Topics"} <= set(app.dataframe[0].value.columns)
 
@@ -298,7 +298,7 @@ def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: Di
 def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Result) -> None:
     app = opened(open_app, "topics", batch)
     group(app, "topics_part").set_value("Documents").run()
-    assert "Shown are 900 of the 1,000 documents, those that no run had held out." in texts(app)
+    assert "This page shows 900 of the 1,000 documents, without those that were held out." in texts(app)
     assert "inferred" not in texts(app)
 
 

@@ -120,7 +120,7 @@ def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Op
     score = jobs_of(app)[0].inspect().snapshot.heldout
     assert "<span>Topics</span>10" in said
     assert f"<span>Held-out perplexity</span>{score.perplexity:,.0f}" in said
-    assert "LOO perplexity" in said  # what the curves show
+    assert "Leave-one-out perplexity" in said  # what the curves show
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
     assert list(recent["Found"]) == ["10 topics"]
@@ -154,7 +154,7 @@ def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -
     assert {run.model for run in runs} == {"lda"}
     assert all(run.learns for run in runs)
     titles = " ".join(note["text"] for note in live_figure(runs)["layout"]["annotations"])
-    for title in ("LOO perplexity", "Held-out perplexity", "Topics", "Alpha", "Beta"):
+    for title in ("Leave-one-out perplexity", "Held-out perplexity", "Topics", "Alpha", "Beta"):
         assert title in titles
 
 
@@ -217,15 +217,15 @@ def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
 def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[Result]) -> None:
     app = compare(open_app, *bars)
     said = texts(app)
-    assert "searched in CVB0 · K 10 · seed 1:" in said
-    stable = next(frame.value for frame in app.dataframe if "Least similar" in frame.value)
+    assert "compared with CVB0 · K 10 · seed 1:" in said
+    stable = next(frame.value for frame in app.dataframe if "Lowest similarity" in frame.value)
     assert len(stable) == 10
-    assert (stable["Least similar"] <= stable["On average"]).all()
-    back = int((stable["Least similar"] >= ALIKE).sum())
-    assert f"{back} of 10 topics come back everywhere" in said
+    assert (stable["Lowest similarity"] <= stable["Average similarity"]).all()
+    back = int((stable["Lowest similarity"] >= ALIKE).sum())
+    assert f"{back} of 10 topics come back in every run" in said
     # A run without another seed is looked for in all the others.
     app.selectbox(key="topics_one").set_value(2).run()
-    assert "ACVB0, searched in CVB0 · K 10 · seed 0, CVB0 · K 10 · seed 1:" in texts(app)
+    assert "ACVB0, compared with CVB0 · K 10 · seed 0, CVB0 · K 10 · seed 1:" in texts(app)
 
 
 def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result]) -> None:
@@ -239,7 +239,7 @@ def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result
     app.switch_page("pages/compare.py").run()
     assert not app.exception
     assert len(app.multiselect(key="compare_runs_irm").options) == 2
-    assert "Blocks on one scale" in [element.value for element in app.subheader]
+    assert "Blocks side by side" in [element.value for element in app.subheader]
 
 
 def test_too_few_runs_of_texts_offer_the_sample_of_texts(open_app: Open, bars: list[Result]) -> None:

@@ -155,7 +155,9 @@ def test_a_word_is_looked_up(open_app: Open, found: Result) -> None:
     part_of = topics.share * topics.word_probability[:, word]
     assert shown["marked"] == "dog"
     assert shown["cards"][0]["topic"] == int(part_of.argmax()) + 1
-    assert shown["cards"][0]["note"].startswith(f"{100 * part_of.max() / part_of.sum():.3g} % of the word")
+    assert shown["cards"][0]["note"].startswith(
+        f"{100 * part_of.max() / part_of.sum():.3g} % of its occurrences"
+    )
     app.text_input(key="topics_search").set_value("planet").run()
     assert app.selectbox(key="topics_found").options == ["planet", "planets"]
     app.selectbox(key="topics_found").select_index(1).run()
@@ -172,11 +174,11 @@ def test_a_words_tokens_are_divided_by_the_sizes_of_the_topics(three: Result) ->
     topics = Topics(
         np.array([[0.1, 0.9], [0.5, 0.5], [1e-4, 1.0]]), np.ones((1, 3)) / 3, np.array([0.8, 0.1, 0.1])
     )
-    view = TopicView(topics, three.problem.data, three.problem.data, "run", three)
+    view = TopicView(topics, three.problem.data, three.problem.data, ("run", 1, ""), three)
     # 0.08 and 0.05 of 0.13001; the third has less than one in a hundred.
     assert describe_word(view, 0) == {
-        1: "61.5 % of the word's tokens; 10 % of the topic",
-        2: "38.5 % of the word's tokens; 50 % of the topic",
+        1: "61.5 % of its occurrences; 10 % of the topic",
+        2: "38.5 % of its occurrences; 50 % of the topic",
     }
 
 
@@ -199,7 +201,7 @@ def test_documents_of_a_topic(open_app: Open, found: Result) -> None:
         "text 24",
     }
     app.text_input(key="documents_search").set_value("nowhere").run()
-    assert "No document has that" in texts(app)
+    assert "No document has this" in texts(app)
     assert not app.exception
 
 
@@ -215,7 +217,7 @@ def test_an_opened_document_stays_open_for_its_topic(open_app: Open, found: Resu
 
 def test_without_texts_the_words_are_listed(open_app: Open, three: Result) -> None:
     app = part(opened(open_app, three), "Documents")
-    assert "The text is not known" in texts(app)
+    assert "The data have no text" in texts(app)
     assert "label" not in app.dataframe[0].value
     parts = next(group for group in app.get("button_group") if group.key == "topics_part")
     assert "Known labels" not in parts.options

@@ -73,10 +73,10 @@ def test_its_words_are_tinted_by_topic(open_app: Open, found: Result) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "There is no text yet"),
-        (" \n\t", "There is no text yet"),
-        ("?! — …", "There is no word in this text"),
-        ("the and of 1912", "There is no word in this text"),
+        ("", "Enter a text to see its topics"),
+        (" \n\t", "Enter a text to see its topics"),
+        ("?! — …", "No word is left in this text"),
+        ("the and of 1912", "No word is left in this text"),
         ("unheard", "The topics know none of its words (1),"),
         ("unheard of, quite unseen", "The topics know none of its words (3),"),
     ],
@@ -102,7 +102,7 @@ def test_the_text_stays_while_other_parts_are_looked_at(open_app: Open, found: R
 def test_counts_do_not_say_how_to_cut_a_text(open_app: Open) -> None:
     counted = fit(small_corpus(), "vb", k=3, hyper="fixed")
     app = part(opened(open_app, counted), TRY)
-    assert "it is not known how to cut one into such words" in texts(app)
+    assert "it is not known how to split a text into such words" in texts(app)
     assert not app.text_area
     assert part(app, "Quality")
 

@@ -69,7 +69,7 @@ def test_runs_on_other_data_are_on_other_pages(open_app: Open) -> None:
     services.store().save_dataset(WORKSPACE, relation, [], {"name": "women"})
     app = opened(open_app, fit(relation, "vb", max_sweeps=5))
     assert app.subheader[0].value == "No features yet"
-    assert "Features are found in tables" in texts(app)
+    assert "This page is for tables" in texts(app)
     assert "Blocks page" in texts(app)
 
 
@@ -190,7 +190,7 @@ def test_groups_are_told_by_their_share() -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("All features", "Weights of 2 features"), ("Course of the run", "Features over the sweeps")],
+    [("All features", "Weights of 2 features"), ("History of the run", "Features over the sweeps")],
 )
 def test_parts(open_app: Open, name: str, said: str) -> None:
     assert figure(part(opened(open_app, fitted()), name), said)["data"]
@@ -207,7 +207,7 @@ def test_columns_in_an_order_of_their_own_keep_it(columns: list[str], told: bool
 def test_all_objects_and_their_combinations(open_app: Open) -> None:
     app = part(opened(open_app, fitted()), "All objects")
     kinds = len(np.unique(fitted().posterior["objects"] >= 0.5, axis=0))
-    assert f"{kinds} combinations of features among {N} objects" in texts(app)
+    assert f"The {N} objects have {kinds} combinations of features" in texts(app)
 
 
 def test_one_object_step_by_step(open_app: Open) -> None:
@@ -249,7 +249,7 @@ def test_pictures_are_shown_as_such(open_app: Open) -> None:
 def test_a_run_without_features_says_so(open_app: Open) -> None:
     app = opened(open_app, without_features())
     assert "0 features" in texts(app)
-    assert "explained by their means" in texts(app)
+    assert "The run found no feature" in texts(app)
     assert len(app.get("download_button")) == 6
     files = zipfile.ZipFile(io.BytesIO(pack_everything(without_features())))
     assert len(pd.read_csv(files.open("features.csv"))) == 0
@@ -264,7 +264,7 @@ def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(table["value"], fitted().problem.data.values[9])
     app.text_input(key="features_object_name").set_value("nobody").run()
     assert not app.exception
-    assert "There is no object of that name" in texts(app)
+    assert "No object has this name" in texts(app)
     assert "strength" not in list_carriers(view(fitted()), 1)
 
 

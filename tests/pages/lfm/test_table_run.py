@@ -91,8 +91,8 @@ def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
     assert {run.unit for run in shown} == {float(N)}
     layout = live_figure(shown)["layout"]
     titles = " ".join(note["text"] for note in layout["annotations"])
-    for words in ("Lower bound (nats an object)", "Held-out log likelihood (nats a cell)", "Change of E[z]",
-                  "Training log likelihood (nats a cell)", "Features alive", "Noise (sd)"):  # fmt: skip
+    for words in ("Lower bound per object", "Held-out log likelihood per cell", "Change in assignments",
+                  "Training log likelihood per cell", "Features in use", "Noise"):  # fmt: skip
         assert words in titles
     history = shown[0].history
     np.testing.assert_allclose(shown[0].column("bound_per_unit"), history.column("lower_bound") / N)
@@ -114,20 +114,27 @@ def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
 def test_scores_are_compared_and_bounds_are_not(open_app: Open) -> None:
     app = opened(open_app, fitted(), fitted("em"), page="compare")
     said = texts(app)
-    table = next(frame.value for frame in app.dataframe if "Verdict" in frame.value)
-    for column in ("Lower bound", "Held-out log lik.", "RMSE", "Explained", "Training log lik.", "Features"):
+    table = next(frame.value for frame in app.dataframe if "State" in frame.value)
+    for column in (
+        "Lower bound",
+        "Held-out log likelihood",
+        "RMSE",
+        "Explained",
+        "Training log likelihood",
+        "Features",
+    ):
         assert column in table.columns
     assert table["Features"].tolist() == [2, 6]
-    assert "Lower bounds are not marked" in said
+    assert "Lower bounds are never shaded" in said
     headings = [element.value for element in app.subheader]
     assert headings == ["Curves", "Scores", "Which feature is which"]
 
 
 def test_features_of_two_runs_are_paired(open_app: Open) -> None:
     app = opened(open_app, fitted(), fitted(seed=1), page="compare")
-    assert "2 of 2 pairs are the same feature" in texts(app)
+    assert "All matched." in texts(app)
     table = next(frame.value for frame in app.dataframe if "Pairs with" in frame.value)
-    assert table["Alike"].min() > 0.95
+    assert table["Similarity"].min() > 0.95
     app.selectbox(key="features_other").set_value(0).run()
     assert not app.exception
     assert "Choose two different runs" in texts(app)

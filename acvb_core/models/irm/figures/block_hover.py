@@ -49,7 +49,7 @@ def _numbers(arrangement: Arrangement, k: int, j: int) -> list[str]:
     lines = [f"{ones:,} {'link' if ones == 1 else 'links'} among {observed:,} known {what}{share}"]
     if arrangement.posterior:
         mean, low, high = (100 * float(arrangement.posterior[name][k, j]) for name in ("mean", "low", "high"))
-        lines.append(f"posterior mean {mean:.3g} %, 95 % interval {low:.3g} to {high:.3g} %")
+        lines.append(f"estimate {mean:.3g} %, 95 % interval {low:.3g} to {high:.3g} %")
     return lines
 
 

@@ -228,7 +228,7 @@ def _fade(colour: str) -> str:
 def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
     lines = [f"<b>cluster {k + 1}</b>", _count_objects(int(graph.members[k]), kind)]
     known = graph.entries[k, k] > 0.0
-    inside = ["inside:", *_numbers(graph.inner[k], graph)] if known else ["no pairs inside that are known"]
+    inside = ["inside:", *_numbers(graph.inner[k], graph)] if known else ["no known pairs inside"]
     return "<br>".join([*lines, *inside])
 
 
@@ -249,7 +249,7 @@ def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     interval = f"95 % interval {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
     counts = f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"
     lines = [counts, f"density {percent(item.density)}, {interval}"]
-    expected, where = graph.between, "between clusters at large"
+    expected, where = graph.between, "on average between clusters"
     if k == m:
         expected, where = graph.overall, "in the whole network"
     if expected > 0.0:
@@ -279,15 +279,15 @@ def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, heig
 
 def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
     lines = [
-        "Lines: more links than between clusters at large. Rings: more inside than in the whole network.",
-        "The wider, the more links beyond the expected.",
+        "Lines: more links than average between clusters. Rings: more links inside than in the whole network.",
+        "Wider means more links above the expected number.",
     ]
     n_edges = len(graph.edges)
     if n_shown < n_edges:
-        lines.append(f"{n_shown:,} of {n_edges:,} lines are shown, those of most links beyond the expected.")
+        lines.append(f"Only the strongest {n_shown:,} of {n_edges:,} lines are shown.")
     if not n_edges and len(graph.clusters) > 1:
-        lines.append("No two clusters are linked more often than clusters at large, beyond chance.")
+        lines.append("No two clusters are linked clearly more often than average.")
     empty = len(graph.members) - len(graph.clusters)
     if empty:
-        lines.append(f"{empty:,} clusters are nobody's most probable one and are not shown.")
+        lines.append(f"Not shown: {empty:,} clusters that are no node's most likely cluster.")
     return lines

@@ -83,7 +83,7 @@ def strength_hover(result: Result) -> list[list[str]]:
     return [
         [
             f"<b>{pair_name(k, j, one, undirected)}</b>"
-            f"<br>posterior mean {percent(mean[k, j])}"
+            f"<br>estimate {percent(mean[k, j])}"
             f"<br>95 % interval {percent(low[k, j])} to {percent(high[k, j])}"
             f"<br>expected {ones[k, j]:,.1f} links in {entries[k, j]:,.1f} known {what}"
             for j in range(shape[1])

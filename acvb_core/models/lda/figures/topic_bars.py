@@ -76,7 +76,7 @@ def topic_bars(
         values,
         height=height,
         title=f"<b>{topic_name(topic, labels, long=True, limit=60)}</b>" if title else "",
-        axis="tokens (light: in the whole corpus)" if counted else "probability in the topic",
+        axis="occurrences (light: in the whole corpus)" if counted else "probability in the topic",
         percents=not counted,
     )
     return {"data": data, "layout": layout | {"barmode": "overlay"}}
@@ -90,7 +90,7 @@ def _word_hover(shown: pd.DataFrame, topic: int, labels: Labels, tokens: ArrayLi
     ]
     if tokens is not None:
         pairs = zip(np.asarray(tokens), shown["frequency"], strict=True)
-        parts.append([f"{number(a)} of its {number(b)} tokens in the corpus" for a, b in pairs])
+        parts.append([f"{number(a)} of its {number(b)} occurrences in the corpus" for a, b in pairs])
     if "lift" in shown:
         parts.append([f"{x:,.3g} times as frequent as in the corpus" for x in shown["lift"]])
     if "score" in shown:

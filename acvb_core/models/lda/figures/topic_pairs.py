@@ -46,7 +46,7 @@ def pair_distance_figure(
         "moved",
         range(n),
     )
-    left_out = f", the {n} that moved most of {len(pairs)} pairs" if n < len(pairs) else ""
+    left_out = f", the {n} largest of {len(pairs)} pairs" if n < len(pairs) else ""
     upright = n > _UPRIGHT
     layout = vertical_layout(
         height,

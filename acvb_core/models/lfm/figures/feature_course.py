@@ -76,7 +76,7 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
     if shown:
         x, y = panel_axes("2", right, (0.0, 1.0))
         layout |= {"xaxis2": x | sweeps | {"matches": "x"}, "yaxis2": y | _extent(shown)}
-        layout["annotations"].append(panel_title("Log likelihood (nats a cell)", "", right[0], 1.0))
+        layout["annotations"].append(panel_title("Log likelihood per cell", "", right[0], 1.0))
     return {"data": data, "layout": layout}
 
 

@@ -168,7 +168,10 @@ def feature_profile_figure(
         }
         | {"title": axis_title("column, as in the table"), **_column_ticks([str(name) for name in columns])},
         yaxis=value_axis(
-            "weight (sd)" if standard else "weight (own units)", zeroline=True, zerolinecolor=LINE, nticks=6
+            "weight (standard deviations)" if standard else "weight (own units)",
+            zeroline=True,
+            zerolinecolor=LINE,
+            nticks=6,
         ),
     )
     return {"data": [trace], "layout": layout}

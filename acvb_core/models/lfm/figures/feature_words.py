@@ -148,7 +148,7 @@ def object_heading(steps: ObjectSteps, name: str) -> str:
     """Return the object's name, how much of it the features explain and what is missing, as HTML."""
     explained, text = steps.explained, ""
     if explained < 0:
-        text = " · the features lead away from it"
+        text = " · the features fit worse than the baseline alone"
     elif not math.isnan(explained):
         text = f" · the features explain {percent(explained)} of its squared distance from the baseline"
     unknown = int(np.isnan(steps.value).sum())

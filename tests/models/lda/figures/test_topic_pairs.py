@@ -90,9 +90,7 @@ def test_what_moved_most_comes_first() -> None:
     assert "20 % of their top words" in bar["hovertext"][0]
     assert "30 % → 40 %" in bar["hovertext"][0]
     assert "1 · &lt;b&gt;" in bar["hovertext"][2]
-    assert pair_distance_figure(table, most=2)["layout"]["title"]["text"].endswith(
-        "the 2 that moved most of 3 pairs"
-    )
+    assert pair_distance_figure(table, most=2)["layout"]["title"]["text"].endswith("the 2 largest of 3 pairs")
     assert (
         "overlap"
         not in pair_distance_figure(table[["topic", "other_topic", "distance"]])["data"][0]["hovertext"][0]

@@ -62,7 +62,7 @@ def test_the_heading_tells_what_is_missing_and_where_features_mislead() -> None:
     assert "1 of 4 cells missing" in object_heading(object_steps(made(), VALUE), "<b>x")
     assert "&lt;b&gt;x" in object_heading(object_steps(made(), VALUE), "<b>x")
     away = object_steps(made(), BASELINE - 1.0)
-    assert "lead away" in object_heading(away, "x")
+    assert "worse than the baseline" in object_heading(away, "x")
     assert "missing" not in object_heading(away, "x")
 
 
