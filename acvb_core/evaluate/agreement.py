@@ -41,6 +41,11 @@ class LabelAgreement:
     #: cluster without labelled objects has a row of zeros.
     table: pd.DataFrame
 
+    @property
+    def groups(self) -> bool:
+        """Return whether the labels put objects into groups, rather than give nearly each its own name."""
+        return 2 * self.table.shape[1] <= self.known
+
 
 def label_agreement(clusters: ArrayLike, labels: ArrayLike, n_clusters: int | None = None) -> LabelAgreement:
     """Hold clusters against known labels.

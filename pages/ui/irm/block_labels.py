@@ -57,7 +57,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         "How well the clusters match the labels, from 0 (not at all) to 1 (exactly): ARI is the adjusted Rand index, "
         "NMI the normalised mutual information."
     )
-    names = list(details)
+    names = sorted(details, key=lambda name: not details[name].groups)  # an identifier comes last
     attribute = names[0]
     if len(names) > 1:
         attribute = choose_one("Attribute", names, str, "label_attribute", width=320)

@@ -227,6 +227,11 @@ GUESSES = {
         "table",
         {"text_column": 2, "label_column": 1, "name_column": 0},
     ),
+    "labels that are all different": (
+        b"id,label,party,abstract\n" + b"".join(b"%d,n%d,p%d,Some text\n" % (i, i, i % 2) for i in range(12)),
+        "table",
+        {"text_column": 3, "label_column": 2, "name_column": 0},
+    ),
     "unnamed": (
         b"a1;The first text of them all\na2;And the second, with a comma\n",
         "table",

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relations.networks import with_attributes
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.cluster_table import cluster_table
@@ -142,6 +143,13 @@ def test_known_labels_are_held_against_the_clusters(open_app: Open, labelled: Re
     assert line["ari"] == pytest.approx(1.0)
     assert drawn(app, "label_chart")
     assert "Agreement with known labels" in [button.label for button in app.get("download_button")]
+
+
+def test_labels_that_group_nodes_come_before_their_numbers(open_app: Open) -> None:
+    numbered = {"number": [f"n{i}" for i in range(8)], "house": ["west"] * 4 + ["east"] * 4}
+    app = opened(open_app, fitted(with_attributes(friends(), numbered), "vb"))
+    assert app.selectbox(key="label_attribute").value == "house"
+    assert app.selectbox(key="label_attribute").options == ["house", "number"]
 
 
 def test_labels_can_be_brought_for_the_data_in_use(open_app: Open, found: Result) -> None:
