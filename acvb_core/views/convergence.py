@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from acvb_core.engine.snapshot import MOVES
 from acvb_core.registry import MODELS, model_row
+from acvb_core.views.overlaps import find_overlaps
 from acvb_core.views.panels import Panel, XAxis, panel_layout, panels_for
 from acvb_core.views.run_curve import Floats, RunCurve
 from acvb_core.views.theme import PAPER, Figure, Style, b64, decimate, escape, rgba, run_styles
 
 MAX_POINTS = 400
 _MANY_RUNS = 6
+#: Opacity of a curve that another one covers.
+_PALE = 0.4
 _NO_SWEEPS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
 
@@ -30,9 +33,10 @@ def live_figure(runs: Sequence[RunCurve], *, x: XAxis = "sweep", uirevision: str
     """
     panels = panels_for(runs, runs[0].model if runs else MODELS[0].name)
     points = MAX_POINTS if len(runs) <= _MANY_RUNS else MAX_POINTS // 2
+    under = {overlap.under.id for overlap in find_overlaps(runs)}
     data: list[Figure] = []
     for run, style in zip(runs, run_styles(run.method for run in runs), strict=True):
-        traces = _RunTraces(run, style, x, points)
+        traces = _RunTraces(run, style, x, points, run.id in under)
         for panel in panels:
             data += traces.in_panel(panel)
     return {"data": data, "layout": panel_layout(panels, runs, x, uirevision)}
@@ -41,8 +45,9 @@ def live_figure(runs: Sequence[RunCurve], *, x: XAxis = "sweep", uirevision: str
 class _RunTraces:
     """The traces of one run."""
 
-    def __init__(self, run: RunCurve, style: Style, x: XAxis, points: int) -> None:
+    def __init__(self, run: RunCurve, style: Style, x: XAxis, points: int, is_under: bool) -> None:
         self.run, self.style, self.points = run, style, points
+        self.is_under = is_under  # another run covers it: it shows on both sides of that line
         self.display = model_row(run.model).display
         # The length first: rows that are appended meanwhile wait for the next refresh.
         self.length = len(run.history)
@@ -121,6 +126,9 @@ class _RunTraces:
         if len(through):
             shown = np.union1d(shown, np.intersect1d(through, known))
         line: Figure = {"color": self.style.colour, "width": width, "dash": self.style.dash}
+        if self.is_under:
+            line |= {"width": 4 * width, "dash": "solid"}
+            opacity = _PALE
         if panel.measure.step:
             line["shape"] = "hv"
         trace = self._trace(

@@ -22,7 +22,7 @@ from acvb_core.views.axes import (
     whole_ticks,
 )
 from acvb_core.views.run_curve import RunCurve
-from acvb_core.views.theme import Figure, base_layout
+from acvb_core.views.theme import MUTED, Figure, base_layout
 
 XAxis = Literal["sweep", "cpu_seconds", "passes", "documents_seen"]
 #: Title of the x axis, text above the values there, and their format.
@@ -198,9 +198,22 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
             y_axis |= {"rangemode": "tozero", "tickformat": "d", "nticks": 5} | _count_ticks(panel, runs)
         else:
             y_axis |= _first_view(panel, runs)
+        if panel.measure.key == "heldout" and not _is_known(runs, panel.measure.column):
+            y_axis["showticklabels"] = False
+            layout["annotations"] += _announce_score(panel, runs)
         layout[f"xaxis{panel.number}"], layout[f"yaxis{panel.number}"] = x_axis, y_axis
         layout["annotations"].append(panel_title(panel.measure.title, note, panel.x_domain[0], top))
     return layout
+
+
+def _announce_score(panel: Panel, runs: Sequence[RunCurve]) -> list[Figure]:
+    """Return a text for a panel of scores that is still empty: when there will be one."""
+    first = min((run.first_score for run in runs if run.first_score is not None), default=None)
+    if first is None:
+        return []
+    place = {"xref": f"x{panel.number} domain", "yref": f"y{panel.number} domain", "x": 0.5, "y": 0.5}
+    text = f"first score at {streaming_among(runs).sweep} {first:,}"
+    return [place | {"text": text, "font": {"size": 12, "color": MUTED}, "showarrow": False}]
 
 
 def _count_ticks(panel: Panel, runs: Sequence[RunCurve]) -> Figure:

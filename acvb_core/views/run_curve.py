@@ -36,6 +36,7 @@ class RunCurve:
     n_documents: int | None = None  #: documents in a pass, if there are any
     completion: bool = False  #: whole documents are held out
     unit: float | None = None  #: number of objects that the lower bound is divided by, if its model's is
+    first_score: int | None = None  #: sweep with the first held-out score, where it is known beforehand
 
     def column(self, name: str) -> Floats:
         """Return one column so far, shape (n,); all NaN for an unknown name.

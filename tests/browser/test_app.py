@@ -22,6 +22,7 @@ from tests.browser.steps import (
     cards_that_say,
     fill,
     no_page_is_wider,
+    press,
     run_example,
     screenshot,
     start_runs,
@@ -71,6 +72,7 @@ def start_endless(page: Page) -> None:
     start_runs(page, "Start 3 runs")
     expect(cards(page)).to_have_count(3)
     expect(cards_that_say(page, "running")).to_have_count(3)
+    press(page, "Against sweeps")  # a sampler's sweeps are others: CPU time is the default
     wait_for(page, f"({POINTS})() > 5")
 
 
@@ -99,7 +101,7 @@ SWITCH_AXIS = f"""async (n) => {{
   {WAIT}
   const layout = () => document.querySelector('.st-key-curves .js-plotly-plot')?._fullLayout ?? {{}};
   const wanted = n === 0 ? /CPU/ : /sweep/i;
-  document.querySelectorAll('.st-key-x_axis button')[1 - n].click();
+  document.querySelectorAll('[class*=st-key-x_axis] button')[1 - n].click();
   return await until(() => Object.entries(layout())
     .some(([name, axis]) => name.startsWith('xaxis') && wanted.test(axis?.title?.text ?? '')));
 }}"""

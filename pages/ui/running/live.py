@@ -9,8 +9,10 @@ import streamlit as st
 
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.race_report import RACE_CRITERIA
+from acvb_core.engine.run import Schedule
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
+from acvb_core.views.overlaps import find_overlaps
 from acvb_core.views.panels import XAxis
 from acvb_core.views.run_curve import RunCurve
 from pages.ui.running.cards import show_cards
@@ -24,6 +26,8 @@ from pages.ui.shared.sidebar import count_moving_runs
 from pages.ui.shared.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
+#: Overlaps of curves that are put into words.
+MOST_OVERLAPS = 3
 AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
 #: … where some runs stream.
 STREAM_AXES: dict[XAxis, str] = {
@@ -104,21 +108,29 @@ def model_in_use(workspace: Workspace) -> str | None:
 
 
 def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
-    """Draw the choice of what curves are drawn against; of streams and other runs together, epochs to begin with."""
+    """Draw the choice of what curves are drawn against; CPU time by default where sweeps of different kinds meet."""
     streams = [job.problem.row.streams for job in jobs]
     axes = dict(STREAM_AXES if any(streams) else AXES)
     if any(streams) and not all(streams):
         axes["sweep"] = "Against sweeps, windows"
+    key = f"{key}_stream" if any(streams) else key
+    comparable = have_like_sweeps(jobs)
     return st.segmented_control(
         "Curves against",
         list(axes),
         format_func=axes.get,
-        default=next(iter(axes)),
+        default=next(iter(axes)) if comparable else "cpu_seconds",
         required=True,
-        key=f"{key}_stream" if any(streams) else key,
+        key=key if comparable else f"{key}_time",
         label_visibility="collapsed",
         persist_state="session",
     )
+
+
+def have_like_sweeps(jobs: Sequence[Job]) -> bool:
+    """Return whether the runs of each model sweep alike: no samplers or streams beside others."""
+    kinds = {(job.problem.row.model, job.problem.row.sampled, job.problem.row.streams) for job in jobs}
+    return len(kinds) == len({model for model, *_ in kinds})
 
 
 def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str | None = None) -> None:
@@ -141,8 +153,11 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
         streams = any(method.streams for method in methods_of(model))
         own = x if streams or x == "cpu_seconds" else "sweep"
         with contain_failure():
-            figure = live_figure(build_curves(some, labels), x=own, uirevision=f"{of}-{model}-{own}")
+            curves = build_curves(some, labels)
+            figure = live_figure(curves, x=own, uirevision=f"{of}-{model}-{own}")
             live_plot(figure, key=key if number == 0 else f"{key}_{model}")
+            for overlap in find_overlaps(curves)[:MOST_OVERLAPS]:
+                st.caption(overlap.describe())
 
 
 def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
@@ -162,6 +177,7 @@ def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurv
             n_documents=getattr(job.problem.train, "n_documents", None),
             completion=job.problem.settings.heldout_documents > 0,
             unit=job.problem.bound_unit,
+            first_score=None if job.problem.heldout is None else Schedule.for_problem(job.problem).heldout,
         )
         for job in jobs
     ]

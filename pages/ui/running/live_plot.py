@@ -13,7 +13,7 @@ from pages.ui.shared.charts import suit_page
 _HTML = '<div class="live-plot" style="width:100%;min-height:10rem"></div>'
 # The figure is drawn by the Plotly that Streamlit bundles. It is loaded with the first chart on the page, hence the
 # waiting; a frame that is overtaken by a newer one meanwhile is dropped.
-_JS = """
+_JS = r"""
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function bundledPlotly() {
@@ -42,12 +42,32 @@ function watchDrags(node) {
     window.addEventListener(end, () => (node.isDragged = false), true);
 }
 
+// The curves of the run whose name or card is pointed at stand out: the others are faint.
+function liftCurves(node) {
+  for (const curve of node.querySelectorAll(".scatterlayer .trace"))
+    curve.style.filter = node.lifted && runOf(curve) !== node.lifted ? "opacity(0.15)" : "";
+}
+const runOf = (item) => item?.__data__?.[0]?.trace?.legendgroup;
+function watchNames(node) {
+  if (node.watchNames) return;
+  node.watchNames = ({ target }) => {
+    const name = target.closest?.(".legend .traces");
+    const card = target.closest?.("[class*='st-key-card_']");
+    const run = node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
+    if (run === node.lifted) return;
+    node.lifted = run;
+    liftCurves(node);
+  };
+  for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, node.watchNames);
+}
+
 // Pixels below which panels stand one below another.
 const NARROW = 560;
 
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-plot");
   watchDrags(node);
+  watchNames(node);
   const isNarrow = () => node.clientWidth < NARROW;
   const frame = (node.liveFrame = (node.liveFrame ?? 0) + 1);
   const overtaken = () => frame !== node.liveFrame || !node.isConnected;
@@ -72,6 +92,7 @@ export default function ({ data, parentElement }) {
       if (overtaken()) return;
       try {
         await Plotly.react(node, figure.data, figure.layout, CONFIG);
+        liftCurves(node);
         return;
       } catch (problem) {
         if (left === 0) throw problem;
@@ -92,6 +113,7 @@ export default function ({ data, parentElement }) {
   }
   return () => {
     node.widths?.disconnect();
+    for (const kind of ["pointerover", "focusin"]) document.removeEventListener(kind, node.watchNames);
     window.Plotly?.purge(node);
   };
 }
