@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -115,6 +116,12 @@ def _find(filename: str) -> Path:
         if (folder / filename).is_file():
             return folder / filename
     raise DataError("a sample file is missing", source=filename, remedy="Install the package again.")
+
+
+def read_sample_groups(name: str) -> dict[str, int]:
+    """Return the group (from 1) of each object of a sample, as a run found them; `make_groups.py` stores them."""
+    with _find(f"{name}_groups.csv").open(encoding="utf-8", newline="") as lines:
+        return {line["object"]: int(line["group"]) for line in csv.DictReader(lines)}
 
 
 def _read_relation(name: str, labels: str | None = None, **options: Any) -> LoadedSample:

@@ -85,10 +85,24 @@ def address_of(page: Page, server: str) -> str:
 
 
 def run_example(page: Page, name: str) -> None:
-    """Press the button of an example on Home, and wait until its three runs have converged."""
+    """Start an example on Home, and wait until its three runs have converged."""
+    page.get_by_role("button", name="Try an example").click()
     page.get_by_role("button", name=name).click()
     expect(cards(page)).to_have_count(3)
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
+
+
+def choose_methods(page: Page, *labels: str) -> None:
+    """Choose exactly these methods on the Run page; all are folded below the recommended one."""
+    settled(page)
+    folded = page.locator(".st-key-more_methods")
+    if not folded.get_by_role("button", name=labels[0], exact=True).is_visible():
+        folded.locator("summary").click()
+        settled(page)
+    for button in folded.locator("button[aria-pressed]").all():
+        if (button.get_attribute("aria-pressed") == "true") != (button.inner_text().strip() in labels):
+            button.click()
+            settled(page)
 
 
 def bring(page: Page, file: Path, kind: str) -> None:

@@ -20,6 +20,7 @@ from tests.browser.steps import (
     bring,
     cards,
     cards_that_say,
+    choose_methods,
     fill,
     no_page_is_wider,
     press,
@@ -63,8 +64,7 @@ def upload(page: Page, file: Path) -> None:
 def start_endless(page: Page) -> None:
     """Start three runs that go on until they are stopped."""
     visit(page, "Run")
-    for label in ("CVB0", "VB", "ACVB", "Gibbs"):
-        page.locator(".st-key-methods").get_by_role("button", name=label, exact=True).click()
+    choose_methods(page, "ACVB0", "ACVB", "Gibbs")
     for methods in ("ACVB0, ACVB", "Gibbs"):
         fill(page, f"Sweeps at most ({methods})", "1000000")
     page.get_by_text("Advanced settings").click()
@@ -203,7 +203,7 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
     with open_page() as page:
         with start_app() as url:
             page.goto(url)
-            run_example(page, "Run the sample comparison")
+            run_example(page, "Find the groups of games and tags")
             upload(page, relation_file(tmp_path))
             start_endless(page)
             workspace = re.findall("ws=[0-9a-f]{32}", page.url)[0]
@@ -228,7 +228,7 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
 @pytest.fixture(scope="module")
 def comparison(example: Example) -> str:
     """Address of a workspace in which three methods have run on the sample."""
-    return example("Run the sample comparison")
+    return example("Find the groups of games and tags")
 
 
 def test_reload_and_direct_address_of_a_page(browser: Browser, comparison: str) -> None:

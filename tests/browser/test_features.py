@@ -20,6 +20,7 @@ from tests.browser.steps import (
     cards_that_say,
     cells,
     choose,
+    choose_methods,
     no_page_is_wider,
     plot,
     press,
@@ -63,9 +64,7 @@ def planted_file(folder: Path) -> Path:
 
 def run_methods(page: Page, *others: str) -> None:
     """Start FAB, EM and VB without some of these, and wait for their end."""
-    for name in others:
-        page.locator(".st-key-methods").get_by_role("button", name=name, exact=True).click()
-        settled(page)
+    choose_methods(page, *(name for name in ("FAB", "EM", "VB") if name not in others))
     n = 3 - len(others)
     page.get_by_role("button", name=f"Start {n} run{'s' * (n > 1)}", exact=True).click()
     expect(cards(page)).to_have_count(n)

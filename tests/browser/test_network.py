@@ -19,6 +19,7 @@ from tests.browser.steps import (
     cards_that_say,
     cells,
     choose,
+    choose_methods,
     no_page_is_wider,
     no_wider_than_its_window,
     plot,
@@ -70,9 +71,14 @@ def metric(page: Page, name: str) -> str:
     return page.get_by_test_id("stMetric").filter(has_text=name).get_by_test_id("stMetricValue").inner_text()
 
 
+def start_three(page: Page) -> None:
+    choose_methods(page, "ACVB0", "CVB0", "VB")
+    start_runs(page, "Start 3 runs")
+
+
 def run_three(page: Page) -> None:
     visit(page, "Run")
-    start_runs(page, "Start 3 runs")
+    start_three(page)
     expect(cards(page)).to_have_count(3)
     wait_for(page, f"({POINTS})() > 5")
     expect(cards_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
@@ -155,14 +161,14 @@ def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) 
         expect(page.locator(".run-below").first).to_have_text("K 20 · seed 0")
         page.get_by_text("New runs").click()
         press(page, "Two clusterings, rows and columns apart")
-        start_runs(page, "Start 3 runs")
+        start_three(page)
         expect(cards(page)).to_have_count(6)
         expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
         expect(cards_that_say(page, "one clustering")).to_have_count(3)
         expect(cards_that_say(page, "two clusterings")).to_have_count(3)
         badges_beside_names(page)
         page.get_by_text("New runs").click()
-        start_runs(page, "Start 3 runs")
+        start_three(page)
         expect(cards_that_say(page, "seed 0 (2)")).to_have_count(3)
         expect(cards_that_say(page, "converged")).to_have_count(9, timeout=WAIT_MS)
         badges_beside_names(page)
@@ -175,7 +181,7 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
     settled(page)  # a press while the form is drawn anew is lost
     press(page, "Two clusterings, rows and columns apart")
     expect(page.get_by_role("spinbutton", name=re.compile("^Column clusters"))).to_be_visible()
-    start_runs(page, "Start 3 runs")
+    start_three(page)
     expect(cards(page)).to_have_count(6)
     expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
     visit(page, "Compare")

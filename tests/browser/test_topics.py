@@ -22,6 +22,7 @@ from tests.browser.steps import (
     cards_that_say,
     cells,
     choose,
+    choose_methods,
     fill,
     no_page_is_wider,
     no_wider_than_its_window,
@@ -305,7 +306,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     expect(page.get_by_test_id("stSidebar").get_by_text("61 documents")).to_be_visible()
 
     page.get_by_role("button", name="Go to Run", exact=True).click()
-    page.locator(".st-key-methods").get_by_role("button", name="CVB0", exact=True).click()
+    choose_methods(page, "ACVB0", "VB")
     fill(page, "Topics", "3")
     start_runs(page, "Start 2 runs")
     expect(cards(page)).to_have_count(2)

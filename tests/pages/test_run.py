@@ -18,6 +18,7 @@ from acvb_core.views.convergence import live_figure
 from pages.ui.running import costs, live
 from pages.ui.running.forms import build_fields, select_values
 from pages.ui.shared import picking, services
+from pages.ui.shared.model_pages import all_model_pages
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
 
 
@@ -43,11 +44,25 @@ def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
     assert "sample_comparison" in keys(app)
 
 
-def test_form_offers_every_method_and_starts_with_three(with_sample: AppTest) -> None:
+def test_form_recommends_one_method_and_says_when_to_use_each_other(with_sample: AppTest) -> None:
     methods = with_sample.pills(key="methods_irm")
     assert methods.options == [row.label for row in methods_of("irm")]
-    assert methods.value == ["acvb0", "cvb0", "vb"]
-    assert with_sample.button(key="start").label == "Start 3 runs"
+    assert methods.value == ["acvb0"]
+    assert with_sample.button(key="start").label == "Start 1 run"
+    said = texts(with_sample)
+    assert "**ACVB0** :green-badge[Recommended] Fast, accurate, and certain to converge." in said
+    (more,) = (box for box in with_sample.expander if box.label == "More methods")
+    assert not more.proto.expanded
+    lines = more.markdown[0].value.splitlines()
+    assert [line.split("**")[1] for line in lines] == [
+        row.label for row in methods_of("irm") if row.name != "acvb0"
+    ]
+    assert all(len(line.split("**: ")[1]) > 20 for line in lines)
+
+
+@pytest.mark.parametrize("model", list(all_model_pages()))
+def test_every_method_has_a_line_on_when_to_use_it(model: str) -> None:
+    assert set(all_model_pages()[model].uses) == {row.name for row in methods_of(model)}
 
 
 @pytest.mark.parametrize("chosen", [[m] for m in methods_of("irm")] + [list(methods_of("irm"))])

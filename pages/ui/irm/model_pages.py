@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acvb_core.data.split import MAX_ENTRIES
 from pages.ui.irm.compare_relation import compare_blocks
+from pages.ui.irm.home_picture import draw_picture
 from pages.ui.irm.overview_network import summarise_network
 from pages.ui.irm.overview_relation import summarise_relation
 from pages.ui.irm.upload_relation import RelationReader
@@ -22,6 +23,14 @@ BLOCKS = AnswerPage(
     "relation or network first, or try the example.",
 )
 METHODS = ("acvb0", "cvb0", "vb")
+USES = {
+    "acvb0": "Fast, accurate, and certain to converge.",
+    "acvb": "A check of ACVB0 with finer counts. Certain to converge, and slower.",
+    "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
+    "cvb": "CVB0 with finer counts. For comparison with published results.",
+    "vb": "The classic method. Use it where you need a bound that rises in every sweep; often too sure of itself.",
+    "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
+}
 
 MODEL_PAGES: dict[str, ModelPages] = {
     "irm": ModelPages(
@@ -30,15 +39,15 @@ MODEL_PAGES: dict[str, ModelPages] = {
         group="Relation",
         parts=("cluster", "clusters"),
         answer=BLOCKS,
-        promise="the blocks in a relation",
-        introduction="Give it a table of who is linked to what. It sorts rows and columns into clusters so that every "
-        "**block** of the table is nearly full or nearly empty.",
+        promise="the groups in a relation or network",
+        introduction="Give it a table of who is linked to what, and it sorts rows and columns into clusters so that "
+        "every **block** of the table is nearly full or nearly empty.",
         held_out=HeldOut("the known entries", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="debtag_games",
             methods=METHODS,
             values={},
-            label="Run the sample comparison",
+            label="Find the groups of games and tags",
             help="ACVB0, CVB0 and VB side by side on 937 games and the 178 tags that describe them.",
             key="sample_comparison",
         ),
@@ -51,7 +60,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         summary=summarise_relation,
         reader=RelationReader(),
         compare=compare_blocks,
-        usual=METHODS,
+        uses=USES,
+        picture=draw_picture,
         way="Two clusterings, rows and columns apart",
         short_way="two clusterings",
     ),
@@ -79,7 +89,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         "- **GraphML**, **GML** and **Pajek** files.",
         summary=summarise_network,
         compare=compare_blocks,
-        usual=METHODS,
+        uses=USES,
+        picture=draw_picture,
         way="One clustering of the nodes",
         short_way="one clustering",
     ),

@@ -19,6 +19,21 @@ from pages.ui.shared.model_pages import (
     WholeObjects,
 )
 
+USES = {
+    "acvb0": "Fast, accurate, and certain to converge.",
+    "acvb": "A check of ACVB0 with finer counts. Certain to converge, and slower.",
+    "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
+    "cvb": "CVB0 with finer counts. For comparison with published results.",
+    "vb": "The classic method. Use it where you need a bound that rises in every sweep.",
+    "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
+    "sdm": "For more texts than fit into memory: good topics after one pass, with hardly anything to set.",
+    "scvb0": "A stream whose learning rates you tune.",
+    "svb": "The best-known stream. For comparison with published results.",
+    "asdm": "SDM with an average: steadier, and it stops by itself.",
+    "ascvb0": "SCVB0 with an average: it stops by itself.",
+    "asvb": "SVB with an average: it stops by itself.",
+}
+
 MODEL_PAGES: dict[str, ModelPages] = {
     "lda": ModelPages(
         model="lda",
@@ -73,8 +88,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         reader=TextReader(),
         compare=compare_topics,
         clustered_by="Each document counts for its largest topic. ",
-        usual=("acvb0", "cvb0", "vb"),
-        usual_on_disk=("sdm",),
+        uses=USES,
+        recommended_on_disk="sdm",
         less_memory="SDM, SCVB0 and SVB keep only the topics and need far less.",
         start_from=choose_start,
         tuning=show_tuning,

@@ -9,6 +9,14 @@ from pages.ui.lfm.upload_table import TableReader
 from pages.ui.lfm.words_table import TABLES
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
 
+USES = {
+    "fab": "Fast, and finds the number of features by itself.",
+    "em": "Uses every feature that it is given. A contrast to FAB, which drops those that are not needed.",
+    "vb": "Where you want to know how sure each weight is.",
+    "ibp": "Sampling without a limit to the number of features. A yardstick for small tables.",
+    "meibp": "Where features may only add, never subtract.",
+}
+
 MODEL_PAGES: dict[str, ModelPages] = {
     "lfm": ModelPages(
         model="lfm",
@@ -48,6 +56,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         summary=summarise_table,
         reader=TableReader(),
         compare=compare_features,
-        usual=("fab", "em", "vb"),
+        uses=USES,
     ),
 }

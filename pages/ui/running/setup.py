@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from pages.ui.shared.model_pages import StartChoice, pages_of_model
 from pages.ui.shared.services import executor
 from pages.ui.shared.workspace import Dataset, Workspace
 
-_ON_DISK = " The data are kept on disk: methods that need all of them in memory are not offered."
+_ON_DISK = " Your data are on disk, so methods that need them in memory are not offered."
 _NO_RACE = (
     "Several starts of a run would race by how well they predict held-out {unit}, because lower bounds at different "
     "numbers of {parts} cannot be compared. Nothing is held out: give a share on the Data page first."
@@ -116,26 +116,11 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
     model = _choose_model(dataset)
     methods = {method.name: method for method in methods_for(dataset.data, model)}
-    pages = pages_of_model(model)
-    usual = pages.usual_on_disk if dataset.on_disk else pages.usual
-    first = next((methods[name].label for name in usual if name in methods), "")
-    key = methods_key(model, dataset)
-    with st.container(key="methods"):
-        names = st.pills(
-            "Methods",
-            list(methods),
-            selection_mode="multi",
-            default=None if was_filled(key) else [name for name in usual if name in methods],
-            format_func=lambda name: methods[name].label,
-            key=key,
-            persist_state="session",
-            help=f"Each is explained in the Guide. {first} is the one to start with."
-            + (_ON_DISK if dataset.on_disk else ""),
-        )
+    names = _choose_methods(model, methods, dataset)
     # In the registry's order, whatever the order of the clicks.
-    chosen = [method for name, method in methods.items() if name in (names or [])]
+    chosen = [method for name, method in methods.items() if name in names]
     # Without a method too: a file that was chosen there would be lost where its uploader is not drawn.
-    start_from = pages.start_from
+    start_from = pages_of_model(model).start_from
     choice = StartChoice(None, {}, chosen) if start_from is None else start_from(workspace, dataset, chosen)
     if not chosen:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
@@ -168,6 +153,32 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
         st.text(str(error))
         return False
     return True
+
+
+def _choose_methods(model: str, methods: Mapping[str, Method], dataset: Dataset) -> list[str]:
+    """Draw the recommended method, and the others folded below it, each with when to use it; return those chosen."""
+    pages, key = pages_of_model(model), methods_key(model, dataset)
+    first = pages.recommend_method(dataset.on_disk)
+    chosen = st.session_state.get(key, [first])
+    with st.container(key="methods", gap="small"):
+        st.markdown(f"**{methods[first].label}** :green-badge[Recommended] {pages.uses[first]}")
+        with st.expander(
+            "More methods", icon=":material/unfold_more:", expanded=chosen != [first], key="more_methods"
+        ):
+            names = st.pills(
+                "Methods",
+                list(methods),
+                selection_mode="multi",
+                default=None if was_filled(key) else [first],
+                format_func=lambda name: methods[name].label,
+                key=key,
+                persist_state="session",
+                help="Choose several to compare them. The Guide explains each."
+                + (_ON_DISK if dataset.on_disk else ""),
+            )
+            lines = [f"- **{methods[name].label}**: {pages.uses[name]}" for name in methods if name != first]
+            st.markdown("\n".join(lines))
+    return list(names or [])
 
 
 def _choose_model(dataset: Dataset) -> str:

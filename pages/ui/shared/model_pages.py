@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acvb_core.core.rows import Method
 from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
 from acvb_core.registry import MODELS, model_row
+from acvb_core.views.theme import Figure
 from pages.ui.shared.words import ModelWords
 
 if TYPE_CHECKING:
@@ -41,6 +43,17 @@ class DatasetSummary(NamedTuple):
     tabs: dict[str, Callable[[], None]]
     note: str = ""
     advice: str = ""
+
+
+class Picture(NamedTuple):
+    """A result in two figures, for Home: the data as they were read, and what a run made of them.
+
+    `caption` says whose data they are; it may quote their name.
+    """
+
+    before: Figure
+    after: Figure
+    caption: str
 
 
 class Demonstration(NamedTuple):
@@ -173,8 +186,10 @@ class ModelPages:
         Draws a section of the Compare page.
     clustered_by : str
         One sentence on that page about how its objects are clustered.
-    usual, usual_on_disk : tuple of str
-        Methods that are chosen to begin with, of data in memory and on disk; the first is the one to start with.
+    uses : mapping of str to str
+        When to use each method, one line, by its name; the recommended method comes first.
+    recommended_on_disk : str
+        The recommended method for data on disk.
     less_memory : str
         One sentence about methods that need less memory.
     way, short_way : str
@@ -184,6 +199,8 @@ class ModelPages:
     tuning : callable or None
         (workspace, data set): draws the search for the best settings of a method.
     further : tuple of FurtherPage
+    picture : callable or None
+        Result or None -> Picture, of a run or else of a sample whose groups are stored.
     """
 
     model: str
@@ -202,19 +219,24 @@ class ModelPages:
     reader: Reader | None = None
     compare: Callable[[ComparedRuns], None]
     clustered_by: str = ""
-    usual: tuple[str, ...]
-    usual_on_disk: tuple[str, ...] = ()
+    uses: Mapping[str, str]
+    recommended_on_disk: str = ""
     less_memory: str = ""
     way: str = ""
     short_way: str = ""
     start_from: Callable[[Workspace, Dataset, Sequence[Method]], StartChoice] | None = None
     tuning: Callable[[Workspace, Dataset], None] | None = None
     further: tuple[FurtherPage, ...] = ()
+    picture: Callable[[Result | None], Picture] | None = None
 
     @property
     def answer_icon(self) -> str:
         """The icon of a link to a run's answer."""
         return self.icon or self.answer.icon
+
+    def recommend_method(self, on_disk: bool = False) -> str:
+        """Return the name of the method to start with."""
+        return self.recommended_on_disk if on_disk else next(iter(self.uses))
 
     def write_sizes(self, effective_k: Mapping[str, int]) -> str:
         """Return the number of clusters of each domain, or of topics, in digits."""

@@ -44,14 +44,17 @@ def test_methods_are_those_of_tables(open_app: Open) -> None:
     app = run_page(open_app)
     group = next(group for group in app.get("button_group") if group.key == "methods_lfm")
     assert list(group.options) == [row.label for row in methods_of("lfm")]
-    assert chosen(app) == ["fab", "em", "vb"]
-    assert "FAB is the one to start with" in group.proto.help
+    assert chosen(app) == ["fab"]
+    assert "**FAB** :green-badge[Recommended]" in texts(app)
     assert "20 % held out, seed 0" in texts(app)
 
 
 def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
-    app = press(run_page(open_app), "start")
-    app = finished(app)
+    app = run_page(open_app)
+    next(group for group in app.get("button_group") if group.key == "methods_lfm").set_value(
+        ["fab", "em", "vb"]
+    )
+    app = finished(press(app.run(), "start"))
     jobs = jobs_of(app)
     assert [job.problem.row.name for job in jobs] == ["fab", "em", "vb"]
     assert all(job.inspect().verdict is not None for job in jobs)

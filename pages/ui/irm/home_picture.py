@@ -1,0 +1,19 @@
+"""The picture on Home: a matrix as it was read, and sorted by the groups that a run found."""
+
+from __future__ import annotations
+
+from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.arrangement import arrange_result
+from acvb_core.models.irm.figures.before_after import arrange_sample, before_after_figures
+from pages.ui.shared.model_pages import Picture
+
+_SAMPLE = "les_miserables"
+
+
+def draw_picture(result: Result | None) -> Picture:
+    """Return the picture of a run, or else that of the sample."""
+    if result is not None:
+        return Picture(*before_after_figures(arrange_result(result)), result.problem.data.name)
+    figures = before_after_figures(arrange_sample(load_sample(_SAMPLE).relation))
+    return Picture(*figures, f"{SAMPLES[_SAMPLE].title}: {SAMPLES[_SAMPLE].origin}")
