@@ -91,7 +91,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
 
     visit(page, "Run")
     page.get_by_text("New runs").click()
-    choose(page, "Start from", "a model file")
+    choose(page, "Start from", "Model file")
     page.locator(".st-key-start_file input[type=file]").set_input_files(model)
     expect(page.get_by_text("2 topics of lines by sdm, 20 words")).to_be_visible()
     page.get_by_role("button", name="SDM", exact=True).click()

@@ -289,3 +289,14 @@ def test_chapters_lose_their_marks(monkeypatch, tmp_path):
     assert file.read_bytes() == first
     rows = list(csv.reader(io.StringIO(gzip.decompress(first).decode())))
     assert rows == [["document", "label", "text"], ["a", "x", "one, two"], ["b", "y", "three"]]
+
+
+def test_the_stored_groups_are_those_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    make_groups = importlib.import_module("make_groups")
+    make_groups.write_groups(tmp_path)
+    name = f"{make_groups.NAME}_groups.csv"
+    assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
+    groups = samples.read_sample_groups(make_groups.NAME)
+    assert set(groups) == set(load_sample(make_groups.NAME).relation.row_labels)
+    assert len(set(groups.values())) > 5

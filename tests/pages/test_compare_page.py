@@ -57,7 +57,7 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
         "Curves",
         "Scores",
         "Blocks side by side",
-        "How alike the clusterings are",
+        "How well the runs agree",
         "Where the objects go",
     ]
     # The loader of the live component, a matrix for each run, two agreements, the flow and its table.

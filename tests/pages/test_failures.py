@@ -49,7 +49,7 @@ def test_topics_without_their_map(
 ) -> None:
     monkeypatch.setattr("acvb_core.models.lda.evaluate.answer.topic_map", broken)
     app = opened(open_app, fitted())
-    check_contained(app, caplog, "Take it away", "exclusivity")
+    check_contained(app, caplog, "Download", "exclusivity")
 
 
 def test_blocks_without_their_matrix(
@@ -58,7 +58,7 @@ def test_blocks_without_their_matrix(
     monkeypatch.setattr("pages.ui.irm.block_matrix.block_figure", broken)
     compared(open_app, fit(load_sample("southern_women").relation, "vb"))
     app = open_app("blocks")
-    check_contained(app, caplog, "Strength of the blocks", "Link prediction", "Take it away")
+    check_contained(app, caplog, "Strength of the blocks", "Link prediction", "Download")
 
 
 def test_compare_without_its_flow(
@@ -76,7 +76,7 @@ def test_features_without_their_weights(
 ) -> None:
     monkeypatch.setattr("pages.ui.lfm.feature_detail.draw_weights", broken)
     app = tables.opened(open_app, tables.fitted())
-    check_contained(app, caplog, "Who has it", "Take it away")
+    check_contained(app, caplog, "Who has it", "Download")
 
 
 def test_topics_without_the_list_of_all(

@@ -4,12 +4,19 @@ import re
 
 import pytest
 
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
 from pages.ui.shared import format as say
-from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, press, texts, until
+from pages.ui.shared import services
+from pages.ui.shared.model_pages import all_model_pages
+from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
-def test_empty_home_says_what_to_do_next(open_app: Open) -> None:
+def test_empty_home_shows_a_result_and_where_to_begin(open_app: Open) -> None:
     app = open_app()
+    assert app.title[0].value == "ACVB"
+    assert len(app.get("plotly_chart")) == 2
+    assert "Who appears with whom in the chapters of the novel" in texts(app)
     assert "None yet" in texts(app)
     assert "No data chosen yet" in texts(app)
     assert not app.button(key="sample_comparison").disabled
@@ -29,6 +36,26 @@ def test_sample_comparison_runs_three_methods_at_one_press(open_app: Open) -> No
     recent = app.dataframe[0].value
     assert list(recent["Method"]) == ["VB", "CVB0", "ACVB0"]
     assert set(recent["State"]) == {"converged"}
+
+
+def test_the_picture_is_that_of_the_newest_run(open_app: Open) -> None:
+    result = fit(load_sample("survey").relation, "vb", max_sweeps=3)
+    services.store().save(WORKSPACE, "0" * 12, 1e9, result)
+    app = open_app()
+    assert len(app.get("plotly_chart")) == 2
+    assert "survey" in [element.value for element in app.text]
+    assert "the novel" not in texts(app)
+
+
+def test_upload_your_data_opens_the_upload(open_app: Open) -> None:
+    app = press(open_app(), "begin_upload")
+    assert app.title[0].value == "Data"
+    assert app.get("file_uploader")
+
+
+def test_an_example_of_every_kind_of_data_can_be_tried(open_app: Open) -> None:
+    app = open_app()
+    assert {pages.demonstration.key for pages in all_model_pages().values()} <= keys(app)
 
 
 def test_two_browsers_have_workspaces_of_their_own(open_app: Open) -> None:

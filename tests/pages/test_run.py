@@ -98,10 +98,11 @@ def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
 def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest) -> None:
     enter(with_sample, tol=1e-4)
     said = texts(with_sample)
-    assert "20,000 averaged sweeps" in said
+    assert "will end within 5,000 sweeps" in said
+    assert any("20,000 averaged sweeps" in (caption.help or "") for caption in with_sample.caption)
     assert "of memory" in said
     with_sample.pills(key="methods_irm").set_value(["vb"]).run()
-    assert "averaged sweeps" not in texts(with_sample)
+    assert "will end within" not in texts(with_sample)
     with_sample.pills(key="methods_irm").set_value([]).run()
     assert "Choose at least one method" in texts(with_sample)
 

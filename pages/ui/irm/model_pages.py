@@ -16,7 +16,6 @@ BLOCKS = AnswerPage(
     path="pages/blocks.py",
     title="Blocks",
     icon=":material/grid_view:",
-    step="For a relation or network: see it sorted by cluster, and who belongs to which cluster.",
     start="A run sorts the objects into clusters, and this page shows the blocks they make.",
     needs="This page is for relations and networks.",
     first="A run sorts rows and columns, or nodes, into clusters, and this page shows the blocks they make. Choose a "
@@ -40,8 +39,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         parts=("cluster", "clusters"),
         answer=BLOCKS,
         promise="the groups in a relation or network",
-        introduction="Give it a table of who is linked to what, and it sorts rows and columns into clusters so that "
-        "every **block** of the table is nearly full or nearly empty.",
         held_out=HeldOut("the known entries", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="debtag_games",
@@ -72,8 +69,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         parts=("cluster", "clusters"),
         answer=BLOCKS,
         icon=":material/hub:",
-        introduction="Give it a **network**. It finds groups of nodes that link alike, and links that are probably "
-        "missing.",
         held_out=HeldOut("the known pairs", most=MAX_ENTRIES),
         demonstration=Demonstration(
             sample="les_miserables",

@@ -44,16 +44,11 @@ MODEL_PAGES: dict[str, ModelPages] = {
             path="pages/topics.py",
             title="Topics",
             icon=":material/topic:",
-            step="For texts: read the topics, and the documents they occur in.",
             start="A run finds out which words go together, and which documents they are in.",
             needs="This page is for texts, and for counts of words in documents.",
             first="A run finds out which words of your texts go together. Choose texts first, or try the example.",
         ),
         promise="the topics in texts",
-        introduction=(
-            "Give it texts. It finds the **topics** they are about: which words go together, and how much of each "
-            "topic each document has."
-        ),
         held_out=HeldOut(
             "each document's words",
             about="About ",

@@ -1,4 +1,4 @@
-"""The start of new runs on texts: anew, or from topics that were trained before."""
+"""The start of new runs on texts: a new model, or topics that were trained before."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from pages.ui.shared.workspace import Dataset, Workspace
 
 ANEW, FILE = "anew", "file"
 _HELP = (
-    "Trained topics can be gone on from: with other documents, whose new words are added, or by another method. A "
-    "run's "
-    "topics are those it has now; a model file is among the files of the Topics page."
+    "Continue from trained topics, with other documents or another method; new words are added. Choose one of your "
+    "runs, or a model file that you downloaded on the Topics page."
 )
 
 
 def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method]) -> StartChoice:
-    """Draw the choice; return what to go on from, and the methods that can."""
+    """Draw the choice; return what to start from, and the methods that can."""
     methods = list(chosen)
     runs = {job.id: job for job in list_runs(workspace, "lda") if _has_topics(job)}
     labels = say.label_runs(list(runs.values()))
@@ -35,7 +34,7 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
     def label(option: str) -> str:
         if option in runs:
             return f"{labels[option]} · {_count_topics(runs[option])} of {runs[option].problem.data.name}"
-        return {ANEW: "nothing: begin anew", FILE: "a model file"}[option]
+        return {ANEW: "New model", FILE: "Model file"}[option]
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):
         where = choose_one(
@@ -73,18 +72,21 @@ def _extract_topics(key: Key, _result: Result) -> TrainedTopics:
 
 def _upload_model() -> TrainedTopics | None:
     given = st.file_uploader(
-        "Model file", type=["npz"], key="start_file", help="model.npz, as it was taken away."
+        "Model file",
+        type=["npz"],
+        key="start_file",
+        help="The file model.npz of a run, from the Topics page.",
     )
     if given is None:
-        st.caption("Choose the file of a model.")
+        st.caption("Choose a model file.")
         return None
     try:
         return _load(str(getattr(given, "file_id", given.name)), given.name, given)
     except AcvbError as error:
         with st.container(border=True, gap="xsmall", key="start_problem"):
-            st.badge("No model can be read from this file", icon=":material/error:", color="red")
+            st.badge("We couldn't read a model from this file", icon=":material/error:", color="red")
             st.text(str(error))
-            st.caption("The Topics page offers the model of a run: *The model*, under *Take it away*.")
+            st.caption("You find the model of a run on the Topics page: *The model*, under *Download*.")
         return None
 
 
@@ -97,27 +99,25 @@ def _load(file_id: str, name: str, _file: Any) -> TrainedTopics:
 def _describe(
     trained: TrainedTopics, dataset: Dataset, able: Sequence[Method], unable: Sequence[Method]
 ) -> None:
-    """Say what is gone on from, and what that means for these data and methods."""
+    """Say what runs start from, and what that means for these data and methods."""
     st.text(f"{trained.label}, {len(trained.vocabulary):,} words")  # the name is the user's
     vocabulary = dataset.data.vocabulary
     new = int((trained.find_places(vocabulary) < 0).sum())
     gone = len(trained.words_missing_from(vocabulary))
-    said = [f"The new runs have {say.count(trained.n_topics, 'topic')}, as these."]
+    said = [f"The new runs start from these {say.count(trained.n_topics, 'topic')}."]
     if new:
-        said.append(f"{say.count(new, 'word')} of the data in use {'is' if new == 1 else 'are'} new to them.")
+        said.append(f"{say.count(new, 'word')} in your data {'is' if new == 1 else 'are'} new to the model.")
     if gone:
-        said.append(
-            f"{say.count(gone, 'of their words is', 'of their words are')} not in the data; streams keep "
-            f"{'it' if gone == 1 else 'them'}."
-        )
+        words = say.count(gone, "word of the model is", "words of the model are")
+        said.append(f"{words} not in your data; streaming methods keep {'it' if gone == 1 else 'them'}.")
     if dataset.heldout and trained.fingerprint == dataset.data.fingerprint:
         said.append(
-            "They were trained on all of these data, what is held out now among it: scores will flatter."
+            "The model was trained on all of these data, including what is now held out. Its scores will look too good."
         )
     st.caption(" ".join(said))
     if unable:
         names = " and ".join(method.label for method in unable)
         st.caption(
-            f"{names} cannot go on from topics and {'is' if len(unable) == 1 else 'are'} left out."
-            + ("" if able else " Choose SDM, for instance.")
+            f"{names} cannot start from trained topics and {'is' if len(unable) == 1 else 'are'} left out."
+            + ("" if able else " Choose SDM, for example.")
         )

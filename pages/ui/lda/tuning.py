@@ -1,4 +1,4 @@
-"""The search for the best steps of a method: its form, how it goes, and its answer put into the form of the runs."""
+"""The search for better learning rates: its form, its progress, and its answer put into the form of the runs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ REFRESH_SECONDS = 1.0
 _METHOD = "scvb0"
 _USED = "tune_used"
 _ABOUT = (
-    "How large the steps of a stream are decides what it makes of its documents. A search makes one run after "
-    "another, each "
-    "with other steps, first the usual ones, and looks for those that predict best what is held out (Bayesian "
-    "optimisation: each next trial is where it expects to gain most)."
+    "A streaming method learns in steps, and the size of the steps decides how well it learns. This search makes one "
+    "run after another with different learning rates and looks for those that predict held-out words best (Bayesian "
+    "optimisation)."
 )
 
 
@@ -53,16 +52,16 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         "Method to tune", names, index=names.index(_METHOD) if _METHOD in names else 0,
         format_func=lambda name: methods[name].label, key="tune_method", persist_state="session",
     )  # fmt: skip
-    k = columns[1].number_input("Topics of each trial", 1, 5000, 20, key="tune_k", persist_state="session")
+    k = columns[1].number_input("Topics per trial", 1, 5000, 20, key="tune_k", persist_state="session")
     trials = columns[2].number_input(
         "Trials", 1, MOST_TRIALS, USUAL_TRIALS, key="tune_trials", persist_state="session"
     )
     epochs = columns[3].number_input(
-        "Epochs of each trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key="tune_epochs", persist_state="session",
-        help="Steps that are best for one epoch need not be so for many.",
+        "Epochs per trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key="tune_epochs", persist_state="session",
+        help="The best learning rates for one epoch may not be the best for many.",
     )  # fmt: skip
     seed = columns[4].number_input(
-        "Seed of the trials", 0, 2**31 - 1, 0, key="tune_seed", persist_state="session"
+        "Seed of the search", 0, 2**31 - 1, 0, key="tune_seed", persist_state="session"
     )
     tuned = ", ".join(_label_parameters(methods[name]).values())
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -74,12 +73,13 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         )
         if dataset.heldout:
             st.caption(
-                f"Tuned: {tuned}. Judged by what is held out ({say.describe_split(dataset)}).",
+                f"It changes {tuned}, and compares trials by held-out words ({say.describe_split(dataset)}).",
                 width="content",
             )
         else:
             st.caption(
-                "Nothing is held out to judge trials by: set a share on the Data page.", width="content"
+                "Nothing is held out, so trials cannot be compared. Set a share on the Data page.",
+                width="content",
             )
     if not pressed:
         return
@@ -113,7 +113,7 @@ def _show_search(dataset: Dataset, job: TuningJob) -> None:
             )
             live_plot(figure, key="tuning_figure")
         elif seen.status.active:
-            st.caption("The first trial is that of the usual steps.")
+            st.caption("The first trial uses the default learning rates.")
 
     refresh(panel, REFRESH_SECONDS if busy else None)
     seen = job.inspect()
@@ -135,7 +135,7 @@ def _show_state(job: TuningJob, seen: TuningInspection) -> None:
         elif seen.trial is not None:
             text = f"{method.label}: trial {seen.trial:,} of {seen.trials:,}"
         else:
-            text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} made"
+            text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} done"
         if seen.best_perplexity is not None:
             text += f" · best perplexity so far {write_number(seen.best_perplexity)}"
         st.progress(seen.done if seen.status.active else over / seen.trials, text=text, width="stretch")
@@ -146,10 +146,10 @@ def _show_state(job: TuningJob, seen: TuningInspection) -> None:
                 st.button("Pause", icon=":material/pause:", key="tune_pause", on_click=job.pause)
             st.button(
                 "Stop", icon=":material/stop:", key="tune_stop", on_click=job.stop,
-                help="The trials that are over are kept.",
+                help="Finished trials are kept.",
             )  # fmt: skip
         elif job.can_extend and over < seen.trials:
-            st.button("Go on", icon=":material/more_time:", key="tune_go_on", on_click=job.extend)
+            st.button("Continue", icon=":material/more_time:", key="tune_go_on", on_click=job.extend)
 
 
 def _show_answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
@@ -163,10 +163,10 @@ def _show_answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> No
     if method in tunable_methods(dataset):
         st.button(
             "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use_settings,
-            args=(dataset, method, values, job.id), help="Puts them into the form of new runs, above.",
+            args=(dataset, method, values, job.id), help="Fills them into the form for new runs, above.",
         )  # fmt: skip
         if st.session_state.get(_USED) == job.id:
-            st.caption("These settings are in the form of new runs, above.")
+            st.caption("The form for new runs, above, has these settings.")
 
 
 def _use_settings(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:

@@ -27,7 +27,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
             path="pages/features.py",
             title="Features",
             icon=":material/layers:",
-            step="For a table of numbers: see what each feature means, and which objects have it.",
             start="A run finds features that objects have or do not have, and what each adds.",
             needs="This page is for tables with objects in rows and numbers in columns; cells may be missing.",
             first=(
@@ -35,8 +34,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
             ),
         ),
         promise="the features in a table",
-        introduction="Give it a **table of numbers**. It finds **features** that objects have or do not have, and what "
-        "each adds to the columns.",
         # The other cells of a row tell enough of those that are hidden.
         held_out=HeldOut("the known cells", usual_share=0.3, about="About ", most=MAX_ENTRIES),
         demonstration=Demonstration(

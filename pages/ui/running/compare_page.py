@@ -54,8 +54,8 @@ def show_too_few(workspace: Workspace, model: str, n: int) -> None:
 
     show_empty_state(
         "Nothing to compare yet",
-        f"It takes two finished runs, and there {'is one' if n == 1 else 'are none'}. Start several methods, or one "
-        "method from several seeds, on the same data.",
+        f"You need two finished runs, and there {'is one' if n == 1 else 'are none'} so far. Start several methods, or "
+        "one method with several seeds, on the same data.",
         icon=":material/compare_arrows:",
         actions=actions,
     )
@@ -122,9 +122,7 @@ def show_scores(table: ComparisonTable) -> None:
     height = 38 + 35 * len(table.frame)
     st.dataframe(shown, key="compare_table", height=height, placeholder="–", column_config=helps)
     if table.best.to_numpy().any():
-        st.caption(
-            "Shaded: the best of the values that may be held against each other. Log likelihoods in nats."
-        )
+        st.caption("Shaded: best comparable value.", help="Log likelihoods are in nats (natural logarithms).")
 
 
 @contain_failure("part of the page")
@@ -135,17 +133,18 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     _, parts = pages.parts
     others = {result.problem.settings.model for result in results} - {model}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader("How alike the clusterings are", anchor=False)
+        st.subheader("How well the runs agree", anchor=False)
         domain = next(iter(domains))
         if len(domains) > 1:
             domain = st.segmented_control(
                 "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=domain,
                 required=True, key="compare_domain", label_visibility="collapsed",
             )  # fmt: skip
-    by = "A run with one clustering has it on both sides. " if others else pages.clustered_by
+    by = "A run with one clustering uses it for rows and columns. " if others else pages.clustered_by
     st.caption(
-        f"{by}1: the same {parts}, whatever their numbers. Adjusted Rand index: 0 is what chance would "
-        "give. Normalised mutual information: 0 when one clustering tells nothing of the other."
+        f"{by}1 means the same {parts}, whatever their numbers; 0 means no more alike than by chance.",
+        help="Adjusted Rand index (ARI): agreement beyond chance. Normalised mutual information (NMI): how much one "
+        "grouping tells about the other.",
     )
     tables = compare_clusterings(runs.keys, tuple(labels), domain, results)
     with st.container(key="agreement"):
@@ -182,7 +181,7 @@ def show_compare() -> None:
     st.html(STYLE)
     chosen = choose_runs(workspace, finished, alike[0])
     if len(chosen) < 2:
-        st.info("Choose two runs or more.", icon=":material/compare_arrows:")
+        st.info("Choose two runs or more to compare.", icon=":material/compare_arrows:")
         st.stop()
     runs = ComparedRuns.gather(chosen, say.label_runs(finished))
     results = runs.results

@@ -26,18 +26,17 @@ def show_guarantees(plan: Plan, dataset: Dataset) -> None:
             bounds.setdefault(key, []).append(problem.row.label)
     for (worst, cap, streams), labels in bounds.items():
         one, many = ("window", "windows") if streams else ("sweep", "sweeps")
-        certain = f"{worst:,} averaged {many} (2 / tolerance)"
+        names, certain = say.join_names(labels), f"{worst:,} averaged {many} (2 / tolerance)"
         if cap < worst:
             limit = f"{plan.epochs_text(labels)} ({say.count(cap, one)})" if streams else f"{cap:,} {many}"
-            text = (
-                f"**{say.join_names(labels)}** will end within {limit}, the limit, whatever the data. Convergence is "
-                f"certain only within {certain}; a run that ends before it has converged says so. Most converge far "
-                "sooner."
+            text = f"**{names}** will end within {limit}. Most runs converge far sooner."
+            more = (
+                f"Convergence is certain only within {certain}. A run that reaches its limit first says so."
             )
         else:
-            names = say.join_names(labels)
-            text = f"**{names}** will converge within {certain} whatever the data; most need far fewer."
-        st.caption(text)
+            text = f"**{names}** will converge, whatever the data. Most runs need few {many}."
+            more = f"Convergence is certain within {certain}."
+        st.caption(text, help=more)
 
 
 def show_streaming_note(plan: Plan, dataset: Dataset) -> None:
@@ -45,12 +44,10 @@ def show_streaming_note(plan: Plan, dataset: Dataset) -> None:
     labels = [method.label for method in plan.methods if method.streams]
     if not labels:
         return
-    one = len(labels) == 1
+    reads, keeps = ("reads", "keeps") if len(labels) == 1 else ("read", "keep")
     st.caption(
-        f"**{say.join_names(labels)}** {'streams' if one else 'stream'}: {'it takes' if one else 'they take'} the "
-        "documents window by window, and keep"
-        f"{'s' if one else ''} the topics only. An epoch is one pass over all "
-        f"{dataset.data.n_documents:,} documents."
+        f"**{say.join_names(labels)}** {reads} the documents in small batches, called windows, and {keeps} only the "
+        f"topics. An epoch is one pass over all {dataset.data.n_documents:,} documents."
     )
 
 
@@ -68,7 +65,7 @@ def check_memory(plan: Plan, dataset: Dataset) -> bool:
     if free is None or needed <= free:
         return True
     pages = pages_of_model(dataset.model)
-    less = f"Fewer {pages.parts[1]}, or fewer runs at once, need less."
+    less = f"Choose fewer {pages.parts[1]}, or start fewer runs."
     if pages.less_memory and not all(method.streams for method in plan.methods):
         less += f" {pages.less_memory}"
     st.warning(

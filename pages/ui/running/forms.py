@@ -94,7 +94,7 @@ def show_field(field: Field) -> Value:
 
 def show_fixed_field(field: Field, value: Value) -> Value:
     """Draw a field whose value follows from elsewhere, and return it; what the user entered comes back later."""
-    why = "Follows from what the runs start from."
+    why = "Set by the model that the runs start from."
     st.text_input(
         field.parameter.label, f"{value}", disabled=True, key=f"{field.key}_given_{value}", help=why
     )
@@ -124,7 +124,7 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
             persist_state="session",
         )
         return parameter.check(chosen)
-    text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; usual: {parameter.default:g}.*"
+    text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; default: {parameter.default:g}.*"
     if parameter.kind == "int":
         bounds = (_whole(parameter.low), _whole(parameter.high), "min" if was_filled(key) else default, 1)
         number = st.number_input(label, *bounds, help=text, key=key, persist_state="session")

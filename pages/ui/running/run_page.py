@@ -104,7 +104,7 @@ def show_run() -> None:
         if tuning is not None and tunable_methods(dataset):
             searching = workspace.id in tunings()
             with st.expander(
-                "Tune the steps",
+                "Find better learning rates",
                 expanded=searching,
                 icon=":material/manufacturing:",
                 key="tune",
@@ -116,4 +116,4 @@ def show_run() -> None:
         show_runs(workspace)
     else:
         show_deleted_runs(workspace)
-        st.caption("Press Start: cards and curves of the runs appear here and grow as they go.")
+        st.caption("Press Start. The runs and their curves appear here.")

@@ -31,8 +31,8 @@ from pages.ui.shared.workspace import Dataset, Workspace
 
 _ON_DISK = " Your data are on disk, so methods that need them in memory are not offered."
 _NO_RACE = (
-    "Several starts of a run would race by how well they predict held-out {unit}, because lower bounds at different "
-    "numbers of {parts} cannot be compared. Nothing is held out: give a share on the Data page first."
+    "Restarts are ranked by how well they predict held-out {unit}. Nothing is held out: set a share on the Data page "
+    "first."
 )
 MOST_SEEDS = 20
 MOST_RESTARTS = 100
@@ -134,7 +134,7 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
         st.text(str(error))
         return False
-    allowed = plan.check_memory or st.checkbox("Start them nevertheless", key="nevertheless")
+    allowed = plan.check_memory or st.checkbox("Start anyway", key="nevertheless")
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             f"Start {say.count(plan.n_runs, 'run')}",
@@ -194,8 +194,8 @@ def _choose_model(dataset: Dataset) -> str:
         required=True,
         key="model",
         persist_state="session",
-        help="One: a node has the same cluster as a sender and as a receiver of links. Two: it has one of each. The "
-        "same pairs are held out, so that the scores on the Compare page tell which predicts better.",
+        help="One clustering: a node is in one group, whether it sends or receives links. Two: it is in one group as a "
+        "sender and in another as a receiver. Compare tells which predicts better.",
     )
 
 
@@ -249,7 +249,7 @@ def _show_seeds(
         1,
         key="n_seeds",
         persist_state="session",
-        help="More than one shows how much the answer depends on where a run starts.",
+        help="Several runs show how much the answer depends on the random start.",
     )
     first = first_column.number_input(
         "First seed",
@@ -258,10 +258,10 @@ def _show_seeds(
         0,
         key="first_seed",
         persist_state="session",
-        help="The same seed and settings give the same run, bit by bit. Further runs count up from it.",
+        help="The same seed and settings always give the same run. Further runs use the next seeds.",
     )
     if not racing:
-        no_race = _NO_RACE.format(unit=row.unit[1], parts=pages_of_model(row.name).parts[1])
+        no_race = _NO_RACE.format(unit=row.unit[1])
         restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=no_race)
         return range(int(first), int(first) + int(number)), 1
     restarts = restarts_column.number_input(
@@ -271,9 +271,8 @@ def _show_seeds(
         1,
         key="restarts",
         persist_state="session",
-        help=f"Starts of each run, from seeds that count up. They race: the half with the worse "
-        f"{RACE_CRITERIA[row.raced_by]} is given up at 20 sweeps, half of the rest at 40, and so on. The run is "
-        "the winner's: it has that seed, and is what this seed gives alone.",
+        help=f"How many starts each run tries. The half with the worse {RACE_CRITERIA[row.raced_by]} is dropped after "
+        "20 sweeps, half of the rest after 40, and so on. The best start becomes the run, under its own seed.",
     )
     # No start is in two races.
     step = int(restarts)

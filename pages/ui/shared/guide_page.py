@@ -23,7 +23,7 @@ def show_model(pages: ModelPages) -> None:
     for heading, text in pages.words.asides:
         st.subheader(heading, anchor=False)
         st.markdown(text, width=TEXT_WIDTH)
-    st.subheader("Where your runs are kept", anchor=False)
+    st.subheader("Where your runs are stored", anchor=False)
     st.markdown(words.KEEPING_TEXT, width=TEXT_WIDTH)
 
 

@@ -1,4 +1,4 @@
-"""Home: what the program does, the sample comparison at one press, and the recent runs."""
+"""Home: what the program does, with a picture of a result; where to begin; and the recent runs."""
 
 from __future__ import annotations
 
@@ -8,35 +8,19 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from pages.ui.running.forms import fill_widget
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_deleted_runs, show_store_notices
+from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import show_comparison_button
-from pages.ui.shared.model_pages import all_model_pages, answer_pages, pages_of_run
-from pages.ui.shared.workspace import current_workspace
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.model_pages import Picture, all_model_pages, pages_of_model, pages_of_run
+from pages.ui.shared.picking import Key, answer_key, read_answer
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 RECENT = 8
-STEPS_BEFORE = (
-    ("pages/data.py", "Data", ":material/dataset:", "Take a sample, or upload {data}."),
-    (
-        "pages/run.py",
-        "Run",
-        ":material/show_chart:",
-        "Start methods side by side; pause, stop or extend each at will.",
-    ),
-)
-STEPS_AFTER = (
-    (
-        "pages/compare.py",
-        "Compare",
-        ":material/compare_arrows:",
-        "Hold the runs against each other: scores, and what they agree on.",
-    ),
-)
-METHODS_TEXT = (
-    "Bayesian inference methods do this, among them the averaged ones, whose convergence is guaranteed, ones that "
-    "stream through more texts than fit into memory, and ones that find the number of features by themselves. You "
-    "watch them converge side by side, compare what they found and how well they predict, and take the answer with you."
-)
+SENTENCE = "Find {promises}, and see how far you can trust them."
 
 
 def tabulate_runs(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
@@ -63,16 +47,18 @@ def tabulate_runs(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
 def show_home() -> None:
     """Draw the page."""
     workspace = current_workspace()
-    models = list(all_model_pages().values())
-    st.title("Find " + ", ".join(pages.promise for pages in models if pages.promise), anchor=False)
-    st.markdown(" ".join([*(pages.introduction for pages in models), METHODS_TEXT]), width=760)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for pages in models:
-            show_comparison_button(workspace, pages.model)
-        st.page_link("pages/guide.py", label="Read the Guide", icon=":material/menu_book:")
-    st.space("small")
-    _show_steps()
-    st.space("small")
+    words, picture = st.columns([2, 3], gap="large", vertical_alignment="center")
+    with words:
+        st.title("ACVB", anchor=False)
+        promises = [pages.promise for pages in all_model_pages().values() if pages.promise]
+        st.markdown(SENTENCE.format(promises=say.join_names(promises)))
+        with st.container(horizontal=True, gap="small", key="begin"):
+            if st.button("Upload your data", type="primary", icon=":material/upload:", key="begin_upload"):
+                fill_widget("source", "Upload")
+                st.switch_page("pages/data.py")
+            _offer_examples(workspace)
+    with picture:
+        _show_picture(workspace)
     st.subheader("Recent runs", anchor=False)
     show_store_notices()
     show_deleted_runs(workspace)
@@ -87,24 +73,51 @@ def show_home() -> None:
         if len(jobs) > RECENT:
             st.caption(f"The newest {RECENT} of {len(jobs):,}; the Run page has them all.")
     else:
-        with st.container(border=True, key="no_runs"):
-            st.caption(
-                "None yet. Run one of the samples above, or choose your own data first. Runs go on when you close the "
-                "tab, and you find them here when you come back."
-            )
+        st.caption("None yet. A run goes on when you close the tab, and you find it here when you come back.")
 
 
-def _show_steps() -> None:
-    """Draw a card for each step from the data to the comparison of runs."""
-    names = [say.uncapitalise(pages.data_name) for pages in all_model_pages().values()]
-    answers = [pages.answer for pages in answer_pages().values()]
-    steps = [
-        *STEPS_BEFORE,
-        *((page.path, page.title, page.icon, page.step) for page in answers),
-        *STEPS_AFTER,
-    ]
-    with st.container(key="steps"):
-        for path, title, icon, text in steps:
-            with st.container(border=True, height="stretch", gap="xsmall", key=f"step_{title}"):
-                st.page_link(path, label=f"**{title}**", icon=icon)
-                st.caption(text.format(data=f"{', '.join(names[:-1])} or {names[-1]}"))
+def _offer_examples(workspace: Workspace) -> None:
+    """Draw the button that holds the examples."""
+    with st.popover("Try an example", icon=":material/play_arrow:", key="examples"):
+        for pages in all_model_pages().values():
+            show_comparison_button(workspace, pages.model, primary=False)
+            st.caption(pages.demonstration.help)
+
+
+@contain_failure()
+def _show_picture(workspace: Workspace) -> None:
+    """Draw a result as a picture: of the newest run that has one, or else of a sample."""
+    ended = (job for job in reversed(workspace.jobs) if job.inspect().verdict is not None)
+    job = next((job for job in ended if pages_of_run(job).picture is not None), None)
+    result = None if job is None else read_answer(job)
+    if job is None or result is None:
+        picture = _draw_sample()
+    else:
+        picture = _draw_run(answer_key(job, result), pages_of_run(job).model, result)
+    with st.container(key="picture"):
+        for key, figure, name, alt in (
+            ("before", picture.before, "As read", "The data in the order of the file."),
+            (
+                "after",
+                picture.after,
+                "Sorted into groups",
+                "The same data sorted by group: the links form blocks.",
+            ),
+        ):
+            with st.container(gap="xsmall", key=f"picture_{key}"):
+                st.caption(name)
+                show_figure(figure, f"picture_{key}_chart", alt)
+    st.text(picture.caption)  # it quotes the name of the data
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _draw_run(key: Key, model: str, _result: Result) -> Picture:
+    draw = pages_of_model(model).picture
+    assert draw is not None
+    return draw(_result)
+
+
+@st.cache_resource(show_spinner=False)
+def _draw_sample() -> Picture:
+    """Return the picture of the first model that has one, of a sample."""
+    return next(pages.picture(None) for pages in all_model_pages().values() if pages.picture is not None)

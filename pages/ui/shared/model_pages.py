@@ -25,24 +25,12 @@ if TYPE_CHECKING:
 
 
 class DatasetSummary(NamedTuple):
-    """The figures and tabs by which the Data page shows a data set.
+    """The figures and tabs by which the Data page shows a data set."""
 
-    Attributes
-    ----------
-    figures : tuple of (str, str)
-        Name and value.
-    tabs : dict of callables
-        Each draws the tab of its name.
-    note : str
-        A caption below the figures, in the program's own words.
-    advice : str
-        Shown where some methods will not fit into memory.
-    """
-
-    figures: tuple[tuple[str, str], ...]
-    tabs: dict[str, Callable[[], None]]
-    note: str = ""
-    advice: str = ""
+    figures: tuple[tuple[str, str], ...]  # name and value
+    tabs: dict[str, Callable[[], None]]  # each draws the tab of its name
+    note: str = ""  # a caption below the figures, in the program's own words
+    advice: str = ""  # shown where some methods will not fit into memory
 
 
 class Picture(NamedTuple):
@@ -57,17 +45,7 @@ class Picture(NamedTuple):
 
 
 class Demonstration(NamedTuple):
-    """Runs on a sample that one press of a button starts.
-
-    Attributes
-    ----------
-    sample : str
-    methods : tuple of str
-    values : mapping
-        Settings that differ from the defaults.
-    label, help, key : str
-        Of the button.
-    """
+    """Runs on a sample that one press of a button starts; `values` are the settings that differ from the defaults."""
 
     sample: str
     methods: tuple[str, ...]
@@ -85,8 +63,6 @@ class AnswerPage(NamedTuple):
     path : str
         The script, from the folder of app.py.
     title, icon : str
-    step : str
-        One sentence on the Home page.
     start : str
         One sentence about what a run on such data will show, where there is none yet.
     needs : str
@@ -98,7 +74,6 @@ class AnswerPage(NamedTuple):
     path: str
     title: str
     icon: str
-    step: str
     start: str
     needs: str
     first: str
@@ -170,8 +145,8 @@ class ModelPages:
     answer : AnswerPage
     icon : str
         Of a link to a run's answer; empty: that of the page.
-    promise, introduction : str
-        Home: an end of its title ("the topics in texts"), and some sentences, Markdown.
+    promise : str
+        What it finds, for Home: "the topics in texts".
     held_out : HeldOut
     demonstration : Demonstration
     words : ModelWords
@@ -210,7 +185,6 @@ class ModelPages:
     answer: AnswerPage
     icon: str = ""
     promise: str = ""
-    introduction: str
     held_out: HeldOut
     demonstration: Demonstration
     words: ModelWords
@@ -260,21 +234,11 @@ class ModelPages:
 
 
 class StartChoice(NamedTuple):
-    """The start of new runs: from trained parts, or anew.
+    """The start of new runs: from trained parts, or anew."""
 
-    Attributes
-    ----------
-    trained : Any
-        Trained parts of an earlier run, as a problem takes them; None: runs start anew.
-    values : mapping
-        Settings that follow from them.
-    methods : list of Method
-        The chosen methods that can start so.
-    """
-
-    trained: Any
-    values: Mapping[str, Any]
-    methods: list[Method]
+    trained: Any  # parts of an earlier run, as a problem takes them; None: runs start anew
+    values: Mapping[str, Any]  # settings that follow from them
+    methods: list[Method]  # the chosen methods that can start so
 
 
 @cache

@@ -31,7 +31,7 @@ Key = tuple[str, int, str]
 
 
 class FileOffer(NamedTuple):
-    """A file to take away.
+    """A file to download.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def _describe_run(job: Job) -> str:
 
 def show_files(result: Result, offers: Sequence[FileOffer]) -> None:
     """Draw the buttons of a run's files, and the Python that repeats it."""
-    st.subheader("Take it away", anchor=False)
+    st.subheader("Download", anchor=False)
     with st.container(horizontal=True, gap="small", key="files"):
         for offer in offers:
             show_download(result, offer)

@@ -31,11 +31,10 @@ _STYLE = f"""
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }}
 [class*="st-key-unsaved_"] .stText {{ font-size: 0.8rem; line-height: 1.3; overflow-wrap: anywhere; }}
 .st-key-deleted_runs {{ padding-block: 0.35rem; }}
-.st-key-steps {{ display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 0.9rem; }}
-@media (max-width: 1250px) {{ .st-key-steps {{ grid-template-columns: repeat(3, minmax(0, 1fr)); }} }}
-@media (max-width: 700px) {{ .st-key-steps {{ grid-template-columns: repeat(2, minmax(0, 1fr)); }} }}
+.st-key-picture {{ display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.9rem; }}
+.st-key-picture > div {{ width: 100% !important; min-width: 0; }}
+@media (max-width: 700px) {{ .st-key-picture {{ grid-template-columns: minmax(0, 1fr); }} }}
 .st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] {{ flex-wrap: wrap !important; }}
-.st-key-steps > div {{ width: 100% !important; min-width: 0; height: 100%; }}
 .run-name {{ display: flex; align-items: center; gap: 0.5rem; overflow-wrap: anywhere; font-weight: 600; }}
 .run-below {{ font-size: 0.8rem; line-height: 1.2; color: {_QUIET}; }}
 .run-line {{ display: inline-block; width: 1.6rem; height: 3px; }}

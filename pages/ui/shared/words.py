@@ -47,9 +47,9 @@ class ModelWords(NamedTuple):
 
 
 KEEPING_TEXT = """
-Runs go on when you close the tab, and finished ones are kept on this machine. Your browser finds its workspace
-again; the address of a page holds it too (`ws=…`), so a bookmark leads back to it. Another browser has a workspace of
-its own. Nothing leaves this machine.
+Runs continue when you close the tab, and finished runs are stored on this machine. Your browser finds its workspace
+again. The address of a page contains it too (`ws=…`), so a bookmark leads back to it. Another browser has its own
+workspace. Nothing leaves this machine.
 """
 
 REFERENCES: tuple[tuple[str, str, str], ...] = (

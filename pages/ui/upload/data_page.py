@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.data.samples import SAMPLES
+from pages.ui.running.forms import was_filled
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
 from pages.ui.shared.overview import forget_held_out, show_overview
 from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
@@ -42,7 +43,7 @@ def show_data() -> None:
         "Source",
         list(_SOURCES),
         format_func=_SOURCES.get,
-        default="Sample",
+        default=None if was_filled("source") else "Sample",
         required=True,
         key="source",
         label_visibility="collapsed",

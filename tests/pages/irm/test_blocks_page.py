@@ -35,7 +35,7 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     app = opened(open_app)
     assert not app.exception
     assert app.subheader[0].value == "No blocks yet"
-    assert app.button(key="sample_comparison").label == "Run the sample comparison"
+    assert app.button(key="sample_comparison").label == "Find the groups of games and tags"
 
 
 def test_a_run_is_shown(open_app: Open, women: Result) -> None:

@@ -231,7 +231,7 @@ def test_other_splits_are_not_compared(open_app: Open, batch: Result) -> None:
     assert not app.exception
     assert texts(app).count("held out different words (of each document, or of whole documents)") == 2
     # Their documents are not the same ones, so where these go is not compared.
-    assert "How alike the clusterings are" not in texts(app)
+    assert "How well the runs agree" not in texts(app)
 
 
 def test_other_shares_of_documents_are_not_compared(batch: Result) -> None:
@@ -316,7 +316,7 @@ def test_a_run_starts_from_another(open_app: Open, batch: Result) -> None:
     assert not app.exception
     said = texts(app)
     assert "5 topics of bars by cvb0" in said
-    assert "VB cannot go on from topics and is left out." in said
+    assert "VB cannot start from trained topics and is left out." in said
     assert [(box.value, box.disabled) for box in app.text_input if box.label == "Topics"] == [("5", True)]
     assert not [box for box in app.number_input if box.label == "Topics"]
     assert app.button(key="start").label == "Start 1 run"
@@ -341,11 +341,11 @@ def test_a_run_starts_from_a_file(open_app: Open, stream: Result) -> None:
     assert "start" not in keys(app)
     app.file_uploader(key="start_file").upload("model.npz", out.getvalue()).run()
     assert not app.exception
-    assert "The new runs have 5 topics" in texts(app)
+    assert "The new runs start from these 5 topics." in texts(app)
     assert "start" in keys(app)
     app.pills(key="methods_lda").set_value([]).run()  # on the way to another method
     assert "Choose at least one method." in texts(app)
-    assert "The new runs have 5 topics" in texts(app)
+    assert "The new runs start from these 5 topics." in texts(app)
     app.pills(key="methods_lda").set_value(["scvb0"]).run()
     assert "start" in keys(app)
 
@@ -364,10 +364,10 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     found = job.result()
     assert len(found.trials) == 3
     assert [app.number_input(key=f"tune_{name}").value for name in ("k", "trials")] == [5, 3]
-    assert any("3 trials of 3 made" in bar.proto.text for bar in app.get("progress"))
-    assert "in the form of new runs" not in texts(app)
+    assert any("3 trials of 3 done" in bar.proto.text for bar in app.get("progress"))
+    assert "has these settings" not in texts(app)
     press(app, "tune_use")
-    assert "These settings are in the form of new runs, above." in texts(app)
+    assert "The form for new runs, above, has these settings." in texts(app)
     assert app.pills(key="methods_lda").value == ["scvb0"]
     press(app, "start")
     (run,) = jobs_of(app)

@@ -195,7 +195,7 @@ def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
         "Scores",
         "Which topic is which",
         "Which topics come back",
-        "How alike the clusterings are",
+        "How well the runs agree",
         "Where the documents go",
     ]
     table = app.dataframe[0].value
