@@ -9,7 +9,10 @@ from acvb_core.registry import method_row
 from tests.pages.session import Open, jobs_of, press, texts, until
 
 LINKS = "person,event\n" + "".join(f"p{i},e{j}\n" for i in range(12) for j in range(8) if (i < 6) == (j < 4))
-_WORDS = ("river water fish boat bridge stream".split(), "music piano song voice concert choir".split())
+_WORDS = (
+    ["river", "water", "fish", "boat", "bridge", "stream"],
+    ["music", "piano", "song", "voice", "concert", "choir"],
+)
 
 
 def _texts() -> str:
