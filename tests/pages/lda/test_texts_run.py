@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.core.display import write_number
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -119,7 +120,7 @@ def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Op
     said = texts(app)
     score = jobs_of(app)[0].inspect().snapshot.heldout
     assert "<span>Topics</span>10" in said
-    assert f"<span>Held-out perplexity</span>{score.perplexity:,.0f}" in said
+    assert f"<span>Held-out perplexity</span>{write_number(score.perplexity)}" in said
     assert "Leave-one-out perplexity" in said  # what the curves show
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
