@@ -291,7 +291,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     settled(page)
     before = int(figure_of(page, "Words kept"))
     assert before == len(planted) + len({"says", RARE} | set(re.findall("[a-z]{2,}", HOSTILE))) - 1
-    assert figure_of(page, "Left empty") == "1"
+    assert figure_of(page, "Documents left empty") == "1"
     assert set(list(words_listed(page))[:5]) <= set(planted)  # the most frequent first
     fill(page, "Ignore words in fewer than N documents", "7")
     expect(page.get_by_test_id("stMetric").filter(has_text="Words kept")).to_contain_text(str(len(planted)))

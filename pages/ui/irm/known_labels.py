@@ -58,8 +58,8 @@ def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
     file = st.file_uploader(
         "Upload known labels",
         key=f"{key}_labels",
-        help="Delimited text, gzipped or not: in each line the name of an object, then one label or more. Names of "
-        "the columns in the first line.",
+        help="A CSV or similar. The first line names the columns. Each further line has an object's name and its "
+        "labels.",
     )
     if file is None:
         return

@@ -40,13 +40,13 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
 def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read."""
     show_figure(lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail")
-    st.caption("Blue: links. Grey: unknown. Objects stand in the order they were read.")
+    st.caption("Blue: links. Grey: unknown. Objects are in the order of the file.")
 
 
 def show_degrees(relation: Relation) -> None:
     """Draw how many objects have how many links."""
     show_figure(lambda: _draw_degrees(relation.fingerprint, relation), "degrees")
-    st.caption("How many objects have how many links; each range is twice as wide as the one before.")
+    st.caption("How many objects have that many links. Each range is twice as wide as the one before.")
 
 
 def show_first_links(relation: Relation) -> None:

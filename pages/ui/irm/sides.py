@@ -35,7 +35,7 @@ def choose_sides(prefix: str, choice: KindChoice) -> dict[str, Any]:
         directed = _choose("Links are", _DIRECTED, f"{prefix}_directed")
         _show_reason(_find_sentence(choice, ("direction",)))
     with own_at:
-        own = _choose("Links to oneself", _SELF_LINKS, f"{prefix}_self_links")
+        own = _choose("Self-links", _SELF_LINKS, f"{prefix}_self_links")
         no_own = "No object is linked to itself: self-links do not count." if choice.facts else ""
         _show_reason(_find_sentence(choice, _OWN) or no_own)
     chosen = {"directed": directed, "self_links": own}

@@ -67,7 +67,7 @@ class RelationReader(Reader):
                 placeholder="0",
                 key=f"{guess_prefix(prefix, layout)}_threshold",
                 persist_state="session",
-                help="A number above it is a link. Words such as yes and no, and missing marks, are understood.",
+                help="A number above the threshold is a link. Yes, no and signs for missing values are understood.",
             )
             # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
             loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
@@ -81,7 +81,7 @@ class RelationReader(Reader):
                 "Pairs not listed are unknown",
                 key=f"{prefix}_unlisted",
                 persist_state="session",
-                help="Off: a pair that the file does not list is known not to be linked.",
+                help="Off: pairs that the file does not list count as not linked.",
             )
             loading["unlisted"] = "missing" if missing else "zero"
             rows, columns = st.columns(2, vertical_alignment="bottom")
@@ -98,21 +98,23 @@ class RelationReader(Reader):
             )
             if n_rows and n_columns:
                 loading["shape"] = (int(n_rows), int(n_columns))
-            st.caption("With a size given, labels are indices from 0: objects without links are counted too.")
+            st.caption(
+                "If you give the size, labels must be numbers from 0. Objects without links then count, too."
+            )
         if layout.format in GRAPH_FORMATS:
             weight = st.text_input(
                 "Value of the links",
                 key=f"{prefix}_weight",
                 placeholder="weight or value, where there is one",
                 persist_state="session",
-                help="Name of the attribute that is compared with the threshold.",
+                help="The name of the links' attribute that is compared with the threshold.",
             )
             return loading | ({"value_column": weight.strip()} if weight.strip() else {})
         for side in ("row", "column"):
             nodes = st.file_uploader(
                 f"List of all {side} objects",
                 key=f"{prefix}_{side}_nodes",
-                help="One label a line. Gives every object its place, those without links too.",
+                help="One label per line, so that objects without links are included.",
             )
             if nodes is not None:
                 loading[f"{side}_nodes"] = nodes.getvalue()

@@ -59,8 +59,8 @@ def _memory_advice(corpus: Corpus) -> str:
     if free is None or needed <= free:
         return ""
     return (
-        f"{describe_need(needed, free)} SDM, SCVB0 and SVB stream, and need memory for the topics only. Kept on disk "
-        "(a choice when a file is loaded), the texts need no memory either."
+        f"{describe_need(needed, free)} SDM, SCVB0 and SVB stream, and need memory for the topics only. If you "
+        "keep the texts on disk (a choice when a file is loaded), they need no memory either."
     )
 
 
@@ -83,10 +83,10 @@ def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
             "Zipf plot": lambda: _show_chart("zipf", corpus),
             "Some documents": lambda: _show_documents(some, corpus.n_documents),
         },
-        f"Kept on disk, for methods that stream. Lengths and documents are those of {some.n_documents:,} drawn at "
-        "random."
+        f"Kept on disk, for streaming methods. Lengths and documents below are of {some.n_documents:,} random "
+        "documents."
         if about
-        else "Kept on disk, for methods that stream.",
+        else "Kept on disk, for streaming methods.",
     )
 
 

@@ -23,9 +23,9 @@ METHOD, TOPICS = "cvb0", 100
 _NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk"}
 _KEPT = "texts_estimate"
 _HELP = """
-**In memory**: all methods can be used. **On disk**: the documents stay in a folder of this program's, and are read
-piece by piece; methods that stream (SDM, SCVB0, SVB) need memory for the topics only, however many documents there are.
-What is held out are whole documents.
+**In memory**: you can use every method. **On disk**: the documents stay in a folder of the app and are read piece by
+piece. Only the streaming methods (SDM, SCVB0, SVB) can be used. They need memory for the topics alone, however many
+documents there are. Whole documents are held out.
 """
 
 
@@ -78,7 +78,7 @@ def choose_storage(
         st.caption(found.why)
         return "disk"
     where: Where = st.segmented_control(
-        "Where the texts are kept",
+        "Where to keep the texts",
         list(_NAMES),
         format_func=_NAMES.get,
         default=found.where,
@@ -101,7 +101,7 @@ def _estimate_size(
     known = st.session_state.get(_KEPT)
     if known is None or known[0] != key:
         try:
-            with st.spinner("Looking at the size"):
+            with st.spinner("Estimating the size"):
                 found = estimate(
                     rewind(file),
                     layout.with_columns(columns),

@@ -64,7 +64,7 @@ def _edit_settings(prefix: str) -> Tokeniser:
         placeholder="no language",
         key=f"{prefix}_stop_words",
         persist_state="session",
-        help="Words such as the and of, which say nothing about a topic, are dropped.",
+        help="Drops words such as the and of, which say nothing about a topic.",
     )
     given: dict[str, Any] = {"stop_words": tuple(languages)}
     for parameter in TOKENISER_PARAMETERS:
@@ -113,8 +113,8 @@ def _show_figures(preview: TokeniserPreview) -> None:
     figures = (
         ("Words kept", f"{kept.n_words:,}"),
         ("Tokens kept", f"{kept.n_tokens:,}"),
-        ("Of all tokens", say.percent(kept.n_tokens / total) if total else "–"),
-        ("Left empty", f"{len(preview.empty):,}"),
+        ("Share of tokens kept", say.percent(kept.n_tokens / total) if total else "–"),
+        ("Documents left empty", f"{len(preview.empty):,}"),
     )
     with st.container(horizontal=True, gap="medium", key="tokeniser_figures"):
         for name, value in figures:

@@ -49,7 +49,7 @@ def summarise_table(table: Table) -> DatasetSummary:
         "Correlations": lambda: show_correlations(table),
     }
     said = (
-        "Columns are standardised for the runs; results are shown in the columns' own units."
+        "Runs use standardised columns. Results are shown in the columns' own units."
         if table.standardise
         else "Columns are not standardised."
     )
@@ -113,8 +113,8 @@ def show_pictures(table: Table) -> None:
     show_picture_row(table, range(shown))
     low, high = tone_range(table)
     st.caption(
-        f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels: the "
-        f"bluer, the higher the value, from {low:.3g} to {high:.3g}."
+        f"The first {shown} of {table.n_rows:,} rows as pictures of {image.height} × {image.width} pixels. "
+        f"The bluer, the higher the value, from {low:.3g} to {high:.3g}."
     )
 
 
@@ -131,7 +131,7 @@ def show_correlations(table: Table) -> None:
     """Draw the correlations of the columns."""
     show_chart("correlations", table)
     if table.n_rows > MOST_ROWS:
-        st.caption(f"Of {MOST_ROWS:,} rows, evenly spaced in the table.")
+        st.caption(f"Computed from {MOST_ROWS:,} rows, evenly spaced in the table.")
 
 
 def show_chart(name: str, table: Table) -> None:

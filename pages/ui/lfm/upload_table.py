@@ -11,6 +11,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.guess.kind import DataKind
 from acvb_core.data.report import ReadReport
+from acvb_core.data.sources.values import value_kind
 from acvb_core.data.table import Table
 from acvb_core.data.tables.layout import TableLayout
 from acvb_core.data.tables.readers import inspect_table, load_table
@@ -23,11 +24,11 @@ _READ = "table_read"
 #: Places in the list of columns that stand for no column: the readers know better than a default.
 _AUTO, _NONE = -2, -1
 _CATEGORIES = {
-    "refuse": "refuse them",
-    "one-hot": "code each category as 0 and 1",
     "leave-out": "leave them out",
+    "one-hot": "code each category as 0 and 1",
+    "refuse": "refuse the file",
 }
-_CONSTANTS = {"refuse": "refuse them", "leave-out": "leave them out"}
+_CONSTANTS = {"leave-out": "leave them out", "refuse": "refuse the file"}
 #: Columns that are named in a sentence.
 _NAMED = 5
 
@@ -104,8 +105,7 @@ class TableReader(Reader):
             loading["categories"] = _choose_policy(
                 "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
             )
-            if loading["categories"] == "refuse":
-                _name_text_columns(layout, loading)
+            _name_text_columns(layout, loading)
         loading["constants"] = _choose_policy(
             "Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP
         )
@@ -124,7 +124,7 @@ class TableReader(Reader):
             key=f"{own}_standardise",
             persist_state="session",
             help="Runs work on columns of mean 0 and standard deviation 1, so that units do not matter. What they "
-            "find is shown in the columns' own units. Off: where all columns are in one unit and their sizes matter.",
+            "find is shown in the columns' own units. Turn it off if all columns have one unit.",
         )
         return loading
 
@@ -167,12 +167,11 @@ class TableReader(Reader):
 
 
 _CATEGORIES_HELP = (
-    "Names, grades, colours. Coded, each category becomes a column “name=category” of 1 and 0. Columns of yes and no, "
-    "or true and false, are numbers in any case."
+    "Such as names or colours. Coded, each category becomes a column “name=category” of 1 and 0. Columns of yes "
+    "and no, or true and false, are numbers in any case."
 )
 _CONSTANTS_HELP = (
-    "A column with one and the same value says nothing, and cannot be standardised. Constant pixels of pictures that "
-    "are left out are their background."
+    "A column with one value only says nothing. Constant pixels of pictures become their background."
 )
 
 
@@ -215,11 +214,29 @@ def _choose_rows(layout: TableLayout, own: str) -> dict[str, Any]:
         persist_state="session",
     )
     groups = column_choice(
-        layout, own, "Known groups", places, None, "none",
+        layout, own, "Known groups", places, _guess_groups(layout), "none",
         "A class or kind of each row, to look at beside the features. No run ever sees it.",
     )  # fmt: skip
     row = {_AUTO: None, _NONE: False}.get(chosen, chosen)
     return {"row_labels": row, "label_column": None if groups is False else groups}
+
+
+def _guess_groups(layout: TableLayout) -> int | None:
+    """Return the first column of text whose values come again, at least twice each on average."""
+    for place in _list_text_columns(layout):
+        values = [row[place] for row in layout.rows]
+        if 1 < len(set(values)) <= len(values) / 2:
+            return place
+    return None
+
+
+def _list_text_columns(layout: TableLayout) -> list[int]:
+    """Return the columns that hold text; those of yes and no are numbers."""
+    return [
+        place
+        for place in column_places(layout)
+        if layout.kinds[place] == "text" and value_kind(row[place] for row in layout.rows) == "text"
+    ]
 
 
 def _choose_policy(label: str, names: dict[str, str], key: str, help: str) -> str:
@@ -237,14 +254,10 @@ def _choose_several(layout: TableLayout, places: Sequence[int], label: str, key:
 
 
 def _name_text_columns(layout: TableLayout, loading: dict[str, Any]) -> None:
-    """Name the columns that look like text, as they would be refused."""
+    """Name the columns that look like text."""
     row = layout.row_column if loading["row_labels"] is None else loading["row_labels"]
     others = {at for at in (row, loading["label_column"]) if at is not None and at is not False}
-    text = [
-        name
-        for place, (name, kind) in enumerate(zip(layout.column_names, layout.kinds, strict=True))
-        if kind == "text" and place not in others
-    ]
+    text = [layout.column_names[place] for place in _list_text_columns(layout) if place not in others]
     if text:
         more = f" and {len(text) - _NAMED:,} more" if len(text) > _NAMED else ""
         st.text(f"Columns that hold text: {', '.join(text[:_NAMED])}{more}.")

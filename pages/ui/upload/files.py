@@ -32,7 +32,7 @@ def choose_file() -> DataFile | None:
             format_func=lambda path: "none: upload one" if path is None else _label(path),
             key=_ON_SERVER,
             persist_state="session",
-            help=f"Those in the folder that {FILES} names when the server is started: for files too big to upload.",
+            help=f"Files in the folder that {FILES} named when the server started. Use it for files too big to upload.",
         )
     for note in notes:
         st.text(note)  # names of files: no Markdown

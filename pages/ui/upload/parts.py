@@ -54,7 +54,7 @@ def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
                 key=f"{prefix}_query",
                 placeholder="SELECT person, item, amount FROM orders JOIN people USING (id)",
                 persist_state="session",
-                help="One SELECT in the SQL of SQLite. It only reads, and takes the place of the table. "
+                help="One SELECT in the SQL of SQLite. Its result is read instead of the table. "
                 "Press Ctrl + Enter to run it.",
             ).strip()
         if query:

@@ -71,7 +71,7 @@ def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_
     assert data().network is not None
     assert not data().network.directed
     assert figures(app)["Density"] == "46.4 %"
-    choose(app, "Links to oneself", True)
+    choose(app, "Self-links", True)
     assert data().network.self_links
     choose_kind(app, "relation")
     assert data().network is None
@@ -83,7 +83,7 @@ def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_
     assert data().network is not None
     assert not data().network.directed
     choose(app, "Links are", "auto")
-    choose(app, "Links to oneself", "auto")
+    choose(app, "Self-links", "auto")
     assert data().network.directed
     assert not data().network.self_links
 

@@ -54,7 +54,7 @@ def test_a_table_is_recognised_previewed_and_loaded(open_app: Open) -> None:
     preview = Tokeniser().preview(TEXTS)
     assert words_shown(app) == set(preview.kept.words) == {"cat", "dog", "house", "sea", "ships", "wind"}
     assert figures(app)["Tokens kept"] == f"{preview.kept.n_tokens}"
-    assert figures(app)["Left empty"] == "1"
+    assert figures(app)["Documents left empty"] == "1"
     assert Workspace(WORKSPACE).dataset is None
 
     press(app, "load")

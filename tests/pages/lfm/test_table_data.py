@@ -59,20 +59,39 @@ def code_and_leave_out(app: AppTest) -> AppTest:
 
 def test_text_is_refused_with_its_place_and_what_to_do(open_app: Open) -> None:
     app = upload(open_app("data"), "pets.csv", PETS)
+    box(app, "Columns of text").select("refuse").run()
     said = texts(app)
     assert "We couldn't read this file with these settings" in said
     assert "'kind'" in said
     assert "Code them as 0 and 1, leave them out, or take one as the rows' names or groups." in said
-    assert "Columns that hold text: kind, tail." in said
+    assert "Columns that hold text: kind." in said
     assert app.button(key="load").disabled
     place = next(frame.value for frame in app.dataframe if "File" in frame.value)
     assert place["File"][0] == "pets.csv"
     assert place["Column"][0] == "2"
 
 
+def test_a_table_with_text_and_constants_needs_no_choice(open_app: Open) -> None:
+    content = "name,kind,size,legs\n" + "".join(
+        f"p{i},{'dog' if i % 2 else 'cat'},{i}.5,4\n" for i in range(12)
+    )
+    app = bring(open_app("data"), "pets.csv", content)
+    assert box(app, "Known groups").value == 1
+    said = texts(app)
+    assert "With these settings, it is a table of 12 rows × 1 column" in said
+    assert "'legs'" in said
+    press(app, "load_and_run")
+    table = loaded().data
+    assert isinstance(table, Table)
+    assert table.columns.tolist() == ["size"]
+    assert table.labels is not None
+    assert set(table.labels.tolist()) == {"cat", "dog"}
+
+
 def test_the_report_is_live_and_the_table_is_loaded(open_app: Open) -> None:
     app = upload(open_app("data"), "pets.csv", PETS)
     box(app, "Columns of text").select("one-hot").run()
+    box(app, "Constant columns").select("refuse").run()
     assert "no two different values: 'alive'" in texts(app)
     assert "(constants=" not in texts(app)
     box(app, "Constant columns").select("leave-out").run()

@@ -173,7 +173,7 @@ def test_texts_are_chosen_by_field_and_sheet(open_app: Open, name: str) -> None:
     assert labels(app).isdisjoint({"Encoding", "Delimiter"})
     box(app, "Texts").select(1).run()
     for where, kind in (("memory", "Corpus"), ("disk", "DiskCorpus")):
-        chosen = next(c for c in app.segmented_control if c.label == "Where the texts are kept")
+        chosen = next(c for c in app.segmented_control if c.label == "Where to keep the texts")
         chosen.set_value(where).run()
         press(app, "load")
         dataset = Workspace(WORKSPACE).dataset
