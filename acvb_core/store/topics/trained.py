@@ -41,7 +41,7 @@ def save_model(model: Any, path: str | Path | BinaryIO) -> None:
 
     Parameters
     ----------
-    model : TrainedTopics, Result, or anything with a method `trained`
+    model : TrainedTopics, Result, or anything with a method `trained_topics`
     path : path or binary file object
         A file that is there is replaced, whole or not at all.
 
@@ -78,8 +78,8 @@ def model_arrays(model: Any) -> Arrays:
 
 
 def _as_trained(model: Any) -> TrainedTopics:
-    if hasattr(model, "trained"):
-        model = model.trained()
+    if hasattr(model, "trained_topics"):
+        model = model.trained_topics()
     elif hasattr(model, "snapshot"):
         model = trained_topics(model)
     if isinstance(model, TrainedTopics):

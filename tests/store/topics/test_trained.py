@@ -98,7 +98,7 @@ def test_a_result_topics_and_whatever_gives_topics_can_be_saved(tmp_path: Path) 
         def __init__(self, result: Result) -> None:
             self.result = result
 
-        def trained(self) -> TrainedTopics:
+        def trained_topics(self) -> TrainedTopics:
             return trained_topics(self.result)
 
     result = found("sdm")

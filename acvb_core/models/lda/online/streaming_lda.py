@@ -109,7 +109,7 @@ class StreamingLda:
         grow: bool = True,
         **values: Any,
     ) -> Self:
-        """Return a stream that continues from trained topics (`trained`, `trained_topics`, `load_model`).
+        """Return a stream that continues from trained topics (`trained_topics`, `load_model`).
 
         Parameters
         ----------
@@ -228,8 +228,8 @@ class StreamingLda:
         trainer = self._trainer
         return math.exp(min(-trainer.loo / trainer.n_scored, 700.0)) if trainer.n_scored else None
 
-    def trained(self) -> TrainedTopics:
-        """Return the topics as they are: to save (`save_model`), or to go on from (`fit(…, start=…)`).
+    def trained_topics(self) -> TrainedTopics:
+        """Return the topics learned so far: to save (`save_model`), or to go on from (`fit(…, start=…)`).
 
         Raises
         ------
@@ -254,18 +254,18 @@ class StreamingLda:
     @property
     def topics(self) -> pd.DataFrame:
         """Words of the topics: topic (from 1, the largest first, so that numbers change), rank, word, probability."""
-        return self.trained().topics
+        return self.trained_topics().topics
 
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
         """Return the topic shares of documents, learning nothing: document, tokens, unknown, topic_1 …"""
-        return self.trained().transform(documents)
+        return self.trained_topics().transform(documents)
 
     def perplexity(self, documents: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0) -> float:
         """Return how well the topics predict the rest of documents of which a share of the words is seen.
 
         Of documents that were not learned from; the lower the better. Words that are not known are left out.
         """
-        return self.trained().completion(documents, observed, seed).perplexity
+        return self.trained_topics().completion(documents, observed, seed).perplexity
 
     def __repr__(self) -> str:
         state = self._trainer.state

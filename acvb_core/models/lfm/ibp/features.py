@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.ibp.kernels import BIRTHS, Bits, Floats, visit
+from acvb_core.models.lfm.ibp.kernels import BIRTHS, Bits, FeatureSlots, Floats, NoisyCells, visit
 from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths
 
 #: Operations of the kernel, about 30 ms of them, between two checkpoints.
@@ -40,26 +40,26 @@ def draw_features(
     observed = np.ones_like(cells.values) if cells.observed is None else cells.observed
     objects = rng.permutation(n)
     width = z.shape[1] + 1
-    slots = np.concatenate([np.ones((n, 1), dtype=np.int8), z], axis=1)
-    size, cov, mean = slots.sum(axis=0, dtype=np.float64), posterior.cov, posterior.mean
+    z = np.concatenate([np.ones((n, 1), dtype=np.int8), z], axis=1)
+    size, cov, mean = z.sum(axis=0, dtype=np.float64), posterior.cov, posterior.mean
+    noisy = NoisyCells(cells.values, observed, widths.noise)
     at = changed = 0
     while at < n:
         # Always room for features to be born; the kernel comes back when it may be used up.
         room = min(max(width + width // 2, width + 2 * BIRTHS), most + 1)
-        slots, size = _resize(slots, (n, room)), _resize(size, (room,))
+        z, size = _resize(z, (n, room)), _resize(size, (room,))
         cov, mean = _resize(cov, (room, room, n_columns)), _resize(mean, (room, n_columns))
+        slots = FeatureSlots(z, size, cov, mean)
         length = max(1, int(_PIECE / (room * (room + 6) * n_columns)))
         done = 1
         while at < n and done:
             chunk = objects[at : at + length]
-            done, width, moved = visit(
-                chunk, slots, size, cov, mean, width, cells.values, observed, widths.noise, widths.weights,
-                alpha, most, rng.random((len(chunk), room + 1)),
-            )  # fmt: skip
+            uniforms = rng.random((len(chunk), room + 1))
+            done, width, moved = visit(chunk, slots, width, noisy, widths.weights, alpha, most, uniforms)
             at += done
             changed += moved
             checkpoint()
-    return slots[:, 1:width].copy(), WeightPosterior(cov[:width, :width], mean[:width]), changed
+    return z[:, 1:width].copy(), WeightPosterior(cov[:width, :width], mean[:width]), changed
 
 
 def _resize(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

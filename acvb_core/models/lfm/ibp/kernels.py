@@ -11,6 +11,7 @@ Of `cov`, shape (room, room, D), only slots [k, l] with l <= k are kept up to da
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -25,17 +26,29 @@ Bits = NDArray[np.int8]
 BIRTHS = 6
 
 
+class FeatureSlots(NamedTuple):
+    """The sample and the posterior of the weights given all objects, with room for features; slot 0 is the baseline."""
+
+    z: Bits  #: shape (N, room); slot 0 is one for every object
+    size: Floats  #: shape (room,); number of objects with each feature
+    cov: Floats  #: shape (room, room, D)
+    mean: Floats  #: shape (room, D)
+
+
+class NoisyCells(NamedTuple):
+    """The cells of a table."""
+
+    values: Floats  #: shape (N, D)
+    observed: Floats  #: shape (N, D); 1 where a cell is known, 0 where it is missing
+    noise: Floats  #: shape (D,); variances of their noise
+
+
 @nb.njit(**OPTIONS)
 def visit(
     objects: NDArray[np.int64],
-    z: Bits,
-    size: Floats,
-    cov: Floats,
-    mean: Floats,
+    slots: FeatureSlots,
     width: int,
-    values: Floats,
-    observed: Floats,
-    noise: Floats,
+    cells: NoisyCells,
     weight_variance: float,
     alpha: float,
     most: int,
@@ -43,18 +56,14 @@ def visit(
 ) -> tuple[int, int, int]:
     """Draw the features of objects until all are done or there may be no room for those born.
 
-    `objects`: shape (n,).
-    `z`: shape (N, room); slot 0 is one for every object.
-    `size`: shape (room,); number of objects with each feature.
-    `cov`, `mean`: shapes (room, room, D) and (room, D); posterior of the weights given all objects; changed in place,
-      like z and size.
-    `width`: slots in use, the baseline's included.
-    `values`, `observed`, `noise`: shapes (N, D), (N, D), (D,); cells, which are known, and the variances of their
-      noise.
+    The slots are changed in place; `width` of them are in use, the baseline's included.
+
     `most`: limit of the features alive.
     `uniforms`: shape (n, room + 1).
     Returns: objects visited, slots in use now, and entries of z that changed (births and deaths included).
     """
+    z, size, cov, mean = slots
+    values, observed, noise = cells
     n_columns = values.shape[1]
     room = cov.shape[0]
     hz = np.empty((room, n_columns))

@@ -61,14 +61,14 @@ def one_pass(corpus: Corpus, method: str = "sdm", **values: Any) -> Result:
 
 def assert_same(model: StreamingLda, result: Result) -> None:
     """Check that a stream knows bit for bit what a run does."""
-    posterior = model.trained().posterior
+    posterior = model.trained_topics().posterior
     for name in TOLD:
         np.testing.assert_array_equal(posterior[name], result.snapshot.posterior[name], err_msg=name)
 
 
 def closeness(model: StreamingLda) -> float:
     """Return how alike the planted topics and those found are: the least cosine with the best match."""
-    trained = model.trained()
+    trained = model.trained_topics()
     places = trained.find_places(CORPUS.vocabulary)
     found = trained.word_probability[:, places[places >= 0]]
     found = found / np.linalg.norm(found, axis=1, keepdims=True)
@@ -94,7 +94,7 @@ def test_pieces_of_whole_minibatches_are_one_pass_bit_for_bit(method: str) -> No
     assert_same(model, one_pass(CORPUS, method, batch=50, window=200))
     # Windows elsewhere: the counts are multiplied out at other places, which rounds them otherwise.
     other = one_pass(CORPUS, method, batch=50, window=650).snapshot.posterior
-    np.testing.assert_allclose(model.trained().posterior["words"], other["words"], rtol=2e-2, atol=0.5)
+    np.testing.assert_allclose(model.trained_topics().posterior["words"], other["words"], rtol=2e-2, atol=0.5)
 
 
 @pytest.mark.parametrize("method", ["scvb0", "svb"])
@@ -102,14 +102,14 @@ def test_what_is_left_of_a_piece_is_a_smaller_minibatch(method: str) -> None:
     model = StreamingLda(method, k=4, batch=100)
     for part in parts((0, 250, 300, 430)):
         model.partial_fit(part)
-    batches = model.trained().posterior["course"][2]
+    batches = model.trained_topics().posterior["course"][2]
     assert batches == 3 + 1 + 2
 
 
 @pytest.mark.parametrize("window", [0, 33, 5000])
 def test_texts_with_words_as_they_come_are_one_pass_over_the_vocabulary_in_that_order(window: int) -> None:
     model = StreamingLda("sdm", k=4, window=window).partial_fit(TEXTS)
-    vocabulary = model.trained().vocabulary
+    vocabulary = model.trained_topics().vocabulary
     assert set(vocabulary) == set(CORPUS.vocabulary[CORPUS.frequencies > 0])
     whole = Corpus.build(map_onto_vocabulary(CORPUS, vocabulary).counts, vocabulary=vocabulary)
     assert_same(model, one_pass(whole))
@@ -117,7 +117,7 @@ def test_texts_with_words_as_they_come_are_one_pass_over_the_vocabulary_in_that_
 
 def test_a_list_a_generator_and_a_series_of_texts_are_the_same() -> None:
     found = [
-        StreamingLda("scvb0", k=4, window=200).partial_fit(given).trained().posterior["words"]
+        StreamingLda("scvb0", k=4, window=200).partial_fit(given).trained_topics().posterior["words"]
         for given in (TEXTS, (text for text in TEXTS), pd.Series(TEXTS), np.array(TEXTS))
     ]
     for other in found[1:]:
@@ -149,7 +149,7 @@ def test_several_epochs_are_those_of_a_run(method: str, cuts: tuple[int, ...]) -
         assert_same(model, run)
     else:  # counts are multiplied out at other places
         words = run.snapshot.posterior["words"]
-        np.testing.assert_allclose(model.trained().posterior["words"], words, rtol=5e-2, atol=1.0)
+        np.testing.assert_allclose(model.trained_topics().posterior["words"], words, rtol=5e-2, atol=1.0)
     assert model.documents_seen == 1300
 
 
@@ -177,7 +177,9 @@ def test_what_came_before_a_fault_is_kept_and_the_stream_goes_on() -> None:
     assert model.documents_seen == 100
     model.partial_fit(TEXTS[100:300])
     straight = StreamingLda("sdm", k=4, window=50).partial_fit(TEXTS[:300])
-    np.testing.assert_array_equal(model.trained().posterior["words"], straight.trained().posterior["words"])
+    np.testing.assert_array_equal(
+        model.trained_topics().posterior["words"], straight.trained_topics().posterior["words"]
+    )
 
 
 @pytest.mark.parametrize("method", STREAMS)
@@ -205,7 +207,7 @@ def test_words_that_are_new_are_in_the_totals(method: str) -> None:
 @pytest.mark.parametrize("method", STREAMS)
 def test_sizes_are_those_of_what_was_met(method: str) -> None:
     model = StreamingLda(method, k=4).partial_fit(parts((0, 300, 700)))
-    trained, met = model.trained(), CORPUS.take_documents(np.arange(700))
+    trained, met = model.trained_topics(), CORPUS.take_documents(np.arange(700))
     np.testing.assert_array_equal(trained.sizes, met.frequencies)
     assert trained.documents == 700
     np.testing.assert_allclose(
@@ -247,7 +249,9 @@ def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> 
     assert mass[1] - mass[0] == pytest.approx(step * 40 * part.n_tokens, rel=1e-5)
     fewer = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=3).partial_fit(part)
     unknown = StreamingLda(method, k=4, batch=100, step_offset=4.0).partial_fit(part)
-    np.testing.assert_array_equal(fewer.trained().posterior["words"], unknown.trained().posterior["words"])
+    np.testing.assert_array_equal(
+        fewer.trained_topics().posterior["words"], unknown.trained_topics().posterior["words"]
+    )
 
 
 def test_topics_shares_and_perplexities_are_those_of_a_result() -> None:
@@ -275,9 +279,9 @@ def test_the_leave_one_out_perplexity_is_that_of_the_last_call() -> None:
 def test_going_on_from_what_was_learned_is_never_having_stopped(method: str) -> None:
     straight = StreamingLda(method, k=4, seed=3, vocabulary=CORPUS.vocabulary).partial_fit(parts())
     half = StreamingLda(method, k=4, seed=3, vocabulary=CORPUS.vocabulary).partial_fit(parts()[:4])
-    later = StreamingLda.from_trained(half.trained(), seed=3).partial_fit(parts()[4:])
+    later = StreamingLda.from_trained(half.trained_topics(), seed=3).partial_fit(parts()[4:])
     for name in TOLD:
-        one, other = later.trained().posterior[name], straight.trained().posterior[name]
+        one, other = later.trained_topics().posterior[name], straight.trained_topics().posterior[name]
         # Not to the bit: how large the topics are is added up anew.
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6, err_msg=name)
     assert later.documents_seen == 1300
@@ -288,14 +292,17 @@ def test_going_on_keeps_settings_and_tokeniser_and_a_vocabulary_that_is_not_to_g
     model = StreamingLda("scvb0", k=3, tokeniser=tokeniser, batch=7, beta=0.2).partial_fit(
         ["Apple pear", "Pear"]
     )
-    again = StreamingLda.from_trained(model.trained(), grow=False, batch=9)
+    again = StreamingLda.from_trained(model.trained_topics(), grow=False, batch=9)
     again.partial_fit(["Apple plum"])
-    trained = again.trained()
+    trained = again.trained_topics()
     assert (trained.method, trained.values["batch"], trained.posterior.hyper["beta"]) == ("scvb0", 9, 0.2)
     assert trained.tokeniser == tokeniser.without_limits()
     assert again.unknown_tokens == 1
     assert sorted(trained.vocabulary) == ["Apple", "Pear", "pear"]
-    assert sorted(StreamingLda.from_trained(trained).partial_fit(["fig"]).trained().vocabulary)[-1] == "pear"
+    assert (
+        sorted(StreamingLda.from_trained(trained).partial_fit(["fig"]).trained_topics().vocabulary)[-1]
+        == "pear"
+    )
     averaged = fit(CORPUS, "ascvb0", k=4, epochs=0.2, batch=11)
     assert StreamingLda.from_trained(trained_topics(averaged))._values["batch"] == 11
     assert StreamingLda.from_trained(trained_topics(fit(CORPUS, "vb", k=4, max_sweeps=2)))._row.name == "sdm"
@@ -303,7 +310,7 @@ def test_going_on_keeps_settings_and_tokeniser_and_a_vocabulary_that_is_not_to_g
 
 def test_batch_methods_go_on_from_a_stream() -> None:
     model = StreamingLda("sdm", k=4, name="news").partial_fit(TEXTS)
-    warm = fit(CORPUS, "cvb0", k=4, max_sweeps=2, start=model.trained())
+    warm = fit(CORPUS, "cvb0", k=4, max_sweeps=2, start=model.trained_topics())
     cold = fit(CORPUS, "cvb0", k=4, max_sweeps=2)
     assert warm.snapshot.lower_bound is not None
     assert cold.snapshot.lower_bound is not None
@@ -315,9 +322,11 @@ def test_a_stream_is_saved_and_goes_on(tmp_path: Path) -> None:
     model = StreamingLda("sdm", k=4).partial_fit(TEXTS[:300])
     acvb_core.save_model(model, tmp_path / "model.npz")
     loaded = StreamingLda.from_trained(acvb_core.load_model(tmp_path / "model.npz")).partial_fit(TEXTS[300:])
-    straight = StreamingLda.from_trained(model.trained()).partial_fit(TEXTS[300:])
+    straight = StreamingLda.from_trained(model.trained_topics()).partial_fit(TEXTS[300:])
     for name in TOLD:
-        np.testing.assert_array_equal(loaded.trained().posterior[name], straight.trained().posterior[name])
+        np.testing.assert_array_equal(
+            loaded.trained_topics().posterior[name], straight.trained_topics().posterior[name]
+        )
     pd.testing.assert_frame_equal(loaded.topics, straight.topics)
 
 
@@ -327,10 +336,10 @@ def test_texts_without_words_are_documents_too(method: str) -> None:
     assert model.documents_seen == 3
     assert model.loo_perplexity is None
     with pytest.raises(ParameterError, match="no topics yet"):
-        model.trained()
+        model.trained_topics()
     model.partial_fit(["", "apple pear", ""]).partial_fit([""])
     assert model.documents_seen == 7
-    found = model.trained()
+    found = model.trained_topics()
     assert np.isfinite(found.word_probability).all()
     assert found.vocabulary.tolist() == ["apple", "pear"]
 
@@ -341,13 +350,13 @@ def test_one_document_at_a_time(method: str) -> None:
     for text in TEXTS[:60]:
         model.partial_fit([text])
     assert model.documents_seen == 60
-    assert np.isfinite(model.trained().word_probability).all()
+    assert np.isfinite(model.trained_topics().word_probability).all()
     assert model.topics["probability"].between(0, 1).all()
 
 
 def test_the_same_seed_gives_the_same_and_another_one_other_topics() -> None:
     one, same, other = (
-        StreamingLda("sdm", k=4, seed=seed).partial_fit(TEXTS[:200]).trained().posterior["words"]
+        StreamingLda("sdm", k=4, seed=seed).partial_fit(TEXTS[:200]).trained_topics().posterior["words"]
         for seed in (5, 5, 6)
     )
     np.testing.assert_array_equal(one, same)
@@ -358,7 +367,7 @@ def test_texts_are_cut_as_the_first_corpus_was() -> None:
     tokeniser = Tokeniser(lowercase=False, stop_words=())
     corpus = count_words(["Apple the pear", "Fig"], tokeniser.without_limits())
     model = StreamingLda("sdm", k=2).partial_fit(corpus).partial_fit(["The Plum"])
-    assert set(model.trained().vocabulary) == {"Apple", "the", "pear", "Fig", "The", "Plum"}
+    assert set(model.trained_topics().vocabulary) == {"Apple", "the", "pear", "Fig", "The", "Plum"}
 
 
 WRONG: list[tuple[Any, str]] = [
@@ -419,7 +428,7 @@ def test_other_mistakes_are_told() -> None:
     model.partial_fit(CORPUS.take_documents(np.arange(5)))
     with pytest.raises(ParameterError, match="was read as counts"):
         model.partial_fit(["apple"])
-    trained: TrainedTopics = model.trained()
+    trained: TrainedTopics = model.trained_topics()
     with pytest.raises(ParameterError, match=r"k is 7.*give k=4"):
         StreamingLda.from_trained(trained, k=7)
     with pytest.raises(ParameterError, match="beta cannot be set here"):
