@@ -35,16 +35,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JobState:
-    """A job at one moment. A job publishes it as one reference, so that all of it belongs together.
-
-    Attributes
-    ----------
-    error : str or None
-        Why the job failed, in one line.
-    """
+    """A job at one moment. A job publishes it as one reference, so that all of it belongs together."""
 
     status: Status = Status.QUEUED
-    error: str | None = None
+    error: str | None = None  #: why the job failed, in one line
 
 
 StateT = TypeVar("StateT", bound=JobState)
@@ -55,10 +49,7 @@ class Handle(ABC, Generic[StateT]):
 
     The thread publishes by assigning one reference, so that readers take no lock.
 
-    Attributes
-    ----------
-    created : float
-        Seconds since the epoch.
+    `created`: seconds since the epoch.
     """
 
     def __init__(self, state: StateT, executor: Executor, *, job_id: str | None = None) -> None:

@@ -46,27 +46,13 @@ def number_name(name: str, taken: Collection[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Inspection(JobState):
-    """A run in the background at one moment; while restarts race, all of it is the leader's.
+    """A run in the background at one moment; while restarts race, all of it is the leader's."""
 
-    Attributes
-    ----------
-    problem : Problem
-        The run, with its own seed; before a race, all restarts.
-    history : History
-        Diagnostics of every sweep, those of the snapshot included.
-    max_sweeps : int
-        Cap of the run, extensions included.
-    snapshot : Snapshot or None
-        After the last whole sweep; None before the first.
-    race_report : RaceReport or None
-        Of the race of restarts that is on, or that the run won.
-    """
-
-    problem: Problem
-    history: History
-    max_sweeps: int
-    snapshot: Snapshot | None = None
-    race_report: RaceReport | None = None
+    problem: Problem  #: the run, with its own seed; before a race, all restarts
+    history: History  #: diagnostics of every sweep, those of the snapshot included
+    max_sweeps: int  #: cap of the run, extensions included
+    snapshot: Snapshot | None = None  #: after the last whole sweep; None before the first
+    race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
 
     @property
     def verdict(self) -> Verdict | None:
@@ -137,10 +123,7 @@ class Inspection(JobState):
 class Job(Handle[Inspection]):
     """One run on a thread of the executor, or several that race until one of them is left.
 
-    Attributes
-    ----------
-    label : RunLabel
-        The usual name to begin with; whoever keeps several jobs sees to it that no two have the same.
+    `label`: the usual name to begin with; whoever keeps several jobs sees to it that no two have the same.
     """
 
     def __init__(self, problem: Problem, executor: Executor, *, job_id: str | None = None) -> None:
@@ -187,10 +170,7 @@ class Job(Handle[Inspection]):
 
         After a race that was stopped, the run that was ahead continues alone.
 
-        Raises
-        ------
-        ValueError
-            The run is still going on, has converged, diverged or failed, or never did a sweep.
+        Raises ValueError: the run is still going on, has converged, diverged or failed, or never did a sweep.
         """
         seen = self.inspect()
         if seen.snapshot is None or not self.can_extend:
@@ -212,10 +192,7 @@ class Job(Handle[Inspection]):
     def result(self) -> Result:
         """Return the result of a job that has ended with at least one sweep.
 
-        Raises
-        ------
-        ValueError
-            There is none (yet).
+        Raises ValueError: there is none (yet).
         """
         seen = self.inspect()
         if seen.snapshot is None or seen.verdict is None:

@@ -20,24 +20,11 @@ Ranking = Literal["probability", "relevance", "frex"]
 def top_words(scores: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return the words with the highest scores, best first.
 
-    Parameters
-    ----------
-    scores : array, shape (V,) or (K, V)
-        Minus infinity is allowed.
-    n : int
-        At least 1; all words when there are fewer.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,) or (K, n)
-        Of words with the same score the one that comes first in the vocabulary comes first.
-
-    Raises
-    ------
-    ParameterError
-        `n` is less than 1.
-    DataError
-        A score is not a number.
+    `scores`: shape (V,) or (K, V); minus infinity is allowed.
+    `n`: at least 1; all words when there are fewer.
+    Returns: shape (n,) or (K, n); of words with the same score the one that comes first in the vocabulary comes first.
+    Raises ParameterError: `n` is less than 1.
+    Raises DataError: a score is not a number.
     """
     if n < 1:
         raise ParameterError(f"At least one word must be asked for, not {n}.")
@@ -62,23 +49,11 @@ def _top(row: NDArray[Any], n: int) -> NDArray[np.int64]:
 def relevance(word_probability: ArrayLike, frequencies: ArrayLike, lambda_: float) -> Floats:
     """Return lambda log phi + (1 - lambda) log(phi / p): how much a word says of a topic.
 
-    Parameters
-    ----------
-    word_probability : array, shape (V,) or (K, V)
-        phi, the probability of each word in a topic.
-    frequencies : array, shape (V,)
-        How often each word stands in the corpus, in any unit; p is its share.
-    lambda_ : float
-        1 ranks by probability, 0 by lift.
-
-    Returns
-    -------
-    ndarray, shape of `word_probability`
-        Nats. Minus infinity for a word that the topic or the corpus does not use.
-
-    References
-    ----------
-    Sievert and Shirley 2014, eq. 1.
+    `word_probability`: shape (V,) or (K, V); phi, the probability of each word in a topic.
+    `frequencies`: shape (V,); how often each word stands in the corpus, in any unit; p is its share.
+    `lambda_`: 1 ranks by probability, 0 by lift.
+    Returns: shape of `word_probability`; nats. Minus infinity for a word that the topic or the corpus does not use.
+    Reference: Sievert and Shirley 2014, eq. 1.
     """
     if not 0.0 <= lambda_ <= 1.0:
         raise ParameterError(f"lambda must be between 0 and 1, not {lambda_}.")
@@ -113,21 +88,11 @@ def exclusivity(word_probability: ArrayLike) -> Floats:
 def frex(word_probability: ArrayLike, weight: float = 0.5) -> Floats:
     """Return FREX: the harmonic mean of how high a word ranks in a topic by exclusivity and by frequency.
 
-    Parameters
-    ----------
-    word_probability : array, shape (K, V)
-    weight : float
-        Weight of exclusivity; that of frequency is the rest.
-
-    Returns
-    -------
-    ndarray, shape (K, V)
-        Between 0 and 1. Each rank is the share of the topic's words that are no better (the empirical distribution
-        function); words that tie share the mean of their ranks.
-
-    References
-    ----------
-    Bischof and Airoldi 2012; Airoldi and Bischof 2016, eq. 9.
+    `word_probability`: shape (K, V).
+    `weight`: weight of exclusivity; that of frequency is the rest.
+    Returns: shape (K, V); between 0 and 1. Each rank is the share of the topic's words that are no better (the
+      empirical distribution function); words that tie share the mean of their ranks.
+    Reference: Bischof and Airoldi 2012; Airoldi and Bischof 2016, eq. 9.
     """
     phi = np.asarray(word_probability, dtype=np.float64)
     only = exclusivity(phi)
@@ -155,27 +120,15 @@ def ranked_words(
 ) -> pd.DataFrame:
     """Return the words that describe each topic.
 
-    Parameters
-    ----------
-    word_probability : array, shape (K, V)
-    frequencies : array, shape (V,)
-        How often each word stands in the corpus.
-    vocabulary : sequence of str, length V
-    by : {"probability", "relevance", "frex"}
-    n : int
-        Words for each topic.
-    lambda_ : float
-        For relevance.
-    weight : float
-        For FREX: the weight of exclusivity.
-    topics : sequence of int, optional
-        Which topics (0-based); default all. They are measured against all of them all the same.
-
-    Returns
-    -------
-    DataFrame
-        One row for each topic and rank: topic and rank (from 1), word, probability, score (what the order goes by:
-        the probability, the relevance in nats, or FREX), lift, frequency, and exclusivity.
+    `word_probability`: shape (K, V).
+    `frequencies`: shape (V,); how often each word stands in the corpus.
+    `vocabulary`: length V.
+    `n`: words for each topic.
+    `lambda_`: for relevance.
+    `weight`: for FREX: the weight of exclusivity.
+    `topics`: which topics (0-based); default all. They are measured against all of them all the same.
+    Returns: one row for each topic and rank: topic and rank (from 1), word, probability, score (what the order goes
+      by: the probability, the relevance in nats, or FREX), lift, frequency, and exclusivity.
     """
     if by not in get_args(Ranking):
         raise ParameterError(f"Words are ranked by {', '.join(get_args(Ranking))}, not by {by!r}.")

@@ -72,10 +72,7 @@ class JobBook:
 
         A name that another run on the same data has gets a number. A blank one is not taken.
 
-        Raises
-        ------
-        AcvbError
-            The store cannot be written to; nothing has changed.
+        Raises AcvbError: the store cannot be written to; nothing has changed.
         """
         shelf = self._shelf(workspace)
         with shelf.lock:

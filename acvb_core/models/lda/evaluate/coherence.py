@@ -39,28 +39,15 @@ def coherence(
 ) -> Coherence:
     """Measure the coherence of topics over a corpus: two words go together when documents use both.
 
-    Parameters
-    ----------
-    counts : sparse array, shape (D, V)
-        Word counts of documents; only whether a word is there counts. All D documents are the population, empty ones
-        included.
-    words : array of int, shape (K, n)
-        Top words of each topic, best first (`ranking.top_words`).
-    npmi_smoothing : float
-        Added to the probability that a document has both words. With 0 a pair that is never together has the limit,
-        -1; with the 1e-12 of Röder, Both and Hinneburg 2015 -1 + log(p1 p2) / log(1e-12),
-        some -0.5: the rarer the words, the less it costs them.
-    u_mass_smoothing : float
-        Number of documents added to those that have both words.
-
-    Returns
-    -------
-    Coherence
-        Means over the pairs, so that figures for different n can be compared (Mimno et al. take the sum).
-
-    References
-    ----------
-    Bouma 2009; Lau, Newman and Baldwin 2014 (NPMI). Mimno et al. 2011, eq. 1 (u_mass).
+    `counts`: shape (D, V); word counts of documents; only whether a word is there counts. All D documents are the
+      population, empty ones included.
+    `words`: shape (K, n); top words of each topic, best first (`ranking.top_words`).
+    `npmi_smoothing`: added to the probability that a document has both words. With 0 a pair that is never together has
+      the limit, -1; with the 1e-12 of Röder, Both and Hinneburg 2015 -1 + log(p1 p2) / log(1e-12), some -0.5: the
+      rarer the words, the less it costs them.
+    `u_mass_smoothing`: number of documents added to those that have both words.
+    Returns: means over the pairs, so that figures for different n can be compared (Mimno et al. take the sum).
+    Reference: Bouma 2009; Lau, Newman and Baldwin 2014 (NPMI). Mimno et al. 2011, eq. 1 (u_mass).
     """
     top = _check_words(counts, words)
     used, place = np.unique(top, return_inverse=True)
@@ -124,14 +111,8 @@ def _check_words(counts: Any, words: ArrayLike) -> NDArray[np.int64]:
 def topic_diversity(words: ArrayLike) -> float:
     """Return the share of different words among the top words of all topics (Dieng, Ruiz and Blei 2020).
 
-    Parameters
-    ----------
-    words : array of int, shape (K, n)
-
-    Returns
-    -------
-    float
-        1 when no word is among the top words of two topics, 1 / K when all topics have the same ones.
+    `words`: shape (K, n).
+    Returns: 1 when no word is among the top words of two topics, 1 / K when all topics have the same ones.
     """
     top = np.asarray(words)
     return len(np.unique(top)) / top.size
@@ -140,14 +121,8 @@ def topic_diversity(words: ArrayLike) -> float:
 def uniqueness(words: ArrayLike) -> Floats:
     """Return for each topic the mean over its top words of 1 / number of topics that have it among theirs, shape (K,).
 
-    Parameters
-    ----------
-    words : array of int, shape (K, n)
-        No word twice in a topic.
-
-    References
-    ----------
-    Nan et al. 2019 ("topic uniqueness"). Its mean over the topics is `topic_diversity`.
+    `words`: shape (K, n); no word twice in a topic.
+    Reference: Nan et al. 2019 ("topic uniqueness"). Its mean over the topics is `topic_diversity`.
     """
     top = np.asarray(words)
     _, place, times = np.unique(top, return_inverse=True, return_counts=True)
@@ -158,10 +133,8 @@ def uniqueness(words: ArrayLike) -> Floats:
 def mean_exclusivity(word_probability: ArrayLike, words: ArrayLike) -> Floats:
     """Return for each topic the mean over its top words of phi over the sum of phi of all topics, shape (K,).
 
-    Parameters
-    ----------
-    word_probability : array, shape (K, V)
-    words : array of int, shape (K, n)
+    `word_probability`: shape (K, V).
+    `words`: shape (K, n).
     """
     out: Floats = np.take_along_axis(exclusivity(word_probability), np.asarray(words), axis=1).mean(axis=1)
     return out
