@@ -57,9 +57,9 @@ class DataError(AcvbError):
                 f"column {self.column:,}" if isinstance(self.column, int) else f"column {self.column!r}"
             )
         where = ", ".join(place)
-        found = f" (found {self.value!r})" if self.value is not None else ""
+        given = f" (found {self.value!r})" if self.value is not None else ""
         head = f"{where}: {self.what}" if where else self.what
-        return f"{head}{found}. {self.remedy}"
+        return f"{head}{given}. {self.remedy}"
 
 
 class ParameterError(AcvbError):

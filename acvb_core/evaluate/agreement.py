@@ -71,8 +71,8 @@ def label_agreement(clusters: ArrayLike, labels: ArrayLike, n_clusters: int | No
         index=pd.RangeIndex(1, rows + 1, name="cluster"),
         columns=pd.Index([str(values[i]) for i in order], name="label", dtype=object),
     )
-    found = agreement(numbers, value) if len(numbers) else {"ari": float("nan"), "nmi": float("nan")}
-    return LabelAgreement(found["ari"], found["nmi"], len(numbers), int((~known).sum()), table)
+    scores = agreement(numbers, value) if len(numbers) else {"ari": float("nan"), "nmi": float("nan")}
+    return LabelAgreement(scores["ari"], scores["nmi"], len(numbers), int((~known).sum()), table)
 
 
 def _by_number(name: str) -> tuple[int, float, str]:
@@ -91,9 +91,9 @@ def attribute_agreement(
     Returns: one line an attribute, as given: attribute, labels (how many), known, unknown (objects), ari, nmi.
     Returns: the same with the tables.
     """
-    found = {name: label_agreement(clusters, labels, n_clusters) for name, labels in attributes.items()}
+    agreements = {name: label_agreement(clusters, labels, n_clusters) for name, labels in attributes.items()}
     lines = [
         (name, item.table.shape[1], item.known, item.unknown, item.ari, item.nmi)
-        for name, item in found.items()
+        for name, item in agreements.items()
     ]
-    return pd.DataFrame(lines, columns=["attribute", "labels", "known", "unknown", "ari", "nmi"]), found
+    return pd.DataFrame(lines, columns=["attribute", "labels", "known", "unknown", "ari", "nmi"]), agreements

@@ -57,5 +57,5 @@ def document_completion(
         return Completion(math.nan, math.nan, 0, 0)
     # A word that no topic of its document has is infinitely unlikely: an answer, not a fault.
     with np.errstate(divide="ignore"):
-        found = score_words(pair_products(theta, phi.T, rest.documents, rest.words), rest.counts)
-    return Completion(found.log_likelihood, found.perplexity, rest.n, len(np.unique(rest.documents)))
+        score = score_words(pair_products(theta, phi.T, rest.documents, rest.words), rest.counts)
+    return Completion(score.log_likelihood, score.perplexity, rest.n, len(np.unique(rest.documents)))

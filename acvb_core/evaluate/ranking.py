@@ -38,12 +38,12 @@ def _top(row: NDArray[Any], n: int) -> NDArray[np.int64]:
     n = min(n, len(row))
     # A partial sort gives the least score of the n best; only those that reach it are put in order.
     least = np.partition(row, len(row) - n)[len(row) - n]
-    found = np.flatnonzero(row >= least)
-    if len(found) < n:
+    high = np.flatnonzero(row >= least)
+    if len(high) < n:
         raise DataError(
             "a score is not a number (NaN)", remedy="Rank words by numbers; minus infinity puts a word last."
         )
-    return found[np.argsort(-row[found], kind="stable")][:n]
+    return high[np.argsort(-row[high], kind="stable")][:n]
 
 
 def relevance(word_probability: ArrayLike, frequencies: ArrayLike, lambda_: float) -> Floats:

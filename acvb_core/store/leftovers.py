@@ -30,12 +30,12 @@ def own_files() -> list[tuple[str, Callable[[Path], bool]]]:
     return shared + [file for part in parts for file in part.OWN_FILES]
 
 
-def remove_leftovers(folder: Path, kept: Collection[Path]) -> list[Path]:
+def remove_leftovers(folder: Path, own: Collection[Path]) -> list[Path]:
     """Remove the files of an earlier run from a folder, and return them.
 
-    `kept` is what this run wrote and read: it stays, and so does every file that is not of a run.
+    `own` is what this run wrote and read: it stays, and so does every file that is not of a run.
     """
-    stays = {path.resolve() for path in kept}
+    stays = {path.resolve() for path in own}
     removed = []
     for name, is_own in own_files():
         path = folder / name

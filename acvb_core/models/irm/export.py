@@ -47,8 +47,8 @@ _ONE = {"rows": "row", "cols": "column"}
 
 
 def _labels(result: Result, domain: str) -> NDArray[Any]:
-    found: NDArray[Any] = getattr(result.problem.data, f"{_ONE[domain]}_labels")
-    return found
+    labels: NDArray[Any] = getattr(result.problem.data, f"{_ONE[domain]}_labels")
+    return labels
 
 
 def arrays(result: Result) -> dict[str, Any]:
@@ -61,25 +61,27 @@ def arrays(result: Result) -> dict[str, Any]:
     """
     posterior = result.posterior
     sides = posterior.averaged
-    found: dict[str, Any] = {domain: posterior[domain] for domain in sides}
-    found |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
-    found |= _blocks(result, sides)
-    return found | {f"{_ONE[domain]}_labels": labels_bytes(_labels(result, domain)) for domain in sides}
+    arrays_of_run: dict[str, Any] = {domain: posterior[domain] for domain in sides}
+    arrays_of_run |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
+    arrays_of_run |= _blocks(result, sides)
+    return arrays_of_run | {
+        f"{_ONE[domain]}_labels": labels_bytes(_labels(result, domain)) for domain in sides
+    }
 
 
 def _blocks(result: Result, sides: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
     """Return the numbers of the table of blocks as matrices."""
     table, posterior = result.blocks, result.posterior
     row, column = table["row_cluster"].to_numpy() - 1, table["column_cluster"].to_numpy() - 1
-    found = {}
+    blocks = {}
     for name, values in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
         matrix = np.full((posterior[sides[0]].shape[1], posterior[sides[-1]].shape[1]), np.nan)
         if len(sides) == 1:
             # The table of an undirected network has each block once; of a directed one the next line has the last say.
             matrix[column, row] = table[values]
         matrix[row, column] = table[values]
-        found[name] = matrix
-    return found
+        blocks[name] = matrix
+    return blocks
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -84,11 +84,11 @@ class IrmModel:
         """
         strengths = self.strengths(posterior)
         rows, cols = (posterior[domain] for domain in self.layout.axes)
-        found = pair_products(rows @ strengths, cols, heldout.rows, heldout.columns)
+        probability = pair_products(rows @ strengths, cols, heldout.rows, heldout.columns)
         if self.layout.one_domain:
             own = heldout.rows == heldout.columns
-            found[own] = rows[heldout.rows[own]] @ strengths.diagonal()
-        return np.clip(found, 1e-12, 1.0 - 1e-12)
+            probability[own] = rows[heldout.rows[own]] @ strengths.diagonal()
+        return np.clip(probability, 1e-12, 1.0 - 1e-12)
 
     def strengths(self, posterior: Posterior) -> Floats:
         """Return the posterior mean of every block's link probability, shape (K1, K2)."""

@@ -46,7 +46,7 @@ class Start:
         """Return responsibilities of every domain, shape (N, K), largest cluster first."""
         widths = (self.k_rows,) if layout.one_domain else (self.k_rows, self.k_cols)
         if self.how == "random" or min(relation.shape) < 3 or relation.n_ones == 0:
-            found = [
+            responsibilities = [
                 _random_responsibilities(n, k, rng) for n, k in zip(relation.shape, widths, strict=False)
             ]
         else:
@@ -55,13 +55,13 @@ class Start:
             if layout.one_domain:
                 points = (points[0],) if layout.symmetric else (np.hstack(points),)
             seeds = rng.integers(2**31 - 1, size=2)
-            found = [
+            responsibilities = [
                 _smooth_labels(_k_means(coordinates, k, int(seed)), k, self.smoothing)
                 for coordinates, k, seed in zip(points, fewer, seeds, strict=False)
             ]
         return {
             domain: np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))])
-            for domain, q in zip(layout.domains, found, strict=True)
+            for domain, q in zip(layout.domains, responsibilities, strict=True)
         }
 
 

@@ -150,10 +150,10 @@ class TrainedTopics:
 
     def counts_at(self, places: NDArray[np.int64]) -> Singles:
         """Return the counts of words by their places, of new ones zero."""
-        found = padded_zeros((len(places), self.n_topics), np.float32)
+        counts = padded_zeros((len(places), self.n_topics), np.float32)
         known = places >= 0
-        found[known] = np.maximum(self.posterior["words"][places[known]], 0.0)
-        return found
+        counts[known] = np.maximum(self.posterior["words"][places[known]], 0.0)
+        return counts
 
     def build_state(self, method: StreamMethod) -> StreamState:
         """Return the state from which a streaming method goes on; new words begin with no counts.
@@ -212,14 +212,19 @@ def trained_topics(result: Any) -> TrainedTopics:
     posterior = result.snapshot.posterior
     if TOPICS not in posterior.n_clusters() or "words" not in posterior.arrays:
         raise ParameterError(f"model {problem.settings.model!r} has no topics to go on from.")
-    kept = {name: array for name, array in posterior.arrays.items() if name != "documents"}
+    arrays = {name: array for name, array in posterior.arrays.items() if name != "documents"}
     posterior = Posterior(
-        kept, {name: posterior.axes[name] for name in kept}, ("words",), (), posterior.hyper, normalised=False
+        arrays,
+        {name: posterior.axes[name] for name in arrays},
+        ("words",),
+        (),
+        posterior.hyper,
+        normalised=False,
     )
     train = problem.train
     sizes, documents = train.frequencies.astype(np.float64), float(train.n_documents)
-    if "sizes" in kept:
-        sizes, documents = np.asarray(kept["sizes"], dtype=np.float64), float(kept["documents_met"][0])
+    if "sizes" in arrays:
+        sizes, documents = np.asarray(arrays["sizes"], dtype=np.float64), float(arrays["documents_met"][0])
     settings = problem.settings
     return TrainedTopics(
         posterior, train.vocabulary, sizes, documents, problem.data.name, settings.method, train.fingerprint,

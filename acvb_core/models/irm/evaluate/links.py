@@ -103,19 +103,19 @@ class _PairProbabilities:
 
     def of(self, rows: Places, columns: Places) -> Floats:
         """Return the probability of single pairs, shape (n,)."""
-        found = pair_products(self.left, self.columns, rows, columns)
+        probability = pair_products(self.left, self.columns, rows, columns)
         if self.own is not None:
             selves = rows == columns
-            found[selves] = self.own[rows[selves]]
-        return _clip(found)
+            probability[selves] = self.own[rows[selves]]
+        return _clip(probability)
 
     def band(self, begin: int, end: int, first_column: int) -> Floats:
         """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
-        found = self.left[begin:end] @ self.columns[first_column:].T
+        probability = self.left[begin:end] @ self.columns[first_column:].T
         if self.own is not None:
             at = np.arange(begin, end)
-            found[at - begin, at - first_column] = self.own[begin:end]
-        return _clip(found)
+            probability[at - begin, at - first_column] = self.own[begin:end]
+        return _clip(probability)
 
     def table(self, probability: Floats, rows: Places, columns: Places) -> pd.DataFrame:
         """Return one line for each of some pairs."""
@@ -146,12 +146,12 @@ def _missing(relation: Relation) -> tuple[Places, Places]:
     """Return the unknown pairs, each once, without a diagonal that does not count."""
     rows = np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(relation.missing.indptr))
     columns = relation.missing.indices.astype(np.int64)
-    kept = np.ones(len(rows), dtype=np.bool_)
+    counted = np.ones(len(rows), dtype=np.bool_)
     if is_mirrored(relation):
-        kept &= rows <= columns
+        counted &= rows <= columns
     if without_diagonal(relation):
-        kept &= rows != columns
-    return rows[kept], columns[kept]
+        counted &= rows != columns
+    return rows[counted], columns[counted]
 
 
 def _codes(relation: Relation, rows: NDArray[Any], columns: NDArray[Any]) -> Places:

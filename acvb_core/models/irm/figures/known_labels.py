@@ -78,10 +78,10 @@ def _columns(agreement: LabelAgreement) -> tuple[list[str], NDArray[np.int64]]:
     if len(names) <= MOST_LABELS:
         return [names[j] for j in order], counts[:, order]
     largest = np.argsort(-counts.sum(axis=0), kind="stable")[: MOST_LABELS - 1]
-    kept = [int(j) for j in order if j in largest]
-    rest = np.setdiff1d(np.arange(len(names)), kept)
+    single = [int(j) for j in order if j in largest]
+    rest = np.setdiff1d(np.arange(len(names)), single)
     others = counts[:, rest].sum(axis=1, keepdims=True)
-    return [*(names[j] for j in kept), f"{len(rest):,} others"], np.hstack([counts[:, kept], others])
+    return [*(names[j] for j in single), f"{len(rest):,} others"], np.hstack([counts[:, single], others])
 
 
 def _hover(cluster: str, name: str, n: int, of: int, attribute: str) -> str:

@@ -28,7 +28,7 @@ def number_places(
     `dots` are the places of the objects, shape (n, 2), y upwards, with their `clusters` and `radius`; `sizes` are
     the width and height of each number; `names` are texts in the way, shape (m, 4): middle, half width, half height.
     """
-    found = np.zeros((len(sizes), 2))
+    places = np.zeros((len(sizes), 2))
     members = np.bincount(clusters, minlength=len(sizes))
     occupied = np.zeros((0, 4))
     discs = np.column_stack([dots, np.full((len(dots), 2), radius)])
@@ -44,9 +44,9 @@ def number_places(
         near, foreign = _nearest(tried, own), _nearest(tried, dots[around & (clusters != k)])
         cost += near + _FOREIGN * (foreign < near)
         cost += 0.05 * np.hypot(*(tried - own.mean(axis=0)).T)
-        found[k] = tried[int(cost.argmin())]
-        occupied = np.vstack([occupied, [*found[k], *half]])
-    return found
+        places[k] = tried[int(cost.argmin())]
+        occupied = np.vstack([occupied, [*places[k], *half]])
+    return places
 
 
 def _candidate_places(own: Floats) -> Floats:

@@ -174,15 +174,15 @@ def _ever_shown(log_phi: Floats, log_p: Floats, lambdas: Floats, shown: int) -> 
     """
     used = np.flatnonzero(np.isfinite(log_phi) & np.isfinite(log_p))
     log_phi, log_p = log_phi[used], log_p[used]
-    found = []
+    top = []
     for piece in np.array_split(lambdas, min(_PIECES, len(lambdas))):
         ends = log_phi - (1.0 - piece[[0, -1]])[:, None] * log_p
         least, most = ends.min(axis=0), ends.max(axis=0)
         near = np.flatnonzero(most >= np.sort(least)[-min(shown, len(least)) :][0])
         scores = log_phi[near] - (1.0 - piece)[:, None] * log_p[near]
-        found.append(near[top_words(scores, shown)].ravel())
-    _, first = np.unique(np.concatenate(found), return_index=True)
-    return used[np.concatenate(found)[np.sort(first)]]
+        top.append(near[top_words(scores, shown)].ravel())
+    _, first = np.unique(np.concatenate(top), return_index=True)
+    return used[np.concatenate(top)[np.sort(first)]]
 
 
 def _token_table(

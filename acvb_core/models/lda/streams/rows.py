@@ -200,7 +200,7 @@ def stream_methods(
     `size`, `concentrations`: what these methods share with the others.
     `begin`: their values -> hyper-parameters to start from.
     """
-    found: list[Method] = []
+    rows: list[Method] = []
     for name, label, summary, reference, own, build, tuned in (
         ("sdm", "SDM",
          "Stochastic divergence minimisation: CVB0 for a stream, word by word, close to what CVB0 finds in one or a "
@@ -215,11 +215,11 @@ def stream_methods(
     ):  # fmt: skip
         shared = (*size, *concentrations, *own, *_RUN)
         go_on = partial(_go_on, build)
-        found.append(
+        rows.append(
             Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), partial(_build, build, begin),
                    None, streams=True, build_from=go_on, tuned=tuned)
         )  # fmt: skip
-        found.append(
+        rows.append(
             Method("lda", f"a{name}", f"Averaged {label}",
                    f"{label}, answered by the running mean of its topics over the windows, which is certain to "
                    "converge: the run stops by itself.",
@@ -227,4 +227,4 @@ def stream_methods(
                    (*shared, *_AVERAGED, _epochs(100.0)), partial(_build, build, begin),
                    "mean_change", averaged=True, streams=True, build_from=go_on)
         )  # fmt: skip
-    return (*found[::2], *found[1::2])
+    return (*rows[::2], *rows[1::2])
