@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 
 class Executor:
@@ -28,15 +28,12 @@ class Executor:
             self._waiting.append((work, name))
         self._start_next()
 
-    def yield_place(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def yield_place(self) -> Iterator[None]:
         """Give the caller's place to a waiting job, while the caller has nothing to compute.
 
         The caller resumes at once afterwards, beside that job.
         """
-        return self._aside()
-
-    @contextmanager
-    def _aside(self) -> Iterator[None]:
         with self._lock:
             self._running -= 1
         self._start_next()

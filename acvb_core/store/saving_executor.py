@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from acvb_core.engine.executor import Executor
 
@@ -38,6 +38,8 @@ class SavingExecutor(Executor):
         self._submitted()
         self._inner.submit(both, name)
 
-    def yield_place(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def yield_place(self) -> Iterator[None]:
         """Leave the place in the shared executor to whoever waits."""
-        return self._inner.yield_place()
+        with self._inner.yield_place():
+            yield

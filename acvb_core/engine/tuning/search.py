@@ -91,7 +91,6 @@ def plan_search(
     *,
     ranges: tuple[Range, ...] | None = None,
     model: str | None = None,
-    epochs: float | None = None,
     heldout: float = 0.0,
     heldout_documents: float | None = None,
     heldout_seed: int = 0,
@@ -106,9 +105,7 @@ def plan_search(
         heldout_documents = 0.0 if heldout else HELD_OUT
     if not (heldout or heldout_documents):
         raise ParameterError("Trials are judged by what is held out; hold out a share above 0.")
-    if epochs is None and row.streams:
-        epochs = 1.0
-    fixed = values if epochs is None else {**values, "epochs": epochs}
+    fixed = {"epochs": 1.0, **values} if row.streams else values
     row.values(fixed)
     split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
     space = build_search_space(row, row.tuned if ranges is None else ranges, held=values)
