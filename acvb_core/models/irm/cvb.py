@@ -17,9 +17,7 @@ from acvb_core.models.irm.sweeping import VariationalMethod
 class CollapsedIrm(VariationalMethod):
     """CVB0 or CVB bound to a relation (an `Inference`).
 
-    References
-    ----------
-    IRM14 §2.2.1 and §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
+    Reference: IRM14 §2.2.1 and §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
     """
 
     #: CVB0, or second-order CVB with the paper's or the exact variances (of two domains only).

@@ -27,9 +27,7 @@ class VariationalIrm(VariationalMethod):
     sweep lowers it. A network's objects are neighbours of each other, so that updating all at once could lower the
     bound: they are updated one by one.
 
-    References
-    ----------
-    IRM14 §4, eqs. 50-57; networks: §2.2.1.
+    Reference: IRM14 §4, eqs. 50-57; networks: §2.2.1.
     """
 
     keep_bound = True

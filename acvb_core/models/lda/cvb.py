@@ -95,9 +95,7 @@ class SweepBuffers:
 class CollapsedLda(VariationalMethod):
     """CVB0 or CVB bound to a corpus (an `Inference`).
 
-    References
-    ----------
-    CVB0: AWST09. CVB: TNW07 eq. 18.
+    Reference: CVB0: AWST09. CVB: TNW07 eq. 18.
     """
 
     order: Literal["zeroth", "second"] = "zeroth"  #: CVB0 or CVB

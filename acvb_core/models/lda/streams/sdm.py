@@ -25,9 +25,7 @@ EARLY = 10
 class DivergenceMinimisation(StreamMethod):
     """SDM bound to a stream (an `Inference`).
 
-    References
-    ----------
-    SN15 §7; the last two are additions to it.
+    Reference: SN15 §7; the last two are additions to it.
     """
 
     passes: int = 5  #: times that the responsibilities of a document are updated

@@ -25,16 +25,13 @@ ROUNDS = 100
 class Fab(UnaveragedMethod):
     """FAB, or EM without a penalty, bound to a table (an `Inference`).
 
-    Notes
-    -----
     A sweep is: accelerate, drop, E step, drop, M step. For a given number of features none of them lowers the
     bound. Dropping may (the bound has no upper limit as a feature's share goes to zero), so bounds are compared at
     equal numbers only. A feature with less than one object is dropped; one that all objects have becomes part of the
     baseline.
 
-    References
-    ----------
-    K. Hayashi, R. Fujimaki, Factorized Asymptotic Bayesian Inference for Latent Feature Models, NIPS 26, 2013.
+    Reference: K. Hayashi, R. Fujimaki, Factorized Asymptotic Bayesian Inference for Latent Feature Models, NIPS 26,
+      2013.
     """
 
     cells: Cells

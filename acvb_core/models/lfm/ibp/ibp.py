@@ -53,8 +53,6 @@ class IbpState:
 class IbpGibbs(UnaveragedMethod):
     """Gibbs sampler of the features that objects have, bound to the cells of a table (an `Inference`).
 
-    Notes
-    -----
     The weights are integrated out while features are drawn (`visit`), from their posterior given all other objects;
     then drawn, for the noise, their variance and alpha to be drawn given them. The answer and its predictions use
     their mean and variance given the sample: a draw of them would only add noise.
@@ -69,9 +67,7 @@ class IbpGibbs(UnaveragedMethod):
 
     Every column has a posterior of its own, and a sweep costs O(N D K^2).
 
-    References
-    ----------
-    Doshi-Velez and Ghahramani, ICML 2009; Griffiths and Ghahramani, JMLR 2011, for the births and alpha.
+    Reference: Doshi-Velez and Ghahramani, ICML 2009; Griffiths and Ghahramani, JMLR 2011, for the births and alpha.
     """
 
     cells: Cells

@@ -49,8 +49,6 @@ class MeibpState:
 class SubmodularIbp(UnaveragedMethod):
     """MEIBP bound to the cells of a table (an `Inference`).
 
-    Notes
-    -----
     Weights are not negative, and have a half-normal prior; q makes them independent, each normal and cut off at
     zero. Z is a point, and so are the baselines, which may have any sign: without them standardised cells, half of
     which are negative, could not be explained. A baseline is what a column has where no feature is on, and takes no
@@ -61,9 +59,8 @@ class SubmodularIbp(UnaveragedMethod):
     of what would be one feature if weights had signs); and when none is worth it, to do without a feature. What
     was tried is kept only where the bound is higher, so it never falls, at whatever number of features.
 
-    References
-    ----------
-    Reed and Ghahramani, ICML 2013. They have neither baselines nor missing cells, and begin with random features.
+    Reference: Reed and Ghahramani, ICML 2013. They have neither baselines nor missing cells, and begin with random
+      features.
     """
 
     cells: Cells

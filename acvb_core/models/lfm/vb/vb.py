@@ -32,8 +32,6 @@ DEAD = 1e-2
 class VariationalLfm(UnaveragedMethod):
     """VB bound to a table (an `Inference`).
 
-    Notes
-    -----
     The factors are those of the paper: every weight, share and activation on its own (mean field over the features).
     Beyond the paper: missing cells; a noise precision of each column, with a Gamma posterior; a baseline and the prior
     variance of the weights, at the maximum of the bound; the weights of a column updated together, which is where the
@@ -41,10 +39,8 @@ class VariationalLfm(UnaveragedMethod):
     have is turned into one that the others have where that raises the bound. No step lowers the bound, but that a dead
     feature is dropped, by `DEAD` at most.
 
-    References
-    ----------
-    Doshi-Velez, Miller, Van Gael and Teh, Variational inference for the Indian buffet process, AISTATS 2009, the
-    finite approximation.
+    Reference: Doshi-Velez, Miller, Van Gael and Teh, Variational inference for the Indian buffet process, AISTATS
+      2009, the finite approximation.
     """
 
     cells: Cells
