@@ -70,11 +70,10 @@ class VariationalMethod(UnaveragedMethod, ABC):
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
         state, pseudo_loo = self.update(state, rng, checkpoint)
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
-        distinct = self.layout.distinct(len(state.ones))
+        distinct, climb = self.layout.distinct(len(state.ones)), state.age >= CLIMB_FROM
         learned = update_hyper(
-            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct,
-            climb=state.age >= CLIMB_FROM,
-        )  # fmt: skip
+            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct, climb=climb
+        )
         return SweepResult(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
 
     def sweep(

@@ -115,14 +115,9 @@ def picture(raster: Raster, top: float | None = None) -> Image.Image:
     return image
 
 
-def data_uri(raster: Raster, top: float | None = None) -> str:
-    """Return the raster as a PNG inside a data URI, enlarged where it is small."""
-    return png_uri(picture(raster, top))
-
-
 def matrix_image(raster: Raster, top: float | None = None) -> Figure:
     """Return the raster as an image of a figure whose axes are places of rows and columns."""
     row_low, row_high, column_low, column_high = raster.window
     corner = {"xref": "x", "yref": "y", "x": column_low, "y": row_low, "xanchor": "left", "yanchor": "top"}
     size = {"sizex": column_high - column_low, "sizey": row_high - row_low, "sizing": "stretch"}
-    return {"source": data_uri(raster, top), "layer": "below", **corner, **size}
+    return {"source": png_uri(picture(raster, top)), "layer": "below", **corner, **size}

@@ -78,23 +78,20 @@ class Moves:
         if memory is None or state.age < memory.due:
             return state, {}
         merged = split = 0
-        rejected = memory.rejected
+        rejected, by_size = memory.rejected, not method.keep_bound
         trials = _Trials(method, rng, checkpoint)
         if self.merge:
-            state, merged = merge_clusters(state, largest_first=not method.keep_bound, checkpoint=checkpoint)
+            state, merged = merge_clusters(state, largest_first=by_size, checkpoint=checkpoint)
         if not merged and self.split:
             state, split, rejected = split_clusters(
-                state, method.relation, self.most, rejected, rng, checkpoint,
-                largest_first=not method.keep_bound,
-            )  # fmt: skip
+                state, method.relation, self.most, rejected, rng, checkpoint, largest_first=by_size
+            )
         if not merged and not split and self.merge:
             candidates = promising_merges(state, TRIALS, _WORST, checkpoint)
             state, merged, rejected = trials.best_of(state, candidates, rejected)
         if not merged and not split and self.split:
-            candidates = promising_splits(
-                state, method.relation, self.most, TRIALS, _WORST, rejected, rng, checkpoint,
-                largest_first=not method.keep_bound,
-            )  # fmt: skip
+            tried = (self.most, TRIALS, _WORST, rejected, rng, checkpoint)
+            candidates = promising_splits(state, method.relation, *tried, largest_first=by_size)
             state, split, rejected = trials.best_of(state, candidates, rejected)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:

@@ -171,10 +171,9 @@ class _Side:
         if self.turned:
             a, b = a.T, b.T
         # A relation of two clusters of their own: the members are all there is, each wholly in.
-        pair = DomainPass.of_sums(
-            np.stack([share, 1.0 - share], axis=1), self.links[members], self.zeros[members], a[[k, k]],
-            b[[k, k]], state.hyper.alpha[self.domain],
-        )  # fmt: skip
+        halves, alpha = np.stack([share, 1.0 - share], axis=1), state.hyper.alpha[self.domain]
+        sums = self.links[members], self.zeros[members]
+        pair = DomainPass.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha)
         for _ in range(_SWEEPS):
             pair.run("zeroth", np.arange(len(members)), checkpoint)
         tried = _split_state(state, self.domain, k, members, pair.own[:, 0])
