@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure
 
@@ -42,21 +43,16 @@ def axis_title(text: str) -> Figure:
     return {"text": text, "font": {"size": 12, "color": MUTED}, "standoff": 4}
 
 
+def paper_note(text: str, x: float, y: float, **more: Any) -> Figure:
+    """Return small text at a share of the width and height, its upper left corner there, as an annotation."""
+    place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
+    return {"text": text, "showarrow": False, "font": {"size": 11, "color": MUTED}, **place, **more}
+
+
 def panel_title(title: str, note: str, x: float, y: float) -> Figure:
     """Return the title above a panel, with a note in smaller letters, as an annotation."""
     small = f'<span style="font-size:11px">  {note}</span>' if note else ""
-    return {
-        "text": f"<b>{title}</b>{small}",
-        "font": {"size": 13},
-        "x": x,
-        "y": y,
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "yshift": 4,
-        "showarrow": False,
-    }
+    return paper_note(f"<b>{title}</b>{small}", x, y, yanchor="bottom", yshift=4, font={"size": 13})
 
 
 def level_line(number: str, level: float, text: str = "", *, position: str = "start") -> Figure:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.views.axes import paper_note
 from acvb_core.views.theme import MUTED, Figure, base_layout
 
 Floats = NDArray[np.float64]
@@ -30,15 +31,8 @@ def keep_opacity() -> Figure:
 
 def caption(lines: list[str], shift: int) -> Figure:
     """Return lines of text below a figure, at its left, as an annotation."""
-    corner = {"x": 0, "y": 0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
     font = {"size": 12, "color": MUTED}
-    return corner | {
-        "text": "<br>".join(lines),
-        "showarrow": False,
-        "yshift": shift,
-        "align": "left",
-        "font": font,
-    }
+    return paper_note("<br>".join(lines), 0, 0, yshift=shift, align="left", font=font)
 
 
 def plan_layout(low: Floats, high: Floats, height: int, bottom: int, **more: Any) -> Figure:

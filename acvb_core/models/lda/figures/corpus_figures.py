@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.figures.bars import bar_trace, figure_title, horizontal_bars
-from acvb_core.views.axes import axis_title
-from acvb_core.views.theme import GRID, LINE, MUTED, PAPER, Figure, base_layout, escape
+from acvb_core.views.axes import axis_title, paper_note
+from acvb_core.views.theme import GRID, LINE, PAPER, Figure, base_layout, escape
 
 _COLOUR = "#0072B2"
 _BINS, _LOG_BINS = 40, 28
@@ -145,12 +145,8 @@ def zipf_figure(
         height, title, axis, "rank of the word", {**log, "rangemode": "normal"}, "times in all documents"
     )
     if len(ranks) > 1:
-        layout["annotations"] = [
-            {
-                "text": "dashed: Zipf's law, frequency ∝ 1 / rank", "showarrow": False, "x": 1, "y": 1, "xref": "paper",
-                "yref": "paper", "xanchor": "right", "yanchor": "top", "font": {"size": 11, "color": MUTED},
-            }
-        ]  # fmt: skip
+        law = "dashed: Zipf's law, frequency ∝ 1 / rank"
+        layout["annotations"] = [paper_note(law, 1, 1, xanchor="right")]
     return {"data": data, "layout": layout}
 
 
@@ -167,10 +163,9 @@ def _slope(counts: NDArray[np.float64]) -> Figure:
     ranks = _thin_ranks(counts)
     level = float(np.exp(np.mean(np.log(counts[ranks]) + np.log(ranks + 1))))
     last = min(float(len(counts)), level / 0.8)
-    return {
-        "type": "scatter", "mode": "lines", "x": [1, last], "y": [level, level / last], "hoverinfo": "skip",
-        "line": {"color": LINE, "width": 1.2, "dash": "dash"}, "uid": "zipf-law",
-    }  # fmt: skip
+    places = {"x": [1, last], "y": [level, level / last], "uid": "zipf-law"}
+    line = {"color": LINE, "width": 1.2, "dash": "dash"}
+    return {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": line, **places}
 
 
 def _layout(height: int, title: str, x: Figure, x_title: str, y: Figure, y_title: str) -> Figure:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from acvb_core.views.axes import axis_title
-from acvb_core.views.theme import BORDER, GRID, LINE, Figure, base_layout, rgba
+from acvb_core.views.axes import axis_title, panel_axes, panel_title
+from acvb_core.views.theme import BORDER, Figure, base_layout, rgba
 
 #: Columns that can be shown -> (title, sign of what is better, how a value is written).
 MEASURES: dict[str, tuple[str, int, str]] = {
@@ -47,24 +47,15 @@ def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
         best = best_k(table, name)
         data += _traces(table, name, suffix, best)
         title, sign, form = MEASURES[name]
-        layout[f"xaxis{suffix}"] = _k_axis(tried, wide, len(measures)) | {
-            "domain": [low, min(low + width, 1.0)],
-            "anchor": f"y{suffix}",
-            **({"matches": "x"} if at else {}),
-        }
-        layout[f"yaxis{suffix}"] = {
-            "anchor": f"x{suffix}", "gridcolor": GRID, "zeroline": False, "nticks": 6, "tickfont": {"size": 11},
-            "tickformat": ",.3~g" if form == ".3f" else "",
-        }  # fmt: skip
+        x_axis, y_axis = panel_axes(suffix, (low, min(low + width, 1.0)), (0.0, 1.0))
+        layout[f"xaxis{suffix}"] = (
+            x_axis | _k_ticks(tried, wide, len(measures)) | ({"matches": "x"} if at else {})
+        )
+        layout[f"yaxis{suffix}"] = y_axis | {"tickformat": ",.3~g" if form == ".3f" else ""}
         better = "lower is better" if sign < 0 else "higher is better"
         note = f"{better}, best at {best}" if best is not None else better
-        layout["annotations"].append(
-            {
-                "text": f'<b>{title}</b><br><span style="font-size:11px">{note}</span>', "align": "left",
-                "showarrow": False, "font": {"size": 13}, "x": low, "y": 1, "xref": "paper", "yref": "paper",
-                "xanchor": "left", "yanchor": "bottom", "yshift": 4,
-            }
-        )  # fmt: skip
+        text = f'<b>{title}</b><br><span style="font-size:11px">{note}</span>'
+        layout["annotations"].append(panel_title(title, note, low, 1) | {"text": text, "align": "left"})
     return {"data": data, "layout": layout}
 
 
@@ -118,21 +109,8 @@ def _traces(table: pd.DataFrame, name: str, suffix: str, best: int | None) -> li
     return traces
 
 
-def _k_axis(tried: np.ndarray, wide: bool, n_panels: int) -> Figure:
-    axis: Figure = {
-        "showgrid": False,
-        "zeroline": False,
-        "showline": True,
-        "linecolor": LINE,
-        "ticks": "outside",
-        "tickcolor": LINE,
-        "ticklen": 4,
-        "tickangle": 0,
-        "tickfont": {"size": 11},
-        "title": axis_title("topics"),
-    }
-    if wide:
-        axis["type"] = "log"
+def _k_ticks(tried: np.ndarray, wide: bool, n_panels: int) -> Figure:
+    axis: Figure = {"tickangle": 0, "title": axis_title("topics"), **({"type": "log"} if wide else {})}
     # As many of the numbers tried as there is room for in a narrow window.
     if len(tried):
         step = max(1, -(-len(tried) * n_panels // 24))

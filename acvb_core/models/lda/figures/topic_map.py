@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.views.axes import axis_title
+from acvb_core.views.axes import axis_title, paper_note
 from acvb_core.views.labels import Labels, ink_on, topic_name
 from acvb_core.views.theme import (
     GRID,
     LINE,
-    MUTED,
     PAPER,
     TEXT,
     Figure,
@@ -165,23 +164,19 @@ def _notes(
 ) -> list[Figure]:
     notes = []
     if shown is not None:
-        notes.append(
-            {
-                "text": f"{100 * shown:.0f} % of the squared distances are shown", "showarrow": False, "x": 0, "y": 1,
-                "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6, "yshift": -4,
-                "font": {"size": 11, "color": MUTED},
-            }
-        )  # fmt: skip
+        text = f"{100 * shown:.0f} % of the squared distances are shown"
+        notes.append(paper_note(text, 0, 1, xshift=6, yshift=-4))
     if selected is not None and 1 <= selected <= len(place):
         x, y = place[selected - 1].tolist()
         high = y > (place[:, 1].max() + place[:, 1].min()) / 2
         off = across[selected - 1] / 2 + 3
-        notes.append(
-            {
-                "text": f"<b>{topic_name(selected, labels, long=True)}</b>", "showarrow": False, "x": x, "y": y,
-                "yanchor": "top" if high else "bottom", "yshift": -off if high else off,
-                "bgcolor": "rgba(255,255,255,0.8)", "borderpad": 1, "font": {"size": 12, "color": TEXT},
-                "captureevents": False,
-            }
-        )  # fmt: skip
+        note = {
+            "text": f"<b>{topic_name(selected, labels, long=True)}</b>",
+            "showarrow": False,
+            "x": x,
+            "y": y,
+        }
+        note |= {"yanchor": "top", "yshift": -off} if high else {"yanchor": "bottom", "yshift": off}
+        note |= {"bgcolor": "rgba(255,255,255,0.8)", "borderpad": 1, "font": {"size": 12, "color": TEXT}}
+        notes.append(note | {"captureevents": False})
     return notes
