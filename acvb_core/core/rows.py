@@ -172,18 +172,18 @@ TOLERANCE = Parameter(
 
 def max_sweeps(default: int) -> Parameter:
     """Return the parameter that caps the sweeps of a run."""
-    text = "A run stops here at the latest; it can be extended afterwards."
-    return Parameter("max_sweeps", "int", default, text, "Sweeps at most", 1, 1_000_000, advanced=False)
+    text = "The run stops here at the latest. You can extend it afterwards."
+    return Parameter("max_sweeps", "int", default, text, "Maximum sweeps", 1, 1_000_000, advanced=False)
 
 
 def burn_in(default: int, low: int, text: str) -> Parameter:
     """Return the parameter of the burn-in, with its default, lowest value and help."""
-    return Parameter("burn_in", "int", default, text, "Burn-in sweeps", low, 1_000_000)
+    return Parameter("burn_in", "int", default, text, "First sweeps left out (burn-in)", low, 1_000_000)
 
 
 AUTO_BURN_IN = burn_in(
     0,
     0,
-    "Sweeps before averaging starts; 0 waits until the responsibilities have settled, "
-    f"{BURN_IN_CAP} sweeps at most. Both are counted from the last merge or split.",
+    "Sweeps before averaging starts. 0: automatic, once the assignments have settled, after "
+    f"{BURN_IN_CAP} sweeps at the latest. Both are counted from the last merge or split.",
 )

@@ -79,18 +79,18 @@ SPLIT_LIMIT = 2
 
 def _size(name: str, clusters: str) -> Parameter:
     return Parameter(
-        name, "int", 20, f"{clusters} to begin with; those that are not needed die out or are merged, and splits may "
-        "add some, up to twice this number.", f"{clusters} to begin with", 1, 1000, advanced=False,
+        name, "int", 20, f"Starting number of {clusters}. Those that are not needed die out or are merged; splits may "
+        "add some, up to twice this number.", f"Starting number of {clusters}", 1, 1000, advanced=False,
     )  # fmt: skip
 
 
-_SIZE = (_size("k_rows", "Row clusters"), _size("k_cols", "Column clusters"))
+_SIZE = (_size("k_rows", "row clusters"), _size("k_cols", "column clusters"))
 
 _START = (
     Parameter(
         "init", "choice", "spectral",
-        "Where to start: spectral co-clustering of the links (better on sparse data), or the papers' random "
-        "soft assignments.", "Start", choices=("spectral", "random"),
+        "Where the run starts: from a spectral clustering of the links (better on sparse data), or from random "
+        "soft assignments, as in the papers.", "Start", choices=("spectral", "random"),
     ),
     Parameter(
         "smoothing", "float", 0.1,
@@ -101,30 +101,30 @@ _START = (
 
 _PRIOR = (
     Parameter(
-        "alpha", "float", 1.0, "Concentration of the stick-breaking prior to start from; larger favours more "
-        "clusters.", "Concentration", 1e-3, 1e3,
+        "alpha", "float", 1.0, "Concentration of the stick-breaking prior at the start. Larger values favour more "
+        "clusters.", "Preference for more clusters (alpha)", 1e-3, 1e3,
     ),
     Parameter(
-        "a", "float", 0.1, "Beta prior of a block's link probability to start from: pseudo-count of ones.",
-        "Prior ones (a)", 1e-3, 1e3,
+        "a", "float", 0.1, "Beta prior of a block's link probability at the start: pseudo-count of links.",
+        "Prior links (a)", 1e-3, 1e3,
     ),
     Parameter(
-        "b", "float", 1.0, "Beta prior of a block's link probability to start from: pseudo-count of zeros.",
-        "Prior zeros (b)", 1e-3, 1e3,
+        "b", "float", 1.0, "Beta prior of a block's link probability at the start: pseudo-count of non-links.",
+        "Prior non-links (b)", 1e-3, 1e3,
     ),
 )  # fmt: skip
 
 _VARIATIONAL = (
     Parameter(
-        "shrink", "float", 1e-5, "A cluster with less than this share of the objects is dropped; 0 keeps all.",
+        "shrink", "float", 1e-5, "Clusters with less than this share of the objects are dropped; 0 keeps all.",
         "Drop clusters below", 0.0, 0.1,
     ),
     Parameter(
-        "merge", "bool", True, f"After {MOVES_FROM} sweeps, and every {MOVES_EVERY} until none is found, merge "
-        "clusters when that raises the lower bound.", "Merge clusters",
+        "merge", "bool", True, f"From sweep {MOVES_FROM} on, every {MOVES_EVERY} sweeps, merge clusters if that "
+        "raises the lower bound.", "Merge clusters",
     ),
     Parameter(
-        "split", "bool", True, "Between merges, split clusters in two when that raises the lower bound.",
+        "split", "bool", True, "Between merges, split clusters in two if that raises the lower bound.",
         "Split clusters",
     ),
 )  # fmt: skip
@@ -132,15 +132,15 @@ _VARIATIONAL = (
 
 def _hyper(*choices: str) -> Parameter:
     return Parameter(
-        "hyper", "choice", "tied", "How the hyper-parameters are learned: one Beta prior for all blocks (tied), "
-        "one for each block (only to reproduce the paper: it has no finite optimum), or fixed.",
-        "Hyper-parameters", choices=choices,
+        "hyper", "choice", "tied", "How the priors are learned. tied: one Beta prior for all blocks. per-block: one "
+        "for each block, only to reproduce the paper (it has no finite optimum). fixed: not learned.",
+        "Learning of the priors", choices=choices,
     )  # fmt: skip
 
 
 _VARIANCE = Parameter(
-    "variance", "choice", "paper", "Second-order terms with the paper's variances, or with the exact ones, which "
-    "know that entries sharing an object are correlated.", "Variances", choices=("paper", "exact"),
+    "variance", "choice", "paper", "Variances of the counts: those of the paper, or exact ones, which account for "
+    "entries that share an object.", "Variances", choices=("paper", "exact"),
 )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ _RELATION_METHODS = (
 def _for_networks(row: Method) -> Method:
     """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
     others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
-    return replace(row, model="network", parameters=(_size("k_rows", "Clusters"), *others))
+    return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others))
 
 
 MODELS = (IRM, NETWORK)

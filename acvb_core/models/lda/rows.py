@@ -77,40 +77,40 @@ _SIZE = (
 
 _PRIOR = (
     Parameter(
-        "alpha", "float", 0.0, "Concentration of each topic in a document, to start from: the smaller, the fewer "
-        f"topics a document is made of. 0 takes {START_TOTAL:g} divided by the number of topics.",
+        "alpha", "float", 0.0, "Concentration of each topic in a document, at the start: the smaller, the fewer "
+        f"topics a document mixes. 0 takes {START_TOTAL:g} divided by the number of topics.",
         "Topics in a document (alpha)", 0.0, 1e3,
     ),
     Parameter(
-        "beta", "float", 0.01, "Concentration of the words in a topic, to start from: the smaller, the fewer words "
-        "a topic is made of.", "Words in a topic (beta)", 1e-4, 1e3,
+        "beta", "float", 0.01, "Concentration of the words in a topic, at the start: the smaller, the fewer words "
+        "a topic uses.", "Words in a topic (beta)", 1e-4, 1e3,
     ),
     Parameter(
         "hyper", "choice", "minka",
-        "How the concentrations are learned: Minka's fixed point, alpha for each topic and one beta, every "
-        f"{LEARN_EVERY} sweeps from the {LEARN_FROM}th until they stand still (the {LEARN_UNTIL}th at the latest); "
-        "or fixed.", "Hyper-parameters", choices=("minka", "fixed"),
+        "How alpha and beta are learned. minka: by Minka's fixed point, alpha for each topic and one beta, every "
+        f"{LEARN_EVERY} sweeps from sweep {LEARN_FROM} until they stop changing (sweep {LEARN_UNTIL} at the latest). "
+        "fixed: not learned.", "Learning of alpha and beta", choices=("minka", "fixed"),
     ),
 )  # fmt: skip
 
 _SHRINK = Parameter(
-    "shrink", "float", 1e-5, "A topic with less than this share of all tokens is dropped; 0 keeps all.",
+    "shrink", "float", 1e-5, "Topics with less than this share of all words are dropped; 0 keeps all.",
     "Drop topics below", 0.0, 0.1,
 )  # fmt: skip
 
 _KEPT_FROM = burn_in(
-    200, 1, f"Sweeps that are not kept; the concentrations are learned in them, from the {LEARN_FROM}th on."
+    200, 1, f"Sweeps that are not kept. Alpha and beta are learned in them, from sweep {LEARN_FROM} on."
 )
 
 _TRACK = Parameter(
-    "track", "bool", True, "Average the responsibilities of every pair of document and word as well, for the exact "
-    "change of the mean and its bound. Without it a run needs about half the memory, and the change is that of the "
-    "averaged counts.", "Average every responsibility",
+    "track", "bool", True, "Also average the topic probabilities of every word in every document, for the exact "
+    "change of the average and its bound. Without it a run needs about half the memory, and the change shown is that of the "
+    "averaged counts.", "Average the topics of every word",
 )  # fmt: skip
 
 
 _INNER = Parameter(
-    "inner", "int", 1, "Times that a document's topics and its words' are updated in turn in each sweep.",
+    "inner", "int", 1, "How often each sweep updates a document's topics and its words' in turn.",
     "Passes over a document", 1, 100,
 )  # fmt: skip
 

@@ -78,39 +78,42 @@ LFM = ModelRow(
 
 #: Help of each setting.
 _HELP = {
-    "k_max": "Features to begin with, or at most; superfluous ones die out. 0 leaves it to the method: what its start "
-    "finds, or the smaller of the numbers of objects and columns.",
-    "noise_floor": "Least noise of a column, as a share of its standard deviation. Lower it for columns that are "
-    "measured more exactly. If it is too low, columns with few different values appear free of noise, and any other "
-    "value impossible.",
-    "tol": "A run has converged when the lower bound rises by less than this for each object in a sweep that left the "
-    "number of features as it was.",
-    "init": "Where to start: from the independent components of the columns, as many as stand out of the noise (or as "
-    "the features at most), or from random features, as many as the smaller of the numbers of objects and columns.",
-    "mode": "The criterion: dof includes the noise precision's part, so that each column's noise loses a degree of "
-    "freedom for every feature; paper leaves it out.",
-    "warmup": "Plain sweeps before the shrinkage is accelerated: from random features, it drops too many.",
-    "accelerate": "Bring each feature and its share to their common fixed point in every sweep, so that superfluous "
-    "features die at once.",
-    "merge": "At convergence, merge features, drop them, or separate two mixed ones, if that raises the lower bound.",
-    "prior": "Expected features of an object, before the data are seen: a feature's share has the prior "
+    "k_max": "Maximum number of features, and the number to start with; those not needed die out. 0: the method takes "
+    "what its start finds, or the smaller of the numbers of objects and columns.",
+    "noise_floor": "Smallest noise of a column, as a share of its standard deviation. Lower it for columns that are "
+    "measured more exactly. If it is too low, columns with few different values seem to have no noise, so that any "
+    "other value becomes impossible.",
+    "tol": "A run has converged when the lower bound rises by less than this for each object in a sweep that keeps the "
+    "number of features.",
+    "init": "Where the run starts. ica: from the independent components of the columns that stand out of the noise, up "
+    "to the maximum number of features. random: from as many random features as there are objects or columns, whichever "
+    "are fewer.",
+    "mode": "How features are charged. dof: each column's noise loses one degree of freedom for every feature. paper: "
+    "the paper's form, without this charge.",
+    "warmup": "Plain sweeps before the shrinking is accelerated; accelerating random features drops too many.",
+    "accelerate": "Bring each feature and its share to their common fixed point in every sweep, so that features that "
+    "are not needed die at once.",
+    "merge": "At convergence, merge, drop or separate features if that raises the lower bound.",
+    "prior": "Expected number of features of an object, before the data are seen: a feature's share has the prior "
     "Beta(alpha / k_max, 1).",
-    "noise_weight": "Weight of the prior belief that a column is all noise, as a share of its known cells. With less, "
-    "a column that some features follow closely appears free of noise.",
-    "alpha": "Expected features of an object at the start; the value is learned.",
-    "noise": "A noise variance for each column, or one for all.",
+    "noise_weight": "Weight of the prior belief that a column is all noise, as a share of its known cells. If it is "
+    "too small, a column that some features follow closely seems to have no noise.",
+    "alpha": "Expected number of features of an object at the start; the value is learned.",
+    "noise": "columns: each column has its own noise. one: all columns share it.",
     "burn_in": "Sweeps that are not kept; in them the sampler drops features that the others can replace.",
 }
 
-SIZE = Parameter("k_max", "int", 0, _HELP["k_max"], "Features at most (0: auto)", 0, 5000, advanced=False)
-_FLOOR = Parameter("noise_floor", "float", NOISE_FLOOR, _HELP["noise_floor"], "Least noise", 1e-6, 1.0)
+SIZE = Parameter(
+    "k_max", "int", 0, _HELP["k_max"], "Maximum features (0: automatic)", 0, 5000, advanced=False
+)
+_FLOOR = Parameter("noise_floor", "float", NOISE_FLOOR, _HELP["noise_floor"], "Smallest noise", 1e-6, 1.0)
 TOLERANCE = Parameter("tol", "float", 1e-4, _HELP["tol"], "Tolerance", 1e-12, 1.0)
 _LIMITS = (max_sweeps(2000), TOLERANCE)
 _FAB = (
     Parameter("init", "choice", "ica", _HELP["init"], "Start", choices=("ica", "random")),
     Parameter("mode", "choice", "dof", _HELP["mode"], "Criterion", choices=("dof", "paper")),
     Parameter("warmup", "int", 5, _HELP["warmup"], "Warm-up sweeps", 0, 10_000),
-    Parameter("accelerate", "bool", True, _HELP["accelerate"], "Accelerate the shrinkage"),
+    Parameter("accelerate", "bool", True, _HELP["accelerate"], "Accelerate the shrinking"),
     Parameter("merge", "bool", True, _HELP["merge"], "Merge features"),
 )
 _VB = (

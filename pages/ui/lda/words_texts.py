@@ -194,7 +194,7 @@ push alpha far too high. Choose *fixed* in the advanced settings to keep the val
 
 _MEMORY = """
 CVB0 and CVB keep a probability for every topic and every pair of document and word. Averaged methods keep it twice. The
-form shows how much memory that takes. Switch *Average every responsibility* off to save about half: the topics are
+form shows how much memory that takes. Switch *Average the topics of every word* off to save about half: the topics are
 still averaged, and the change shown is then that of the averaged counts. Streams keep only the topics' words.
 """
 

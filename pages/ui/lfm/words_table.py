@@ -146,7 +146,7 @@ With restarts, several starts race by held-out log likelihood and the best one g
 
 _SIZE = """
 A sweep takes time in proportion to objects x columns x features. EM, VB and random starts begin with as many features
-as there are columns, so set a smaller *features at most* for very wide tables.
+as there are columns, so set smaller *maximum features* for very wide tables.
 """
 
 _METHODS = {

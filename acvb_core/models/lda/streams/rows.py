@@ -24,31 +24,32 @@ _RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER}
 
 _PRIOR = Parameter(
     "prior", "choice", "left_to_right",
-    "Concentrations of the topics in a document: symmetric, the same for all and fixed; left_to_right, one for each "
-    "topic, learned from how well a document's words are predicted by those before; paper, one for each, by the "
-    f"gradient of the leave-one-out likelihood (it tends to make them too small). The first {FROZEN:g} documents "
-    "change nothing.", "Prior of the topics", choices=tuple(_RULES),
+    "How alpha is learned. symmetric: fixed, the same for all topics. left_to_right: one for each topic, from how well "
+    "the first words of a document predict the next. paper: one for each topic, by the gradient of the leave-one-out "
+    f"likelihood (it tends to get too small). The first {FROZEN:g} documents change nothing.",
+    "Prior of the topics", choices=tuple(_RULES),
 )  # fmt: skip
 
 _KNOWN = Parameter(
     "totals", "choice", "corpus",
-    "Whether the numbers of documents and words of the whole corpus are used from the start, or those met so far, as "
-    "if nobody knew how long the stream is.", "Size of the stream", choices=("corpus", "running"),
+    "corpus: use the number of documents and words of the whole corpus from the start. running: use only those met so "
+    "far, as if nobody knew how long the stream is.", "Size of the stream", choices=("corpus", "running"),
 )  # fmt: skip
 
 _WINDOW = Parameter(
     "window", "int", 0,
-    f"Documents from one point of the curves to the next. 0 takes {WINDOW_SHARE:.0%} of all, {MOST_IN_WINDOW:,} at "
+    f"Documents between two points of the curves. 0 takes {WINDOW_SHARE:.0%} of all, {MOST_IN_WINDOW:,} at "
     "most.", "Documents in a window", 0, 10_000_000,
 )  # fmt: skip
 
 _SCORED = Parameter(
-    "score_every", "float", 0.25, "Times that all documents are gone through between two scores on held-out ones.",
+    "score_every", "float", 0.25, "Passes over all documents between two scores on held-out ones.",
     "Epochs between scores", 1e-6, 1e6,
 )  # fmt: skip
 
 _SHUFFLE = Parameter(
-    "shuffle", "bool", True, "Take the documents in an order drawn anew for each epoch; otherwise as they stand.",
+    "shuffle", "bool", True,
+    "Read the documents in a new random order in each epoch; otherwise in the order of the file.",
     "Random order",
 )  # fmt: skip
 
@@ -57,21 +58,21 @@ _RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE)
 
 def _epochs(default: float) -> Parameter:
     return Parameter(
-        "epochs", "float", default, "Times that all documents are gone through; 0.5 is half of them. A run can be "
-        "extended afterwards.", "Epochs", 1e-6, 1e6, advanced=False,
+        "epochs", "float", default, "Passes over all documents; 0.5 reads half of them. You can extend a run "
+        "afterwards.", "Epochs", 1e-6, 1e6, advanced=False,
     )  # fmt: skip
 
 
 _AVERAGED = (
     Parameter(
-        "burn_in_epochs", "float", 1.0, "Epochs before the averaging of the topics begins.", "Burn-in epochs", 0.0,
+        "burn_in_epochs", "float", 1.0, "Epochs before averaging starts.", "First epochs left out (burn-in)", 0.0,
         1e6,
     ),
     replace(TOLERANCE, default=1e-3),
 )  # fmt: skip
 
 _BATCH = Parameter(
-    "batch", "int", 100, "Documents that the topics are changed by at a time.", "Documents in a minibatch", 1,
+    "batch", "int", 100, "Documents that change the topics together.", "Documents in a minibatch", 1,
     1_000_000,
 )  # fmt: skip
 
@@ -82,21 +83,21 @@ def _step(name: str, what: str, label: str, default: float, low: float, high: fl
 
 _SDM = (
     Parameter(
-        "passes", "int", 5, "Times that the responsibilities of a document are updated; one is too few, ten are no "
-        "better than five.", "Passes over a document", 1, 1000,
+        "passes", "int", 5, "How often the topics of a document's words are updated. One is too few; ten are no better "
+        "than five.", "Passes over a document", 1, 1000,
     ),
     _step(
         "step_power", "The counts of a word met for the t-th time move by t^-power.", "Power of the step", 0.85, 0.0,
         1.0,
     ),
     Parameter(
-        "renew", "bool", True, "From the second epoch on, counts of the epoch before give way to those of the epoch "
-        "under way, token by token; otherwise the steps go on as the paper has them, and rare words keep much of what "
-        "the first epochs took them for. It takes memory for the topics once more.", "Renew the counts in each epoch",
+        "renew", "bool", True, "From the second epoch on, new counts replace those of the epoch before, word by "
+        "word. Otherwise the steps go on as in the paper, and rare words keep much of what the first epochs took them "
+        "for. This needs memory for the topics once more.", "Renew the counts in each epoch",
     ),
     Parameter(
-        "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents for every topic, at most, while "
-        "the topics are hardly told apart; 0 takes as many as later.", "Passes in the beginning", 0, 1000,
+        "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents per topic at most, while the topics "
+        "are still much alike; 0 takes as many as later.", "Passes in the beginning", 0, 1000,
     ),
 )  # fmt: skip
 
@@ -110,7 +111,7 @@ _SCVB0 = (
           "Scale within a document", 1.0, 1e-6, 1e6),
     _step("inner_offset", "See the scale within a document.", "Offset within a document", 10.0, 0.0, 1e9),
     _step("inner_power", "See the scale within a document.", "Power within a document", 0.9, 0.0, 1.0),
-    Parameter("passes", "int", 5, "Times that a document is gone through before it counts.",
+    Parameter("passes", "int", 5, "Passes over a document before it counts.",
               "Passes before it counts", 0, 1000),
 )  # fmt: skip
 
@@ -119,7 +120,7 @@ _SVB = (
     _step("step_offset", "The t-th minibatch moves the topics by (offset + t)^-power.", "Offset of the step",
           1024.0, 0.0, 1e9),
     _step("step_power", "See the offset of the step.", "Power of the step", 0.7, 0.0, 1.0),
-    Parameter("inner", "int", 100, "Times that a document's topics and its words' are updated in turn, at most.",
+    Parameter("inner", "int", 100, "How often a document's topics and its words' are updated in turn, at most.",
               "Passes over a document", 1, 1000),
 )  # fmt: skip
 
