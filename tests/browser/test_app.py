@@ -68,7 +68,8 @@ def start_endless(page: Page) -> None:
     for methods in ("ACVB0, ACVB", "Gibbs"):
         fill(page, f"Maximum sweeps ({methods})", "1000000")
     page.get_by_text("Advanced settings").click()
-    fill(page, "First sweeps left out (burn-in) (ACVB0, ACVB)", "1000000")  # nothing is judged before an average has begun
+    # Nothing is judged before an average has begun.
+    fill(page, "First sweeps left out (burn-in) (ACVB0, ACVB)", "1000000")
     start_runs(page, "Start 3 runs")
     expect(cards(page)).to_have_count(3)
     expect(cards_that_say(page, "running")).to_have_count(3)

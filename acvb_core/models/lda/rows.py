@@ -104,8 +104,8 @@ _KEPT_FROM = burn_in(
 
 _TRACK = Parameter(
     "track", "bool", True, "Also average the topic probabilities of every word in every document, for the exact "
-    "change of the average and its bound. Without it a run needs about half the memory, and the change shown is that of the "
-    "averaged counts.", "Average the topics of every word",
+    "change of the average and its bound. Without it a run needs about half the memory, and the change shown is "
+    "that of the averaged counts.", "Average the topics of every word",
 )  # fmt: skip
 
 

@@ -86,10 +86,10 @@ _HELP = {
     "tol": "A run has converged when the lower bound rises by less than this for each object in a sweep that keeps the "
     "number of features.",
     "init": "Where the run starts. ica: from the independent components of the columns that stand out of the noise, up "
-    "to the maximum number of features. random: from as many random features as there are objects or columns, whichever "
-    "are fewer.",
-    "mode": "How features are charged. dof: each column's noise loses one degree of freedom for every feature. paper: "
-    "the paper's form, without this charge.",
+    "to the maximum number of features. random: from as many random features as there are objects or columns, "
+    "whichever are fewer.",
+    "mode": "How features are charged. dof: each column's noise loses one degree of freedom for every feature. "
+    "paper: the paper's form, without this charge.",
     "warmup": "Plain sweeps before the shrinking is accelerated; accelerating random features drops too many.",
     "accelerate": "Bring each feature and its share to their common fixed point in every sweep, so that features that "
     "are not needed die at once.",

@@ -96,8 +96,8 @@ _SDM = (
         "for. This needs memory for the topics once more.", "Renew the counts in each epoch",
     ),
     Parameter(
-        "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents per topic at most, while the topics "
-        "are still much alike; 0 takes as many as later.", "Passes in the beginning", 0, 1000,
+        "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents per topic at most, while the "
+        "topics are still much alike; 0 takes as many as later.", "Passes in the beginning", 0, 1000,
     ),
 )  # fmt: skip
 
