@@ -38,6 +38,7 @@ else:
             st.Page("pages/runs.py", title="Runs", icon=":material/list:"),
             *(st.Page(page.path, title=page.title, icon=page.icon) for page in answers),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+            st.Page("pages/experiments.py", title="Experiments", icon=":material/science:"),
             *(st.Page(page.path, title=page.title, icon=page.icon) for page in further),
             st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
         ]

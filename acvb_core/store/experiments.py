@@ -39,7 +39,7 @@ class ExperimentFolder:
     """
 
     def __init__(self, folder: Path, plan: Plan, version: str) -> None:
-        self.folder, self._plan = folder, plan
+        self.folder, self.plan = folder, plan
         identity = json.dumps({"version": version, **to_plain(plan.identity())}, indent=2) + "\n"
         path = folder / PLAN
         try:
@@ -66,13 +66,13 @@ class ExperimentFolder:
         """
         path = self.folder / RUNS
         if not path.exists():
-            return Experiment(self._plan)
+            return Experiment(self.plan)
         whole, _, _ = path.read_bytes().rpartition(b"\n")
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 row = json.loads(line)
-                expected = self._plan.describe_run(row["run"] - 1)
+                expected = self.plan.describe_run(row["run"] - 1)
                 if {name: row[name] for name in expected} != to_plain(expected):
                     raise ValueError("it is of another plan")
             except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -82,7 +82,7 @@ class ExperimentFolder:
                 ) from None
             rows.append(row)
         path.write_bytes(whole + b"\n" if rows else b"")
-        return Experiment(self._plan, tuple(rows))
+        return Experiment(self.plan, tuple(rows))
 
     def append(self, row: Any) -> None:
         """Write one more run, which is on the disk when this returns.

@@ -198,6 +198,15 @@ class RunStore:
             if before is not None:
                 self._data.drop(connection, *before)
 
+    def forget_dataset(self, workspace: str) -> None:
+        """Forget a workspace's data; they go with the last run that refers to them."""
+        with self._list.writing() as connection:
+            row = connection.execute(
+                "DELETE FROM datasets WHERE workspace = ? RETURNING kind, dataset", (workspace,)
+            ).fetchone()
+            if row is not None:
+                self._data.drop(connection, *row)
+
     def load_dataset(self, workspace: str) -> tuple[Any, list[str], dict[str, Any]] | None:
         """Return a workspace's data, report lines and settings; None when it has no data.
 

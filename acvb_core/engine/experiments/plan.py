@@ -104,13 +104,36 @@ class Plan:
             "data": self.data.fingerprint,
             "model": self.model.name,
             "conditions": [
-                {"method": one.method, "factors": dict(one.factors), "values": dict(one.values)}
+                {**vars(one), "factors": dict(one.factors), "values": dict(one.values)}
                 for one in self.conditions
             ],
             "seeds": list(self.seeds),
             **self.split,
             "restarts": self.restarts,
         }
+
+
+def rebuild_plan(data: Any, identity: Mapping[str, Any]) -> Plan:
+    """Return the plan with such an identity.
+
+    Raises
+    ------
+    ParameterError
+        The data are others, or the identity is damaged.
+    """
+    try:
+        if identity["data"] != data.fingerprint:
+            raise ParameterError("The experiment was made with other data.")
+        return Plan(
+            data,
+            model_row(identity["model"]),
+            tuple(Condition(**one) for one in identity["conditions"]),
+            tuple(int(seed) for seed in identity["seeds"]),
+            {name: float(identity[name]) for name in ("heldout", "heldout_documents")},
+            int(identity["restarts"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"The plan of the experiment is damaged ({error!r}).") from None
 
 
 def plan_experiment(

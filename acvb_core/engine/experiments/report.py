@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.plan import Plan
@@ -129,7 +130,7 @@ class Experiment:
         best = table[table["best"]].iloc[0]
         others = table[~table["best"] & (table["n"] > 0)]
         says = [
-            f"{best.condition} has the best mean ({_write(best['mean'])}, {plural(int(best.n), 'split')})."
+            f"{best.condition} has the best mean ({write_number(best['mean'])}, {plural(int(best.n), 'split')})."
         ]
         if len(others) and best.n < 2:
             return f"{says[0]} One split tells nothing about differences: run more."
@@ -138,15 +139,12 @@ class Experiment:
             names = _join([str(name) for name in level["condition"]])
             says.append(f"{names} {'is' if len(level) == 1 else 'are'} not told apart from it.")
         for row in others[others["significant"]].sort_values("difference", ascending=False).itertuples():
+            interval = f"{write_number(-row.high)} to {write_number(-row.low)}"
             says.append(
-                f"{row.condition} is worse by {_write(-row.difference)} (95 % interval {_write(-row.high)} to "
-                f"{_write(-row.low)}, p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
+                f"{row.condition} is worse by {write_number(-row.difference)} (95 % interval {interval}, "
+                f"p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
             )
         return " ".join(says)
-
-
-def _write(value: float) -> str:
-    return f"{value:,.4g}"
 
 
 def _write_p(p: float) -> str:

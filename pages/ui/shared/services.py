@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from acvb_core import __version__
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.store.experiment_book import ExperimentBook
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up_beside
@@ -47,6 +49,14 @@ def job_book() -> JobBook:
     """Return the book of jobs; what still runs when the server ends is stopped and saved."""
     book = JobBook(executor(), store())
     atexit.register(_save_and_leave, book)
+    return book
+
+
+@st.cache_resource(show_spinner=False)
+def experiments() -> ExperimentBook:
+    """Return the book of experiments; each of their runs is kept as soon as it is over."""
+    book = ExperimentBook(executor(), store(), __version__)
+    atexit.register(book.close)
     return book
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments import run as module
 from acvb_core.engine.experiments.plan import plan_experiment
@@ -148,7 +149,7 @@ def test_the_conclusion_says_what_the_tests_show(women: Any) -> None:
     best, other = ("ACVB0", "CVB0") if summary.loc["acvb0", "best"] else ("CVB0", "ACVB0")
     assert text.startswith(f"{best} has the best mean (")
     assert f"{other} is not told apart from it." in text
-    assert f"VB is worse by {-summary.loc['vb', 'difference']:.4g} (95 % interval " in text
+    assert f"VB is worse by {write_number(-summary.loc['vb', 'difference'])} (95 % interval " in text
     assert "p < .001, 12 splits)" in text
     assert summary["significant"].to_dict() == {"acvb0": False, "cvb0": False, "vb": True}
 

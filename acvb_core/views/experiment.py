@@ -1,0 +1,122 @@
+"""The scores of an experiment: a point for every run, and the mean of every method with its interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from acvb_core.core.display import write_number
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.views.theme import LINE, TEXT, Figure, base_layout, escape, method_style, rgba
+
+_ROW, _AROUND = 44, 92  # pixels: of a method, and above and below all of them
+
+
+def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
+    """Return one row a condition, the best mean on top: its runs as points, and its mean.
+
+    The bar is the mean's 95 % interval by Student's t. A line joins the runs of one split, as differences are judged
+    split by split.
+
+    `title`: what the score is called.
+    """
+    summary = experiment.summary(score)
+    lower = summary["difference"].isna() | ~summary["best"]
+    order = summary.assign(rest=lower).sort_values(["rest", "difference"], ascending=[True, False])
+    names = [escape(name, 40) for name in order["condition"]]
+    place = {condition: at for at, condition in enumerate(order["condition"])}
+    table = experiment.table()
+    known = table[np.isfinite(pd.to_numeric(table.get(score), errors="coerce"))]
+    traces = [_split_lines(known, place, score), *_condition_points(known, order, place, score)]
+    layout = base_layout(
+        _AROUND + _ROW * len(names),
+        margin={"l": 10, "r": 18, "t": 16, "b": 52},
+        showlegend=False,
+        hovermode="closest",
+        xaxis={
+            "title": {"text": escape(title)},
+            "zeroline": False,
+            "automargin": True,
+            "tickformat": ",.4~g",
+        },
+        yaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": names,
+            "range": [len(names) - 0.4, -0.6],
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
+    return {"data": traces, "layout": layout}
+
+
+def _split_lines(known: pd.DataFrame, place: dict[str, int], score: str) -> Figure:
+    x: list[float | None] = []
+    y: list[int | None] = []
+    for _, rows in known.groupby("split"):
+        rows = rows.assign(at=rows["condition"].map(place)).sort_values("at")
+        x += [*rows[score].astype(float), None]
+        y += [*rows["at"], None]
+    line = {"color": rgba(LINE, 0.35), "width": 1}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "line": line,
+        "hoverinfo": "skip",
+        "uid": "splits",
+    }
+
+
+def _condition_points(
+    known: pd.DataFrame, order: pd.DataFrame, place: dict[str, int], score: str
+) -> list[Figure]:
+    traces: list[Figure] = []
+    for row in order.to_dict("records"):
+        rows = known[known["condition"] == row["condition"]]
+        colour, at = method_style(row["method"]).colour, place[row["condition"]]
+        values = rows[score].astype(float).tolist()
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": values,
+                "y": [at] * len(values),
+                "marker": {"color": rgba(colour, 0.5), "size": 8},
+                "customdata": rows["split"].tolist(),
+                "hovertemplate": "split %{customdata}<br>%{x:,.4~g}<extra></extra>",
+                "uid": f"runs {row['condition']}",
+            }
+        )
+        if len(values):
+            half = _half_width(values)
+            text = f"mean {write_number(row['mean'])}" + ("" if half is None else f" ± {write_number(half)}")
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "x": [row["mean"]],
+                    "y": [at],
+                    "marker": {
+                        "color": colour,
+                        "size": 13,
+                        "symbol": "diamond",
+                        "line": {"color": TEXT, "width": 1},
+                    },
+                    "error_x": {"array": [half or 0.0], "color": colour, "thickness": 2, "width": 7},
+                    "hovertemplate": f"{escape(row['condition'], 40)}<br>{text}<extra></extra>",
+                    "uid": f"mean {row['condition']}",
+                }
+            )
+    return traces
+
+
+def _half_width(values: list[float]) -> float | None:
+    """Return half of the mean's 95 % interval; None for one value."""
+    n = len(values)
+    if n < 2:
+        return None
+    return float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))

@@ -1,0 +1,239 @@
+"""Experiments: a form, and for each experiment how far it is, its table, its figure, its answer and its files."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.engine.experiments.job import ExperimentInspection, ExperimentJob
+from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
+from acvb_core.engine.handle import Status
+from acvb_core.registry import methods_for
+from acvb_core.store.csv_text import csv_text
+from acvb_core.store.experiments import latex_table
+from acvb_core.views.experiment import experiment_figure
+from pages.ui.shared import format as say
+from pages.ui.shared import services
+from pages.ui.shared.charts import show_figure
+from pages.ui.shared.empty import show_empty_state
+from pages.ui.shared.refresh import refresh
+from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
+
+REFRESH_SECONDS = 1.0
+#: Methods and settings in one experiment, and splits.
+MOST_CONDITIONS, MOST_SPLITS = 100, 1_000
+_TROUBLE = "experiment_trouble"
+_ABOUT = (
+    "One run on one split proves little. An experiment fits several methods on several random splits of your data. "
+    "All methods get the same splits, and the differences of their held-out scores are tested."
+)
+
+
+def show_experiments_page() -> None:
+    """Draw the page."""
+    st.title("Experiments", anchor=False)
+    st.caption(_ABOUT)
+    workspace = current_workspace()
+    dataset = workspace.dataset
+    jobs = services.experiments().jobs(workspace.id)
+    if dataset is None and not jobs:
+        show_empty_state(
+            "No data yet",
+            "Choose data first. Then name the methods to compare here.",
+            icon=":material/science:",
+            actions=lambda: st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:"),
+        )
+        return
+    if dataset is not None:
+        with st.expander("New experiment", icon=":material/add:", expanded=not jobs):
+            _show_form(workspace, dataset)
+    if _TROUBLE in st.session_state:
+        st.error("The experiment could not be deleted.", icon=":material/error:")
+        st.text(st.session_state.pop(_TROUBLE))
+    for job_id, why in services.experiments().unreadable(workspace.id).items():
+        st.warning(f"An experiment could not be read: {why}", icon=":material/warning:")
+        st.button("Delete it", key=f"experiment_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
+    for job in reversed(jobs):
+        _show_experiment(workspace, job)
+
+
+def _show_form(workspace: Workspace, dataset: Dataset) -> None:
+    rows = {row.name: row for row in methods_for(dataset.data)}
+    chosen = st.multiselect(
+        "Methods", list(rows), default=list(rows)[:3], format_func=lambda name: rows[name].label,
+        key=f"experiment_methods_{dataset.model}", persist_state="session",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom", key="experiment_form"):
+        typed = st.text_input(
+            "K, several with commas", "", placeholder="usual", key="experiment_k", width=220, persist_state="session",
+            help="Numbers of clusters, topics or features. Each is tried with each method. Empty: each method's usual "
+            "number.",
+        )  # fmt: skip
+        splits = st.number_input(
+            "Splits", 2, MOST_SPLITS, 10, key="experiment_splits", persist_state="session"
+        )
+        seed = st.number_input("First seed", 0, 2**31 - 1, 0, key="experiment_seed", persist_state="session")
+    numbers = [part.strip() for part in typed.split(",") if part.strip()]
+    wrong = next((part for part in numbers if not re.fullmatch(r"\d{1,6}", part)), None)
+    n_runs = len(chosen) * max(len(numbers), 1) * int(splits)
+    reason = None
+    if not chosen:
+        reason = "Choose at least one method."
+    elif wrong is not None:
+        reason = f"K is {wrong!r}; give whole numbers with commas between."
+    elif not dataset.heldout:
+        reason = "Nothing is held out to judge methods by. Set a share on the Data page."
+    elif len(chosen) * max(len(numbers), 1) > MOST_CONDITIONS:
+        reason = f"These are more than {MOST_CONDITIONS} methods and settings. Choose fewer."
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start the experiment", type="primary", icon=":material/science:", key="experiment_start",
+            disabled=reason is not None,
+        )  # fmt: skip
+        st.caption(reason or f"{say.count(n_runs, 'run')}. {say.describe_split(dataset)}.", width="content")
+    if pressed:
+        k = [int(part) for part in numbers] or None
+        try:
+            plan = _plan(dataset, chosen, k, int(splits), int(seed))
+            services.experiments().add(workspace.id, plan)
+        except AcvbError as error:
+            st.error("The experiment could not be started.", icon=":material/error:")
+            st.text(str(error))
+            return
+        st.rerun()
+
+
+def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int, seed: int) -> Plan:
+    share = {name: value for name, value in dataset.split.items() if name != "heldout_seed"}
+    return plan_experiment(dataset.data, methods, model=dataset.model, k=k, splits=splits, seed=seed, **share)
+
+
+def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
+    busy = _is_moving(job)
+    with st.container(border=True, key=f"experiment_{job.id}"):
+        plan = job.inspect().experiment.plan
+        st.subheader(f"{plan.data.name} · {say.ago(job.created)}", anchor=False)
+
+        def panel() -> None:
+            if _is_moving(job) != busy:
+                st.rerun()
+            seen = job.inspect()
+            _show_state(workspace, job, seen)
+            if seen.error is not None:
+                st.error(seen.error, icon=":material/error:")
+            if seen.experiment.scores:
+                _show_answer(job, seen.experiment)
+
+        refresh(panel, REFRESH_SECONDS if busy else None)
+
+
+def _is_moving(job: ExperimentJob) -> bool:
+    status = job.inspect().status
+    return status.active and status is not Status.PAUSED
+
+
+def _show_state(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspection) -> None:
+    over, planned = len(seen.experiment.rows), seen.experiment.plan.n_runs
+    text = f"{over:,} of {say.count(planned, 'run')}"
+    if seen.status is Status.QUEUED:
+        text = f"Waiting until another run ends · {text}"
+    elif seen.status is Status.PAUSED:
+        text = f"Paused · {text}"
+    elif not seen.status.active and not seen.experiment.is_complete:
+        text = f"Stopped · {text}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.progress(seen.done if seen.status.active else over / planned, text=text, width="stretch")
+        key = f"experiment_{job.id}"
+        if seen.status is Status.PAUSED:
+            st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
+        elif seen.status.active:
+            st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
+        if seen.status.active:
+            st.button(
+                "Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop,
+                help="The runs that are over are kept. The experiment can go on later.",
+            )  # fmt: skip
+        else:
+            if job.can_go_on:
+                st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
+            with st.popover("Delete", icon=":material/delete:"):
+                st.write(f"Delete this experiment with {say.count(over, 'run')}?")
+                st.button(
+                    "Delete", type="primary", key=f"{key}_delete", on_click=_remove, args=(workspace, job.id)
+                )
+
+
+def _remove(workspace: Workspace, job_id: str) -> None:
+    try:
+        services.experiments().remove(workspace.id, job_id)
+    except AcvbError as error:
+        st.session_state[_TROUBLE] = str(error)
+
+
+def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
+    key = f"experiment_{job.id}"
+    names = {name: _name_score(name) for name in experiment.scores}
+    score = st.selectbox(
+        "Score", list(names), index=list(names).index(SCORE) if SCORE in names else 0, format_func=names.get,
+        key=f"{key}_score", width=300,
+    )  # fmt: skip
+    st.markdown(f"**{experiment.conclusion(score)}**")
+    summary = experiment.summary(score)
+    st.dataframe(_format_summary(summary), hide_index=True, key=f"{key}_table")
+    st.caption(
+        f"★ not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the number "
+        "of pairs by Holm's method. The claim is about other splits of the same data."
+    )
+    show_figure(
+        partial(experiment_figure, experiment, score, names[score]),
+        f"{key}_figure",
+        f"{names[score]} of every run, and the mean of every method. {experiment.conclusion(score)}",
+    )
+    failed = [row for row in experiment.rows if row.get("error")]
+    for row in failed[:5]:
+        st.warning(
+            f"Run {row['run']:,} ({row['condition']}) failed: {row['error']}", icon=":material/warning:"
+        )
+    if len(failed) > 5:
+        st.caption(f"{len(failed) - 5:,} more failed; the file of runs has their reasons.")
+    with st.container(horizontal=True):
+        files = (
+            ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table())),
+            ("Download the table (CSV)", "summary.csv", lambda: csv_text(summary)),
+            ("Download the table (LaTeX)", "summary.tex", lambda: latex_table(summary)),
+        )
+        for label, name, write in files:
+            st.download_button(
+                label, write, name, icon=":material/download:", key=f"{key}_{name}", on_click="ignore"
+            )
+
+
+def _name_score(name: str) -> str:
+    """Return what a score is called: "Held-out log likelihood"."""
+    words = name.removeprefix("heldout_").replace("_", " ")
+    return f"Held-out {words.replace('roc auc', 'ROC AUC').replace('rmse', 'RMSE')}"
+
+
+def _format_summary(summary: pd.DataFrame) -> pd.DataFrame:
+    others = summary.mask(summary["best"])
+    level = ~summary["significant"] & (summary["n"] > 1)
+    return pd.DataFrame(
+        {
+            "Method": summary["condition"],
+            "": level.map({True: "★", False: ""}),
+            "Runs": summary["n"],
+            "Mean": summary["mean"],
+            "SD": summary["sd"],
+            "From the best": others["difference"],
+            "95 % from": others["low"],
+            "to": others["high"],
+            "p (t-test)": summary["p"],
+            "p (ranks)": summary["p_wilcoxon"],
+            "CPU s": summary["cpu_seconds"],
+        }
+    )

@@ -1,0 +1,106 @@
+"""Experiments from the form to the starred table; what was over outlives the process."""
+
+from __future__ import annotations
+
+import pytest
+
+from acvb_core import __version__
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.store.experiment_book import ExperimentBook
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Dataset, Workspace
+from tests.pages.session import WORKSPACE, Open, press, texts, until
+
+PAGE = "experiments"
+
+
+def experiments() -> list[ExperimentJob]:
+    return services.experiments().jobs(WORKSPACE)
+
+
+@pytest.fixture
+def women() -> None:
+    Workspace(WORKSPACE).set_dataset(Dataset.of_sample("southern_women"))
+
+
+def test_without_data_the_page_says_where_to_get_them(open_app: Open) -> None:
+    app = open_app(PAGE)
+    assert "Choose data first" in texts(app)
+
+
+def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None:
+    app = open_app(PAGE)
+    app.multiselect(key="experiment_methods_irm").set_value(["cvb0", "vb"]).run()
+    app.text_input(key="experiment_k").set_value("2, 4").run()
+    app.number_input(key="experiment_splits").set_value(3).run()
+    assert "12 runs." in texts(app)
+    press(app, "experiment_start")
+    until(app, lambda: experiments()[0].inspect().experiment.is_complete)
+    until(app, lambda: not experiments()[0].inspect().status.active)
+    app.run()
+    answer = experiments()[0].inspect().experiment
+    assert answer.conclusion() in texts(app)
+    table = app.dataframe[0].value
+    assert table["Method"].tolist() == ["CVB0 · K 2", "CVB0 · K 4", "VB · K 2", "VB · K 4"]
+    assert set(table["Runs"]) == {3}
+    assert "★" in set(table[""])
+    # Another server finds all of it again.
+    again = ExperimentBook(Executor(), services.store(), __version__).jobs(WORKSPACE)
+    assert [job.inspect().experiment.conclusion() for job in again] == [answer.conclusion()]
+    job_id = experiments()[0].id
+    press(app, f"experiment_{job_id}_delete")
+    assert not experiments()
+    assert not (services.store().folder / "experiments" / job_id).exists()
+    assert services.store().load_dataset(f"experiment {job_id}") is None
+
+
+def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:
+    app = open_app(PAGE)
+    app.multiselect(key="experiment_methods_irm").set_value(["gibbs"]).run()
+    app.number_input(key="experiment_splits").set_value(4).run()
+    press(app, "experiment_start")
+    job = experiments()[0]
+    until(app, lambda: len(job.inspect().experiment.rows) >= 1)
+    press(app, f"experiment_{job.id}_stop")
+    until(app, lambda: not job.inspect().status.active)
+    made = len(job.inspect().experiment.rows)
+    app.run()
+    if made < 4:
+        assert f"{made} of 4 runs" in str([one.proto for one in app.get("progress")])
+        press(app, f"experiment_{job.id}_go_on")
+    until(app, lambda: job.inspect().experiment.is_complete)
+    assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("methods", "k", "reason"),
+    [([], "", "Choose at least one method"), (["vb"], "3, many", "K is 'many'; give whole numbers")],
+)
+def test_the_reason_stands_beside_the_start(
+    open_app: Open, women: None, methods: list[str], k: str, reason: str
+) -> None:
+    app = open_app(PAGE)
+    app.multiselect(key="experiment_methods_irm").set_value(methods).run()
+    app.text_input(key="experiment_k").set_value(k).run()
+    assert reason in texts(app)
+    assert app.button(key="experiment_start").disabled
+
+
+def test_a_wrong_number_of_clusters_is_named(open_app: Open, women: None) -> None:
+    app = open_app(PAGE)
+    app.text_input(key="experiment_k").set_value("0").run()
+    press(app, "experiment_start")
+    assert "k_rows is 0; it must be" in texts(app)
+    assert not experiments()
+
+
+def test_a_damaged_experiment_leaves_the_others(open_app: Open, women: None) -> None:
+    folder = services.store().folder / "experiments" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "about.json").write_text(f'{{"workspace": "{WORKSPACE}"}}')
+    app = open_app(PAGE)
+    assert "An experiment could not be read" in texts(app)
+    press(app, "experiment_drop_broken")
+    assert not folder.exists()
+    assert "could not be read" not in texts(app)
