@@ -65,12 +65,12 @@ for model, data in DATA:
             limits = {"max_sweeps": MOVES_FROM + 1} | ({"burn_in": 1} if method.averaged else {})
             if method.streams:
                 limits = {"epochs": 0.1}
-            # All defaults once, then every other choice of one parameter at a time.
+            # All defaults, and with held-out data, which use more functions, every other choice of one parameter.
             for values in [{}] + [
                 {parameter.name: choice}
                 for parameter in method.parameters
                 for choice in ((True, False) if parameter.kind == "bool" else parameter.choices)
-                if choice != parameter.default
+                if share and choice != parameter.default
             ]:
                 result = acvb_core.fit(
                     data, method.name, model=model, heldout=share, **SIZES[model], **limits, **values

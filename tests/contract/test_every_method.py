@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,17 @@ def assert_posterior(posterior: Posterior, row: Method, data: Any, swept: bool) 
     CASES[row.model].check(posterior, data, swept)
 
 
+def different_posteriors(inference: Inference, state: Any) -> list[Posterior]:
+    """Give the posterior and the current one; where both have the same bits, only the first."""
+    posterior, current = inference.posterior(state), inference.current(state)
+    same = bits_of(posterior) == bits_of(current) and all(
+        getattr(posterior, field.name) == getattr(current, field.name)
+        for field in fields(posterior)
+        if field.name not in ("arrays", "hyper")
+    )
+    return [posterior] if same else [posterior, current]
+
+
 def each_data_set() -> list[Any]:
     return [
         pytest.param(row, values, name, id=f"{name_of(row)}-{values}-{name}")
@@ -68,7 +80,7 @@ def test_any_data(row: Method, values: dict[str, Any], name: str) -> None:
     for state, info in course(inference, MOVES_FROM + 2, due=cases.due_for_moves):
         swept = info is not None
         given = inference.responsibilities(state)
-        for posterior in (inference.posterior(state), inference.current(state)):
+        for posterior in different_posteriors(inference, state):
             assert_posterior(posterior, row, data, swept)
             bound = model.lower_bound(posterior, given)
             assert bound is None or np.isfinite(bound)
@@ -85,16 +97,17 @@ def test_any_data(row: Method, values: dict[str, Any], name: str) -> None:
             assert info.pseudo_loo is None or np.isfinite(info.pseudo_loo)
             assert info.change is None or 0 <= info.change <= 2 + 1e-5
             assert 0 < info.progress <= 1
-    for posterior in (inference.posterior(state), inference.current(state)):
+    for posterior in different_posteriors(inference, state):
         cases.check_tables(model.tables(posterior), data, posterior)
 
 
 @every_method
 def test_any_number_of_clusters(row: Method) -> None:
     cases, data = CASES[row.model], usual(row)
+    splits = (True, False) if known(row, {"split": True}) else (False,)
     for sizes in cases.sizes:
         for values in variations(row):
-            for split in (True, False):  # which may add clusters to those that a run begins with
+            for split in splits:  # which may add clusters to those that a run begins with
                 inference = built(row, data, **sizes, **values, split=split)
                 for state, info in course(inference, 20):
                     assert_posterior(inference.posterior(state), row, data, info is not None)
