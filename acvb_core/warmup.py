@@ -22,7 +22,7 @@ from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.tables.readers import load_table
-from acvb_core.engine.compilation import CompilerNeeded, compile_method, refuse_to_compile
+from acvb_core.engine.compilation import CompilationRequest, compile_method, refuse_to_compile
 from acvb_core.engine.threads import one_thread
 from acvb_core.registry import MODELS, methods_of
 
@@ -41,7 +41,7 @@ def warm_up_beside() -> None:
     try:
         with refuse_to_compile():
             warm_up()
-    except CompilerNeeded:
+    except CompilationRequest:
         with suppress(OSError):
             # In a session of its own, Ctrl-C does not interrupt it while it writes.
             subprocess.run(

@@ -22,7 +22,7 @@ PACKAGE = "acvb_core"
 # other. Each folder with a rows.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors",),
-    ("core.protocols", "core.parameters", "core.special"),
+    ("core.protocols", "core.parameters", "core.special", "core.kernel_cache"),
     ("core.clusters",),
     ("core.averaging",),
     ("core.display",),

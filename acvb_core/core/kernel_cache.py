@@ -32,11 +32,11 @@ def _alone(action: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of an index that holds the lock of the index's folder meanwhile."""
 
     @wraps(action)
-    def locked(index: Any, *arguments: Any) -> Any:
+    def hold_lock(index: Any, *arguments: Any) -> Any:
         with _lock_folder(Path(index._cache_path)):
             return action(index, *arguments)
 
-    return locked
+    return hold_lock
 
 
 @contextmanager

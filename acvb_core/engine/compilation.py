@@ -92,16 +92,16 @@ class _Announcer(event.Listener):
         pass
 
 
-class CompilerNeeded(BaseException):
+class CompilationRequest(BaseException):
     """Raised in place of compiling; no error, so that nobody takes it for one."""
 
 
 @contextmanager
 def refuse_to_compile() -> Iterator[None]:
-    """Raise `CompilerNeeded` where this thread would compile what the cache on disk does not have."""
+    """Raise `CompilationRequest` where this thread would compile what the cache on disk does not have."""
 
     def refuse() -> None:
-        raise CompilerNeeded
+        raise CompilationRequest
 
     with event.install_listener("numba:compile", _Announcer(refuse)):
         yield

@@ -16,7 +16,7 @@ import pytest
 
 from acvb_core.cli.progress import Progress
 from acvb_core.engine import compilation, run
-from acvb_core.engine.compilation import CompilerNeeded, compile_for, compile_method, refuse_to_compile
+from acvb_core.engine.compilation import CompilationRequest, compile_for, compile_method, refuse_to_compile
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.handle import Status
@@ -151,7 +151,7 @@ def test_a_thread_that_only_reads_compiles_nothing_and_leaves_others_alone() -> 
         other = threading.Thread(target=compile_something, args=("another thread",))
         other.start()
         other.join()
-        with pytest.raises(CompilerNeeded):
+        with pytest.raises(CompilationRequest):
             compile_something("this thread")
     assert compiled == ["another thread"]
 
@@ -160,12 +160,12 @@ def test_a_refused_method_is_not_taken_for_ready(
     events: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(*_: object) -> None:
-        raise CompilerNeeded
+        raise CompilationRequest
 
     row = method_row("irm", "vb")
     run_tiny = compilation._run_tiny
     monkeypatch.setattr(compilation, "_run_tiny", refuse)
-    with pytest.raises(CompilerNeeded):
+    with pytest.raises(CompilationRequest):
         compile_method(model_row("irm"), row, row.values({}))
     assert caplog.text == ""
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)

@@ -14,13 +14,13 @@ from acvb_core.cli.output import result_text
 from acvb_core.cli.progress import Progress
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import Comparison, fit
+from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import SETTLED, Verdict
 from acvb_core.store.export import run_json
 from acvb_core.views.comparison_table import comparison_table
-from tests.engine.fakes import Script, Scripted, small_relation, soft
+from tests.engine.fakes import Script, Scripted, small_problem, small_relation, soft
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +100,19 @@ def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
         Result(problem, still.diagnostics, last, 1_000_000), Executor(1), job_id="a", created=0.0
     )
     assert job.inspect().seconds_left == pytest.approx(8 / 10.0)
+
+
+@pytest.mark.parametrize("values", [{}, {"max_sweeps": 3}], ids=["converged", "at its cap"])
+def test_only_a_run_that_can_go_on_keeps_its_state(values: dict[str, int]) -> None:
+    """It may be by far the largest part."""
+    problem = small_problem("vb", **values)
+    job = Job(problem, Executor(1)).start()
+    assert job.wait(60)
+    result = solve(problem)
+    assert job.inspect().verdict is result.verdict
+    goes_on = result.verdict is Verdict.MAX_SWEEPS
+    assert goes_on == bool(values)
+    for kept in (job.result().snapshot, result.snapshot):
+        assert (kept.state is not None) == goes_on
+        assert kept.posterior is not None
+    assert job.can_extend == goes_on
