@@ -180,7 +180,9 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
     page.get_by_text("New runs").click()
     settled(page)  # a press while the form is drawn anew is lost
     press(page, "Two clusterings, rows and columns apart")
-    expect(page.get_by_role("spinbutton", name=re.compile("^Column clusters"))).to_be_visible()
+    expect(
+        page.get_by_role("spinbutton", name=re.compile("^Starting number of column clusters"))
+    ).to_be_visible()
     start_three(page)
     expect(cards(page)).to_have_count(6)
     expect(cards_that_say(page, "converged")).to_have_count(6, timeout=WAIT_MS)
