@@ -1,4 +1,4 @@
-"""What is drawn again by itself: parts of a page while something moves, and a page that the browser shows anew."""
+"""Parts of a page that are drawn again while something moves, and pages that the browser shows anew."""
 
 from __future__ import annotations
 
