@@ -15,7 +15,7 @@ from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
 from acvb_core.engine.handle import Status
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.experiments import latex_table
+from acvb_core.store.experiments.folder import latex_table
 from acvb_core.views.experiment import experiment_figure
 from pages.ui.shared import format as say
 from pages.ui.shared import services

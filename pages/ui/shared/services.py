@@ -17,7 +17,7 @@ import streamlit as st
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.store.experiment_book import ExperimentBook
+from acvb_core.store.experiments.book import ExperimentBook
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up_beside

@@ -7,7 +7,7 @@ import pytest
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
-from acvb_core.store.experiment_book import ExperimentBook
+from acvb_core.store.experiments.book import ExperimentBook
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
 from tests.pages.session import WORKSPACE, Open, press, texts, until

@@ -15,7 +15,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.store.experiments import PLAN, ExperimentFolder
+from acvb_core.store.experiments.folder import PLAN, ExperimentFolder
 from acvb_core.store.files import StoreError, replace_file
 from acvb_core.store.runs import RunStore
 
