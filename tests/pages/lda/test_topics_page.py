@@ -17,7 +17,7 @@ from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.ranking import top_words
+from acvb_core.evaluate.ranking import ranked_words, top_words
 from acvb_core.models.lda.evaluate.answer import IDENTIFYING
 from acvb_core.models.lda.topics import Topics
 from pages.ui.lda.topic_documents import OPENED
@@ -25,6 +25,7 @@ from pages.ui.lda.topic_files import list_document_files
 from pages.ui.lda.topic_list import describe_word
 from pages.ui.lda.topic_view import TopicView, build_view, open_topic_names
 from pages.ui.shared import services
+from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Workspace
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
 from tests.pages.session import WORKSPACE, Open, press, texts, until
@@ -64,6 +65,29 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     assert app.subheader[0].value == "No topics yet"
     assert "Choose texts first" in texts(app)
     assert app.button(key="sample_topics")
+
+
+def test_only_what_is_visible_is_worked_out_and_only_once(
+    open_app: Open, found: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked: list[tuple[int, ...]] = []
+
+    def rank(*args: Any, **more: Any) -> pd.DataFrame:
+        ranked.append(tuple(more["topics"]))
+        return ranked_words(*args, **more)
+
+    monkeypatch.setattr("pages.ui.lda.topic_view.ranked_words", rank)
+    app = opened(open_app, found)
+    (job,) = Workspace(WORKSPACE).jobs
+    view = build_view(job, read_answer(job))
+    assert "quality" in view.__dict__  # the cards show it
+    assert not {"label_shares", "index"} & view.__dict__.keys()
+    assert ranked == [(0,), (0, 1)]
+    app.run()
+    app.selectbox(key="topics_topic").set_value(2).run()
+    assert ranked == [(0,), (0, 1), (1,)]
+    part(app, "Known labels")
+    assert "label_shares" in view.__dict__
 
 
 def test_the_table_of_documents_carries_names_and_labels(open_app: Open, found: Result) -> None:

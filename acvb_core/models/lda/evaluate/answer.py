@@ -98,7 +98,11 @@ class TopicAnswer:
     def find_words(self, text: str, most: int) -> list[int]:
         """Return at most `most` words that contain a text: the word itself first, then the most frequent ones."""
         low = text.lower()
-        words = [number for number, word in enumerate(self.corpus.vocabulary) if low and low in word.lower()]
+        words = (
+            [number for number, word in enumerate(self.corpus.vocabulary) if low in word.lower()]
+            if low
+            else []
+        )
         other = [self.corpus.vocabulary[number].lower() != low for number in words]
         if not words:
             return []

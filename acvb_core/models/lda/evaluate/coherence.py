@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.evaluate.ranking import exclusivity
 
 Floats = NDArray[np.float64]
 
@@ -51,22 +50,23 @@ def coherence(
     """
     top = _check_words(counts, words)
     used, place = np.unique(top, return_inverse=True)
-    # Only the columns of top words, as ones and zeros; column by column, since each topic needs a few of them.
+    # Only the columns of top words; column by column, since each topic needs a few of them.
     columns = sparse.csc_array(sparse.csr_array(counts)[:, used])
-    incidence = sparse.csc_array(
-        ((columns.data > 0).astype(np.float64), columns.indices, columns.indptr), shape=columns.shape
-    )
+    columns.eliminate_zeros()
     npmi, u_mass, unused = [], [], []
     for at in place.reshape(top.shape):
-        chosen = incidence[:, at]
-        together = (chosen.T @ chosen).toarray()
+        # Dense: top words stand in many documents, and single precision counts these exactly up to 2^24.
+        chosen = np.zeros((columns.shape[0], len(at)), dtype=np.float32)
+        for position, word in enumerate(at):
+            chosen[columns.indices[columns.indptr[word] : columns.indptr[word + 1]], position] = 1.0
+        together = (chosen.T @ chosen).astype(np.float64)
         alone = together.diagonal()
         # Pairs (higher, lower) of words that the corpus uses.
         higher, lower = np.triu_indices(len(at), 1)
         there = (alone[higher] > 0) & (alone[lower] > 0)
         higher, lower = higher[there], lower[there]
         both = together[higher, lower]
-        share = np.array([alone[higher], alone[lower], both]) / incidence.shape[0]
+        share = np.array([alone[higher], alone[lower], both]) / columns.shape[0]
         npmi.append(_mean(_npmi(share[0], share[1], share[2], npmi_smoothing)))
         u_mass.append(_mean(_log(both + u_mass_smoothing) - np.log(alone[higher])))
         unused.append(int((alone == 0).sum()))
@@ -136,5 +136,7 @@ def mean_exclusivity(word_probability: ArrayLike, words: ArrayLike) -> Floats:
     `word_probability`: shape (K, V).
     `words`: shape (K, n).
     """
-    out: Floats = np.take_along_axis(exclusivity(word_probability), np.asarray(words), axis=1).mean(axis=1)
+    phi, top = np.asarray(word_probability, dtype=np.float64), np.asarray(words)
+    own, total = np.take_along_axis(phi, top, axis=1), phi.sum(axis=0)[top]
+    out: Floats = np.divide(own, total, out=np.zeros_like(own), where=total > 0.0).mean(axis=1)
     return out
