@@ -41,7 +41,8 @@ def rng() -> np.random.Generator:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the browser tests last: what fails below a page is better met first."""
+    """Run the long tests first, and the browser tests last: what fails below a page is better met first."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 

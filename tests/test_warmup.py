@@ -104,6 +104,7 @@ print(json.dumps([name for name in after if after[name] != before.get(name)]))
 """
 
 
+@pytest.mark.long
 def test_runs_find_everything_compiled() -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE], capture_output=True, text=True, timeout=1200, cwd=ROOT

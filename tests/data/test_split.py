@@ -45,6 +45,7 @@ def test_the_parts_make_up_the_whole(n_rows, n_cols, share, missing_share, seed)
     assert train.n_observed + held.n == relation.n_observed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_every_observed_entry_is_as_likely(share):
     relation = planted_relation(5, 6, 2, 2, 3, missing_share=0.2).relation

@@ -218,6 +218,7 @@ print(json.dumps(late))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("models", [["network", "irm"], ["lfm"], ["lda"]])
 def test_nothing_is_compiled_or_read_while_a_clock_runs(models: list[str]) -> None:
     done = subprocess.run(

@@ -25,6 +25,7 @@ from tests.oracles.cases import random_data
 from tests.oracles.enumeration import canonical_partition, partition_posterior
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_frequencies_match_the_exact_posterior(seed: int) -> None:
     data = random_data(np.random.default_rng(seed), (3, 3), 0.2, 0.5)

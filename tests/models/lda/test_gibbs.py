@@ -22,6 +22,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_frequencies_and_averages(name: str) -> None:
     """How often each assignment is drawn, and the averaged counts, which are the exact expectations."""

@@ -67,6 +67,7 @@ def test_planted_groups_are_found(method: str, kind: str) -> None:
         assert found.snapshot.effective_k == {"rows": 4}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
     """Of every partition of the objects, under the Chinese restaurant process."""

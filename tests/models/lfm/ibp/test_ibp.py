@@ -164,6 +164,7 @@ def test_joint_probability_differs_from_the_exact_one_by_a_constant() -> None:
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ["columns", "one"])
 def test_sampling_data_and_parameters_in_turn_gives_the_priors(noise: str) -> None:
     """Geweke's test: where data are drawn anew from each sample, samples are draws of the prior."""
