@@ -66,9 +66,7 @@ def warm_up(go_on: Callable[[], bool] = lambda: True) -> int:
         if not go_on():
             return runs
         runs += compile_method(model, method, values)
-    for model in MODELS:
-        if (use_figures := model.warm_up().use_figures) is not None:
-            use_figures()
+    _use_figures()
     return runs
 
 
@@ -91,6 +89,13 @@ def _settings(method: Method) -> Iterator[dict[str, Any]]:
     varied = [parameter for parameter in method.parameters if parameter.name in _VARIED]
     for chosen in product(*((True, False) if p.kind == "bool" else p.choices for p in varied)):
         yield {p.name: value for p, value in zip(varied, chosen, strict=True)}
+
+
+def _use_figures() -> None:
+    """Call the compiled functions of figures."""
+    for model in MODELS:
+        if (use_figures := model.warm_up().use_figures) is not None:
+            use_figures()
 
 
 def _read_files() -> None:

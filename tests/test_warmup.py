@@ -122,6 +122,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(compilation, "_ready", set())
     monkeypatch.setattr(compilation, "_run_tiny", lambda model, row, choices, goes_on: made.append(row.label))
     monkeypatch.setattr(warmup, "_read_files", lambda: made.append("files"))
+    monkeypatch.setattr(warmup, "_use_figures", lambda: made.append("figures"))
     monkeypatch.setattr(warmup.subprocess, "run", lambda command, **_: made.append(" ".join(command[1:])))
     return made
 
@@ -129,6 +130,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_an_app_whose_kernels_are_compiled_starts_no_other_process(steps: list[str]) -> None:
     warmup.warm_up_beside()
     assert steps[:2] == ["files", "ACVB0"]
+    assert steps[-1] == "figures"
     assert len(steps) > 30
     assert not any("warmup" in step for step in steps)
 

@@ -31,6 +31,7 @@ lock_cache()
 _LOG = logging.getLogger(__name__)
 _ready: set[Key] = set()
 _locks: dict[Key, threading.Lock] = {}
+_compiler = threading.Lock()
 
 
 def compile_for(problem: Problem, announce: Callable[[], None] = lambda: None) -> None:
@@ -61,49 +62,56 @@ def compile_method(
     key = (model.name, row.name, goes_on, *sorted(choices.items()))
     if key in _ready:
         return 0
-    with (
-        _locks.setdefault(key, threading.Lock()),
-        event.install_listener("numba:compile", _Announcer(announce)),
-    ):
-        if key not in _ready:
-            try:
-                with one_thread():
-                    _run_tiny(model, row, choices, goes_on)
-            except Exception:  # no reason not to run: what is left is compiled by the run itself
-                _LOG.exception("The compiled functions of %s could not be made ready.", row.label)
-            _ready.add(key)
-            return len(_SHARES)
-    return 0
+    with _locks.setdefault(key, threading.Lock()):
+        if key in _ready:
+            return 0
+        try:
+            _make_ready(model, row, choices, goes_on, announce)
+        except Exception:  # no reason not to run: what is left is compiled by the run itself
+            _LOG.exception("The compiled functions of %s could not be made ready.", row.label)
+        _ready.add(key)
+        return len(_SHARES)
 
 
-class _Announcer(event.Listener):
-    """Says once that this thread begins to compile."""
+def _make_ready(
+    model: ModelRow, row: Method, choices: Values, goes_on: bool, announce: Callable[[], None]
+) -> None:
+    """Read what a method needs from the cache on disk; where something is missing, compile it, one method at a time.
 
-    def __init__(self, announce: Callable[[], None]) -> None:
-        self._announce: Callable[[], None] | None = announce
-        self._thread = threading.get_ident()
-
-    def on_start(self, event: Any) -> None:
-        if self._announce is not None and threading.get_ident() == self._thread:
-            announce, self._announce = self._announce, None
+    Of several methods that start together, the first is ready as soon as it can be.
+    """
+    with one_thread():
+        try:
+            with refuse_to_compile():
+                _run_tiny(model, row, choices, goes_on)
+        except CompilationRequest:
             announce()
-
-    def on_end(self, event: Any) -> None:
-        pass
+            with _compiler:
+                _run_tiny(model, row, choices, goes_on)
 
 
 class CompilationRequest(BaseException):
     """Raised in place of compiling; no error, so that nobody takes it for one."""
 
 
+class _Refusal(event.Listener):
+    """Raises where a thread would compile."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def on_start(self, event: Any) -> None:
+        if threading.get_ident() == self._thread:
+            raise CompilationRequest
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
 @contextmanager
 def refuse_to_compile() -> Iterator[None]:
     """Raise `CompilationRequest` where this thread would compile what the cache on disk does not have."""
-
-    def refuse() -> None:
-        raise CompilationRequest
-
-    with event.install_listener("numba:compile", _Announcer(refuse)):
+    with event.install_listener("numba:compile", _Refusal()):
         yield
 
 

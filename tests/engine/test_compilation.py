@@ -24,6 +24,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.race import race
 from acvb_core.engine.run import run as run_problem
 from acvb_core.registry import method_row, model_row
+from tests.engine.jobs import until
 
 from .fakes import QUICK, small_problem, small_relation
 
@@ -138,6 +139,38 @@ def test_compiling_is_said_where_something_is_compiled(
     fit(small_relation(), "vb", watch=Progress(stream), **QUICK["vb"] | {"max_sweeps": 2})
     assert stream.getvalue().splitlines()[0] == "VB · K 6 × 5 · seed 0  compiling, once"
     assert stream.getvalue().count("compiling") == 1
+
+
+def test_methods_that_start_together_are_compiled_one_after_the_other(
+    events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is ready as soon as it can be; one that is in the cache on disk waits for none."""
+    going_on, read = threading.Event(), threading.Event()
+
+    def run_tiny(model: Any, row: Any, *_: object) -> None:
+        if row.name == "gibbs":
+            return
+        with compilation.event.trigger_event("numba:compile"):
+            events.append(f"begin {row.name}")
+            going_on.set()
+            assert read.wait(60)
+            events.append(f"end {row.name}")
+
+    def make_ready(name: str) -> None:
+        row = method_row("irm", name)
+        compile_method(model_row("irm"), row, row.values({}), announce=lambda: events.append("announced"))
+
+    monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
+    threads = [threading.Thread(target=make_ready, args=(name,)) for name in ("vb", "cvb0")]
+    threads[0].start()
+    assert going_on.wait(60)
+    threads[1].start()
+    until(lambda: events.count("announced") == 2)
+    make_ready("gibbs")
+    read.set()
+    for thread in threads:
+        thread.join()
+    assert events == ["announced", "begin vb", "announced", "end vb", "begin cvb0", "end cvb0"]
 
 
 def test_a_thread_that_only_reads_compiles_nothing_and_leaves_others_alone() -> None:
