@@ -22,21 +22,12 @@ _POWERS = (1.0, 4.0)
 
 
 class Course(NamedTuple):
-    """The changes that a run is judged by.
+    """The changes that a run is judged by."""
 
-    Attributes
-    ----------
-    at : ndarray, shape (n,)
-        Sweep of each change; of a running mean, the number of sweeps in it.
-    change : ndarray, shape (n,)
-        Positive.
-    first : float
-        Change that counts as nothing done.
-    """
-
+    #: Shape (n,); sweep of each change; of a running mean, the number of sweeps in it.
     at: NDArray[np.float64]
-    change: NDArray[np.float64]
-    first: float
+    change: NDArray[np.float64]  #: shape (n,); positive
+    first: float  #: change that counts as nothing done
 
 
 def share_done(problem: Problem, history: History, max_sweeps: int) -> float:

@@ -17,25 +17,15 @@ _ROUNDING = 1e-10
 
 
 class PairedTests(NamedTuple):
-    """How much scores lie above others of the same splits; arrays of shape (n_comparisons,).
+    """How much scores lie above others of the same splits; arrays of shape (n_comparisons,)."""
 
-    Attributes
-    ----------
-    n : ndarray of int64
-        Splits on which both have a score.
-    difference : ndarray
-        Mean difference; NaN without a split.
-    low, high : ndarray
-        Its interval by Student's t; NaN for fewer than two splits.
-    p_t, p_wilcoxon : ndarray
-        Two-sided p of the paired t-test and of Wilcoxon's signed-rank test, 1 where all differences are zero; NaN for
-        fewer than two splits.
-    """
-
-    n: NDArray[np.int64]
-    difference: Floats
+    n: NDArray[np.int64]  #: splits on which both have a score
+    difference: Floats  #: mean difference; NaN without a split
+    #: `low`, `high`: its interval by Student's t; NaN for fewer than two splits.
     low: Floats
     high: Floats
+    #: `p_t`, `p_wilcoxon`: two-sided p of the paired t-test and of Wilcoxon's signed-rank test, 1 where all
+    #: differences are zero; NaN for fewer than two splits.
     p_t: Floats
     p_wilcoxon: Floats
 
@@ -47,17 +37,10 @@ def compare_paired(one: ArrayLike, other: ArrayLike, level: float = 0.95) -> Pai
     (for these, training sets that overlap make the test too ready to see a difference; Nadeau, Bengio, Machine
     Learning 52, 2003).
 
-    Parameters
-    ----------
-    one, other : array_like, shapes (n_comparisons, n_splits) or (n_splits,)
-        Scores on the same splits; NaN where a run has none.
-    level : float
-        Of the interval.
-
-    Raises
-    ------
-    ParameterError
-        The numbers of splits differ.
+    `one`, `other`: shapes (n_comparisons, n_splits) or (n_splits,); scores on the same splits; NaN where a run has
+      none.
+    `level`: of the interval.
+    Raises ParameterError: the numbers of splits differ.
     """
     first, second = (np.atleast_2d(np.asarray(scores, dtype=np.float64)) for scores in (one, other))
     if first.shape[1] != second.shape[1]:
@@ -93,13 +76,8 @@ def adjust_holm(p: ArrayLike) -> Floats:
     Source: Holm, *A simple sequentially rejective multiple test procedure*, Scandinavian Journal of Statistics 6,
     1979. A NaN, which stands for no test, stays and does not count.
 
-    Parameters
-    ----------
-    p : array_like, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (n,)
+    `p`: shape (n,).
+    Returns: shape (n,).
     """
     values = np.asarray(p, dtype=np.float64)
     adjusted = values.copy()
@@ -110,18 +88,11 @@ def adjust_holm(p: ArrayLike) -> Floats:
 
 
 class AgainstBest(NamedTuple):
-    """Several methods held against the one with the best mean.
+    """Several methods held against the one with the best mean."""
 
-    Attributes
-    ----------
-    best : int or None
-        Its place; None where nothing has a score.
-    tests : PairedTests
-        Each method against the best: below 0 is worse. Its p are adjusted by Holm over all pairs of methods, because
-        the best is chosen by the same scores; NaN for the best itself.
-    """
-
-    best: int | None
+    best: int | None  #: its place; None where nothing has a score
+    #: Each method against the best: below 0 is worse. Its p are adjusted by Holm over all pairs of methods, because
+    #: the best is chosen by the same scores; NaN for the best itself.
     tests: PairedTests
 
 
@@ -130,10 +101,7 @@ def compare_with_best(scores: ArrayLike) -> AgainstBest:
 
     The best is chosen among the methods that have the most scores: a mean over fewer splits may be of easier ones.
 
-    Parameters
-    ----------
-    scores : array_like, shape (n_methods, n_splits)
-        Higher is better; NaN where a run has no score.
+    `scores`: shape (n_methods, n_splits); higher is better; NaN where a run has no score.
     """
     table = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     known = np.isfinite(table)

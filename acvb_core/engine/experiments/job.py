@@ -16,18 +16,10 @@ from acvb_core.engine.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExperimentInspection(JobState):
-    """An experiment at one moment.
+    """An experiment at one moment."""
 
-    Attributes
-    ----------
-    experiment : Experiment
-        The runs that are over.
-    run_done : float
-        Share of the run under way that is done, of its cap in sweeps, 0 to 1.
-    """
-
-    experiment: Experiment
-    run_done: float = 0.0
+    experiment: Experiment  #: the runs that are over
+    run_done: float = 0.0  #: share of the run under way that is done, of its cap in sweeps, 0 to 1
 
     @property
     def done(self) -> float:
@@ -77,10 +69,7 @@ class ExperimentJob(Handle[ExperimentInspection]):
     def go_on(self) -> None:
         """Make the runs that are missing.
 
-        Raises
-        ------
-        ValueError
-            None is missing, or they are being made.
+        Raises ValueError: none is missing, or they are being made.
         """
         if not self.can_go_on:
             raise ValueError("no run of the experiment is missing, or they are being made")

@@ -21,44 +21,26 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Condition:
-    """A method with the settings that an experiment varies.
+    """A method with the settings that an experiment varies."""
 
-    Attributes
-    ----------
-    label : str
-        Short name: the method, and what is varied.
-    factors : mapping
-        Values of what is varied, by the names that were given; "k" stands for all numbers of clusters.
-    values : mapping
-        A value for every setting of the method.
-    k : int or str
-        Number of clusters, topics or features that the settings ask for; of two sides that differ as "10 × 20".
-    """
-
-    label: str
+    label: str  #: short name: the method, and what is varied
     method: str
+    #: Values of what is varied, by the names that were given; "k" stands for all numbers of clusters.
     factors: Mapping[str, Any]
-    values: Mapping[str, Any]
+    values: Mapping[str, Any]  #: a value for every setting of the method
+    #: Number of clusters, topics or features that the settings ask for; of two sides that differ as "10 × 20".
     k: int | str
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An experiment before its runs: run r of every condition has split r and seed r, so that scores are paired.
-
-    Attributes
-    ----------
-    seeds : tuple of int
-        Of the splits, and of the runs on them.
-    split : mapping
-        `heldout` or `heldout_documents`, the share that is held out.
-    """
+    """An experiment before its runs: run r of every condition has split r and seed r, so that scores are paired."""
 
     data: Any
     model: ModelRow
     conditions: tuple[Condition, ...]
-    seeds: tuple[int, ...]
-    split: Mapping[str, Any]
+    seeds: tuple[int, ...]  #: of the splits, and of the runs on them
+    split: Mapping[str, Any]  #: `heldout` or `heldout_documents`, the share that is held out
     restarts: int = 1
     check_memory: bool = True
 
@@ -116,10 +98,7 @@ class Plan:
 def rebuild_plan(data: Any, identity: Mapping[str, Any]) -> Plan:
     """Return the plan with such an identity.
 
-    Raises
-    ------
-    ParameterError
-        The data are others, or the identity is damaged.
+    Raises ParameterError: the data are others, or the identity is damaged.
     """
     try:
         if identity["data"] != data.fingerprint:

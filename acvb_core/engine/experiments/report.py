@@ -26,16 +26,10 @@ _IDENTITY = ("run", "split", "condition", "method", "k", "seed", "heldout_seed",
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """The runs of an experiment that are over, and what they show.
-
-    Attributes
-    ----------
-    rows : tuple of dict
-        One a run, as in `table`.
-    """
+    """The runs of an experiment that are over, and what they show."""
 
     plan: Plan
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()  #: one a run, as in `table`
 
     @property
     def is_complete(self) -> bool:
@@ -76,10 +70,7 @@ class Experiment:
         interval), p (paired t-test) and p_wilcoxon (signed ranks), both adjusted by Holm over all pairs of
         conditions, significant (worse than the best, p < 0.05), cpu_seconds (mean).
 
-        Raises
-        ------
-        ParameterError
-            No run has such a score.
+        Raises ParameterError: no run has such a score.
         """
         self.check_score(score)
         values = self._matrix(score)

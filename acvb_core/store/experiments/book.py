@@ -51,10 +51,7 @@ class ExperimentBook:
     def add(self, workspace: str, plan: Plan) -> ExperimentJob:
         """Start an experiment.
 
-        Raises
-        ------
-        StoreError
-            It cannot be kept.
+        Raises StoreError: it cannot be kept.
         """
         job_id = uuid.uuid4().hex[:12]
         with self._lock:
@@ -71,10 +68,7 @@ class ExperimentBook:
     def remove(self, workspace: str, job_id: str) -> None:
         """Stop an experiment and delete it with its runs.
 
-        Raises
-        ------
-        StoreError
-            It cannot be deleted.
+        Raises StoreError: it cannot be deleted.
         """
         with self._lock:
             job = self._shelf(workspace).pop(job_id, None)

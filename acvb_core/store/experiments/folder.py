@@ -59,10 +59,7 @@ class ExperimentFolder:
     def read(self) -> Experiment:
         """Return the runs that are over; a last line that was cut off counts as not run.
 
-        Raises
-        ------
-        StoreError
-            Another line is damaged.
+        Raises StoreError: another line is damaged.
         """
         path = self.folder / RUNS
         if not path.exists():
@@ -87,10 +84,7 @@ class ExperimentFolder:
     def append(self, row: Any) -> None:
         """Write one more run, which is on the disk when this returns.
 
-        Raises
-        ------
-        StoreError
-            It cannot be written.
+        Raises StoreError: it cannot be written.
         """
         path = self.folder / RUNS
         try:
