@@ -51,6 +51,7 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     assert scores["State"].iloc[-1] == "complete"  # as its card says; it has no tolerance to meet
     text = next(element.value for element in app.text if "agree" in element.value)
     assert "Three methods agree well" in text
+    assert "seed" not in text  # the methods tell these runs apart
     assert "skill" in text
     headings = [element.value for element in app.subheader]
     assert headings == [

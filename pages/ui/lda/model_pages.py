@@ -70,7 +70,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
             methods=("acvb0", "cvb0", "vb"),
             values={"k": 20},
             label="Find topics in the Bible",
-            help="ACVB0, CVB0 and VB side by side on the 1,189 chapters of the Bible, with 20 topics.",
+            help="Texts: the 1,189 chapters of the Bible. Runs ACVB0, CVB0 and VB with 20 topics.",
             key="sample_topics",
         ),
         words=TEXTS,

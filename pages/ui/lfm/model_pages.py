@@ -41,8 +41,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
             methods=("fab", "em", "vb"),
             values={},
             label="Find the features of digits",
-            help="FAB, EM and VB side by side on the pictures of 1,797 handwritten digits, with 30 % of the cells "
-            "hidden.",
+            help="A table: pictures of 1,797 handwritten digits, 30 % of the cells hidden. Runs FAB, EM and VB.",
             key="sample_features",
         ),
         words=TABLES,

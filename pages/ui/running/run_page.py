@@ -39,7 +39,7 @@ def show_no_data(workspace: Workspace) -> None:
 
     show_empty_state(
         "No data yet",
-        "Choose a sample or upload your own data on the Data page. Or try a sample at once.",
+        "Upload your data or choose an example on the Data page. Or try one of these examples.",
         icon=":material/dataset:",
         actions=actions,
     )

@@ -43,11 +43,18 @@ class ComparedRuns(NamedTuple):
 @contain_failure("part of the page")
 def show_conclusion(runs: ComparedRuns) -> None:
     """Draw what runs that have ended come to, in plain sentences; nothing where no sentence is true of them all."""
-    text = conclude(runs.keys, tuple(runs.labels), runs.results)
+    text = conclude(runs.keys, _shorten_names(runs), runs.results)
     if text:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="conclusion"):
             st.markdown(":material/lightbulb:", width="content", help=_HELP)
             st.text(text)  # it quotes the names of runs
+
+
+def _shorten_names(runs: ComparedRuns) -> tuple[str, ...]:
+    """Return the methods of runs of different methods that have their usual names, else the names."""
+    methods = tuple(job.problem.row.label for job in runs.jobs)
+    usual = all(job.label.name == job.problem.label for job in runs.jobs)
+    return methods if usual and len(set(methods)) == len(methods) else tuple(runs.labels)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

@@ -107,7 +107,8 @@ def _show_picture(workspace: Workspace) -> None:
             with st.container(gap="xsmall", key=f"picture_{key}"):
                 st.caption(name)
                 show_figure(figure, f"picture_{key}_chart", alt)
-    st.text(picture.caption)  # it quotes the name of the data
+    with st.container(key="picture_name"):
+        st.text(picture.caption)  # it quotes the name of the data
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

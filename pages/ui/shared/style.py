@@ -32,6 +32,7 @@ _STYLE = f"""
 [class*="st-key-unsaved_"] .stText {{ font-size: 0.8rem; line-height: 1.3; overflow-wrap: anywhere; }}
 .st-key-deleted_runs {{ padding-block: 0.35rem; }}
 .st-key-picture {{ display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.9rem; }}
+.st-key-picture_name .stText {{ font-size: 0.8rem; color: {_QUIET}; }}
 .st-key-picture > div {{ width: 100% !important; min-width: 0; }}
 @media (max-width: 700px) {{ .st-key-picture {{ grid-template-columns: minmax(0, 1fr); }} }}
 .st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] {{ flex-wrap: wrap !important; }}
