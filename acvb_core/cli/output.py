@@ -45,7 +45,7 @@ def comparison_json(
     comparison: Comparison, lines: list[str], out: Path | None, removed: Sequence[Path] = ()
 ) -> str:
     """Return all runs, and how alike their clusterings are, as one JSON object on one line."""
-    names = [result.problem.label for result in comparison.results]
+    names = [result.label for result in comparison.results]
     agreement = {
         domain: {
             measure: comparison.agreement(domain, measure).to_numpy().tolist() for measure in ("ari", "nmi")
@@ -115,7 +115,7 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
     if removed:
         facts.append(("removed", f"{', '.join(path.name for path in removed)}: left there by an earlier run"))
     data = data_text(result.problem.data, _report_lines(result, lines))
-    return f"{data}{result.problem.label}\n{format_facts(facts)}{own.lines(result)}"
+    return f"{data}{result.label}\n{format_facts(facts)}{own.lines(result)}"
 
 
 def comparison_text(
@@ -157,7 +157,7 @@ def _describe_agreement(comparison: Comparison) -> str:
         for name in tables[0].index
         for measure in ("ari", "nmi")
     }
-    frame = pd.DataFrame(columns, index=[result.problem.label for result in comparison.results])
+    frame = pd.DataFrame(columns, index=[result.label for result in comparison.results])
     shown = frame.to_string(float_format=lambda x: f"{x:.3f}", na_rep="-")
     return f"\nAgreement with known labels\n{shown}\n"
 

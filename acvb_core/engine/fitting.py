@@ -215,7 +215,7 @@ class Comparison:
 
     def agreement(self, domain: str, measure: str = "ari") -> pd.DataFrame:
         """Return how alike the runs' clusterings of a domain are, run by run ("ari" or "nmi")."""
-        names = [result.problem.label for result in self.results]
+        names = [result.label for result in self.results]
         labels = [result.labels(domain) for result in self.results]
         values = [[agreement(one, other)[measure] for other in labels] for one in labels]
         return pd.DataFrame(values, index=names, columns=names)

@@ -199,7 +199,8 @@ class Job(Handle[Inspection]):
             raise ValueError(
                 "the job has no result: it is still running, failed, or stopped before one sweep"
             )
-        return Result(seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report)
+        name = self.label.name
+        return Result(seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report, name)
 
     def _do(self) -> None:
         now = self._state

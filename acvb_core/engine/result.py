@@ -38,6 +38,12 @@ class Result:
     snapshot: Snapshot
     max_sweeps: int
     race_report: RaceReport | None = None
+    name: str = ""  #: the name that the run was given; empty where it has none
+
+    @property
+    def label(self) -> str:
+        """The name of the run: the one it was given, or the usual one."""
+        return self.name or self.problem.label
 
     @property
     def race(self) -> pd.DataFrame | None:

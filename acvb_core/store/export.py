@@ -48,7 +48,7 @@ def run_dict(result: Result) -> dict[str, Any]:
     """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
     known = compare_known_labels(result).set_index("attribute").to_dict("index")
     facts = result.problem.model_row.part("export").facts(result)
-    return result.to_dict() | facts | ({"known_labels": known} if known else {})
+    return {"name": result.label} | result.to_dict() | facts | ({"known_labels": known} if known else {})
 
 
 def run_tables(result: Result) -> dict[str, pd.DataFrame]:

@@ -41,8 +41,12 @@ def test_sample_comparison_runs_three_methods_at_one_press(
 
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
-    assert list(recent["Method"]) == ["VB", "CVB0", "ACVB0"]
-    assert set(recent["State"]) == {"converged"}
+    assert [name.split(" · ")[0] for name in recent["Run"]] == ["VB", "CVB0", "ACVB0"]
+    assert set(recent["Status"]) == {"converged"}
+    app.session_state[str(app.dataframe[0].key)] = {"selection": {"rows": [1], "columns": []}}
+    app.run()
+    assert app.title[0].value == "Blocks"
+    assert app.selectbox(key="blocks_run").value == jobs[1].id
 
 
 def test_the_picture_is_that_of_the_newest_run(open_app: Open) -> None:

@@ -21,7 +21,7 @@ CSV, HTML = "text/csv", "text/html"
 
 def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[FileOffer]:
     """Return the files; the pairs of the link prediction stand below their tables."""
-    title = f"{result.problem.data.name}: {result.problem.label}"
+    title = f"{result.problem.data.name}: {result.label}"
 
     def soft(domain: str) -> str:
         return csv_text(responsibilities_frame(result, domain))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_damaged_runs, show_deleted_runs, show_store_notices, try_action
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.model_pages import models_on, pages_of_run
+from pages.ui.shared.overview import switch_data
 from pages.ui.shared.picking import open_run, read_answer
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
@@ -203,7 +203,7 @@ def _delete_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
 
 def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
     """Go to the Compare page, with these runs chosen there."""
-    workspace.use_data_of(jobs[-1])
+    switch_data(workspace, jobs[-1].problem.fingerprint)
     kind = models_on(pages_of_run(jobs[0]).answer.path)[0]
     wanted = jobs[-1].problem.fingerprint
     on_it = [job.id for job in workspace.jobs if job.problem.fingerprint == wanted]
@@ -215,9 +215,7 @@ def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
 def _zip_files(jobs: Sequence[Job]) -> bytes:
     labels = say.label_runs(jobs)
     results = {
-        re.sub(r"[^\w.-]+", "_", labels[job.id]).strip("_"): result
-        for job in jobs
-        if (result := read_answer(job)) is not None
+        say.file_name(labels[job.id]): result for job in jobs if (result := read_answer(job)) is not None
     }
     return zip_runs(results)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from acvb_core.engine.job import Inspection, Job, Status, clean_name
@@ -128,9 +129,20 @@ def name_datasets(jobs: Sequence[Job]) -> dict[str, str]:
 
     The names can be shown as Markdown or HTML.
     """
-    names = {job.problem.fingerprint: _strip_markup(job.problem.data.name) for job in jobs}
+    return name_data({job.problem.fingerprint: job.problem.data.name for job in jobs})
+
+
+def name_data(given: Mapping[str, str]) -> dict[str, str]:
+    """Return short names that differ for data sets by fingerprint, from the names that they were given."""
+    names = {key: _strip_markup(name) for key, name in given.items()}
     shared = Counter(names.values())
     return {key: f"{name} ({key[:4]})" if shared[name] > 1 else name for key, name in names.items()}
+
+
+def file_name(text: str) -> str:
+    """Return a name as part of a file's name: "ACVB0-K_20x20-seed_0"."""
+    short = text.replace(" × ", "x").replace(" · ", "-")
+    return re.sub(r"[^\w.()-]+", "_", short).strip("_.")
 
 
 def _strip_markup(name: str, limit: int = 24) -> str:

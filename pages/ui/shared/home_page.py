@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-import pandas as pd
 import streamlit as st
 
-from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from pages.ui.running.forms import fill_widget
+from pages.ui.running.run_table import select_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_deleted_runs, show_store_notices
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import show_comparison_button
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import Picture, all_model_pages, pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, answer_key, read_answer
+from pages.ui.shared.picking import Key, answer_key, open_run, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 RECENT = 8
 SENTENCE = "Find {promises}, and see how far you can trust them."
 
 
-def tabulate_runs(jobs: list[Job], unsaved: Collection[str]) -> pd.DataFrame:
-    """Return the newest runs first, one a line; those that could not be saved say so."""
-    rows = []
-    for job in reversed(jobs[-RECENT:]):
-        seen = job.inspect()
-        last = seen.snapshot
-        rows.append(
-            {
-                "Method": job.problem.row.label,
-                "Seed": job.problem.settings.seed,
-                "Data": job.problem.data.name,
-                "State": say.describe_state(job, seen).text + (", not saved" if job.id in unsaved else ""),
-                "Passes": 0.0 if last is None else round(last.passes or last.sweep, 2),
-                "Found": "" if last is None else pages_of_run(job).write_parts(last.effective_k),
-                "CPU time": "" if last is None else say.duration(last.cpu_seconds),
-                "Started": say.ago(job.created),
-            }
-        )
-    return pd.DataFrame(rows)
+def show_recent_runs(workspace: Workspace) -> None:
+    """Draw the newest runs; a row that is selected opens its run."""
+    jobs = workspace.jobs
+    newest = jobs[: -RECENT - 1 : -1]
+    for job in select_runs(newest, workspace.unsaved, "recent_runs", mode="single-row", title="the newest"):
+        if read_answer(job) is not None:
+            open_run(job)
+        st.info("This run has no answer yet.", icon=":material/hourglass_top:")
+    st.caption("Select a row to open the run.")
+    if len(jobs) > RECENT:
+        st.page_link("pages/runs.py", label=f"All {len(jobs):,} runs", icon=":material/list:")
 
 
 def show_home() -> None:
@@ -64,14 +53,12 @@ def show_home() -> None:
     show_deleted_runs(workspace)
     if unreadable := len(workspace.unreadable):
         st.warning(
-            f"{say.count(unreadable, 'run')} could not be read. The Run page says why.",
+            f"{say.count(unreadable, 'run')} could not be read. The Runs page says why.",
             icon=":material/warning:",
         )
     jobs = workspace.jobs
     if jobs:
-        st.dataframe(tabulate_runs(jobs, workspace.unsaved), hide_index=True, key="recent_runs")
-        if len(jobs) > RECENT:
-            st.caption(f"The newest {RECENT} of {len(jobs):,}; the Run page has them all.")
+        show_recent_runs(workspace)
     else:
         st.caption("None yet. A run goes on when you close the tab, and you find it here when you come back.")
 

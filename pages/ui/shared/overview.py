@@ -21,6 +21,12 @@ def forget_held_out() -> None:
         st.session_state.pop(widget, None)
 
 
+def switch_data(workspace: Workspace, fingerprint: str) -> None:
+    """Use other data of the workspace from now on."""
+    forget_held_out()
+    workspace.use_data(fingerprint)
+
+
 def show_overview(workspace: Workspace, dataset: Dataset) -> None:
     """Draw everything about the data set in use."""
     summary = pages_of_model(dataset.model).summary(dataset.data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -20,9 +19,12 @@ from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, models_on, pages_of_run
+from pages.ui.shared.overview import switch_data
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
 
+#: Key of the place in the sidebar for the data of the page.
+PAGE_DATA = "page_data"
 #: Seconds between two looks at the runs under way.
 FOLLOW_SECONDS = 2.0
 Choice = TypeVar("Choice", str, int)
@@ -61,13 +63,13 @@ def read_answer(job: Job) -> Result | None:
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _build_result(_key(job, seen.problem, seen.snapshot, seen.race_report), seen)
+    return _build_result(_key(job, seen.problem, seen.snapshot, seen.race_report), job.label.name, seen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def _build_result(key: Key, _seen: Inspection) -> Result:
+def _build_result(key: Key, name: str, _seen: Inspection) -> Result:
     assert _seen.snapshot is not None
-    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.race_report)
+    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.race_report, name)
 
 
 def answer_key(job: Job, result: Result) -> Key:
@@ -160,16 +162,32 @@ def choose_run(
     if reason and chosen == order[0].id:
         st.text(reason)  # it quotes the name of the data
     _follow_runs(workspace, models)
+    name_page_data(workspace, job)
     result = read_answer(job)
     assert result is not None
     return job, result
 
 
 def open_run(job: Job) -> None:
-    """Go to the page that shows a run's answer, and show it there."""
+    """Go to the page that shows a run's answer, and show it there; its data are in use from then on."""
+    switch_data(current_workspace(), job.problem.fingerprint)
     page = pages_of_run(job).answer.path
     st.session_state[f"{PurePath(page).stem}_run"] = job.id
     st.switch_page(page)
+
+
+def name_page_data(workspace: Workspace, job: Job) -> None:
+    """Say in the sidebar which data a page is about, where they are not those in use."""
+    place, dataset = st.session_state.get(PAGE_DATA), workspace.dataset
+    if place is None or (dataset is not None and dataset.data.fingerprint == job.problem.fingerprint):
+        return
+    with place:
+        st.caption("This page shows a run on")
+        st.text(job.problem.data.name)
+        st.button(
+            "Use these data", key="use_page_data", icon=":material/dataset:", on_click=switch_data,
+            args=(workspace, job.problem.fingerprint), help="On all pages, and for new runs.",
+        )  # fmt: skip
 
 
 def _remember_choice(key: str) -> None:
@@ -234,10 +252,10 @@ def show_files(result: Result, offers: Sequence[FileOffer]) -> None:
 
 def show_download(result: Result, offer: FileOffer) -> None:
     """Draw the button of one of a run's files."""
-    data, settings = result.problem.data, result.problem.settings
-    name = re.sub(r"[^\w-]+", "_", data.name).strip("_")[:40] or type(data).__name__.lower()
+    data = result.problem.data
+    name = say.file_name(data.name)[:40] or type(data).__name__.lower()
     st.download_button(
-        offer.label, offer.make, f"{name}-{settings.method}-seed{settings.seed}-{offer.end}", offer.kind,
+        offer.label, offer.make, f"{name}-{say.file_name(result.label)}-{offer.end}", offer.kind,
         key=f"file_{offer.end}", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
 

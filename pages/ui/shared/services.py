@@ -96,6 +96,12 @@ def datasets() -> dict[str, Dataset | None]:
 
 
 @st.cache_resource(show_spinner=False)
+def used_datasets() -> dict[str, dict[str, Dataset]]:
+    """Return the data sets that each workspace has used since the server started, by fingerprint."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
 def data_problems() -> dict[str, str]:
     """Return why the data of workspaces could not be saved or read, by workspace."""
     return {}

@@ -6,8 +6,12 @@ import streamlit as st
 
 from acvb_core.engine.job import Status
 from pages.ui.shared import format as say
+from pages.ui.shared.overview import switch_data
+from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, remember_workspace
+
+_CHOICE = "data_in_use"
 
 
 def count_moving_runs(workspace: Workspace) -> int:
@@ -25,6 +29,29 @@ def _show_data_problem(workspace: Workspace) -> None:
         st.text(workspace.data_problem)
     if not saved:
         st.button("Save again", icon=":material/save:", key="save_data", on_click=workspace.save_dataset)
+
+
+def _show_data(workspace: Workspace) -> None:
+    """Draw the data in use, which all pages are about; where there are several data sets, as a choice."""
+    dataset = workspace.dataset
+    names = say.name_data(workspace.data_names)
+    if dataset is None:
+        st.caption("No data chosen yet")
+    elif len(names) > 1:
+        st.session_state[_CHOICE] = dataset.data.fingerprint
+        st.selectbox(
+            "Data", list(names), format_func=names.__getitem__, key=_CHOICE, on_change=_use_choice, args=(workspace,),
+            help="What all pages are about, and what new runs are made of.",
+        )  # fmt: skip
+        st.caption(dataset.data.size_text)
+    else:
+        st.caption("Data")
+        st.text(dataset.name)
+        st.caption(dataset.data.size_text)
+
+
+def _use_choice(workspace: Workspace) -> None:
+    switch_data(workspace, st.session_state[_CHOICE])
 
 
 def show_sidebar(workspace: Workspace) -> None:
@@ -50,13 +77,9 @@ def show_sidebar(workspace: Workspace) -> None:
 
     with st.sidebar:
         with st.container(border=True, gap="xsmall", key="sidebar_state"):
-            dataset = workspace.dataset
-            if dataset is None:
-                st.caption("No data chosen yet")
-            else:
-                st.caption("Data")
-                st.text(dataset.name)
-                st.caption(dataset.data.size_text)
+            _show_data(workspace)
+            # A page that shows a run on other data says so here.
+            st.session_state[PAGE_DATA] = st.container(gap="xsmall")
             if workspace.data_problem is not None:
                 _show_data_problem(workspace)
             refresh(jobs, 2.0 if busy else None)

@@ -88,6 +88,11 @@ class Dataset:
         return replace(self, heldout=share, heldout_seed=before.heldout_seed, whole_documents=whole)
 
 
+def _has_own_data(job: Job) -> bool:
+    """Return whether a run holds its data as they were loaded, without words of an earlier run."""
+    return bool(job.problem.data.fingerprint == job.problem.fingerprint)
+
+
 def usual_share(data: Any, whole_documents: bool = False) -> float:
     """Return the share of such data that is held out unless another is chosen."""
     held_out: HeldOut = pages_of_model(model_for(data).name).held_out
@@ -105,25 +110,48 @@ class Workspace:
         """The data set in use, None before one was chosen."""
         shelf = services.datasets()
         if self.id not in shelf:
-            shelf[self.id] = self._stored_dataset()
+            shelf[self.id] = self._remember(self._stored_dataset())
         return shelf[self.id]
 
     def set_dataset(self, dataset: Dataset) -> None:
         """Use a data set from now on; runs made before keep theirs."""
-        services.datasets()[self.id] = dataset
+        services.datasets()[self.id] = self._remember(dataset)
         self.save_dataset()
 
-    def use_data_of(self, job: Job) -> None:
-        """Use the data of a run from now on, with the part held out that the run held out."""
-        now, settings = self.dataset, job.problem.settings
-        data = job.problem.data
-        if now is not None and now.data.fingerprint == job.problem.fingerprint:
+    def _remember(self, dataset: Dataset | None) -> Dataset | None:
+        """Have a data set among `data_names` as long as the server runs; those on disk may lose their files."""
+        if dataset is not None and not dataset.on_disk:
+            services.used_datasets().setdefault(self.id, {})[dataset.data.fingerprint] = dataset
+        return dataset
+
+    @property
+    def data_names(self) -> dict[str, str]:
+        """The names of all data sets of the workspace by fingerprint: those of runs, and those used since the start.
+
+        Data on disk that no run has are in their files alone, which go when other data are used: then they are the
+        only choice.
+        """
+        now, jobs = self.dataset, self.jobs
+        names = {job.problem.fingerprint: job.problem.data.name for job in jobs if _has_own_data(job)}
+        if now is not None and now.on_disk and now.data.fingerprint not in names:
+            return {now.data.fingerprint: now.name}
+        used = services.used_datasets().get(self.id, {})
+        return names | {key: dataset.name for key, dataset in used.items()}
+
+    def use_data(self, fingerprint: str) -> None:
+        """Use one of the data sets of `data_names` from now on; of others, nothing changes."""
+        now = self.dataset
+        if fingerprint not in self.data_names or (now is not None and now.data.fingerprint == fingerprint):
             return
-        if data.fingerprint != job.problem.fingerprint:  # words of an earlier run were added to them
-            return
+        used = services.used_datasets().get(self.id, {}).get(fingerprint)
+        if used is not None:
+            return self.set_dataset(used)
+        job = next(job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
+        data, settings = job.problem.data, job.problem.settings
         share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
-        report = ReadReport(data.name, ())
-        self.set_dataset(Dataset(data, report, data.name, share, settings.heldout_seed, whole))
+        self.set_dataset(
+            Dataset(data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole)
+        )
 
     def save_dataset(self) -> None:
         """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""

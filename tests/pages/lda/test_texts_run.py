@@ -124,7 +124,7 @@ def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Op
     assert "Leave-one-out perplexity" in said  # what the curves show
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
-    assert list(recent["Found"]) == ["10 topics"]
+    assert list(recent["Result"]) == ["10 topics"]
     assert "1,000 documents · 25 words · 100,000 tokens" in texts(open_app())
 
 

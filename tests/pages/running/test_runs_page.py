@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import zipfile
 from dataclasses import replace
@@ -23,6 +24,7 @@ from pages.ui.running.runs_page import _zip_files
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.model_pages import all_model_pages, answer_pages
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts
 
 SAMPLES = ("southern_women", "bars", "block_images")
@@ -170,7 +172,8 @@ def test_runs_are_taken_along_in_folders_of_their_names(open_app: Open) -> None:
     jobs = jobs_of(open_app("runs"))[:2]
     with zipfile.ZipFile(io.BytesIO(_zip_files(jobs))) as archive:
         names = archive.namelist()
-    assert "ACVB0_K_4_3_seed_0/run.json" in [name.replace("×", "").replace("__", "_") for name in names]
+        told = json.loads(archive.read("ACVB0-K_4x3-seed_0/run.json"))
+    assert told["name"] == "ACVB0 · K 4 × 3 · seed 0"
     assert len({name.split("/")[0] for name in names}) == 2
 
 
@@ -186,3 +189,51 @@ def test_the_best_score_comes_first_and_few_sizes_are_no_grid(open_app: Open) ->
     assert [len(one.jobs) for one in fold_grids(grid)[1]] == [6]
     names: list[Job] = sort_runs(jobs, "Name")
     assert [job.label.name for job in names] == sorted(job.label.name for job in jobs)
+
+
+def use(sample: str) -> Any:
+    data = load_sample(sample).data
+    services.store().save_dataset(WORKSPACE, data, [], {"name": data.name})
+    return data
+
+
+def in_use(app: AppTest) -> str:
+    dataset = Workspace(app.session_state["ws"]).dataset
+    assert dataset is not None
+    return str(dataset.data.fingerprint)
+
+
+@pytest.mark.usefixtures("full")
+def test_the_data_chosen_in_the_sidebar_are_those_of_every_page(open_app: Open) -> None:
+    women, bars = use("southern_women"), load_sample("bars").data
+    app = open_app("home")  # a page that a test switches to has no sidebar
+    choice = app.selectbox(key="data_in_use")
+    assert len(choice.options) == 3
+    assert choice.value == women.fingerprint
+    choice.set_value(bars.fingerprint).run()
+    app.switch_page("pages/run.py").run()
+    on_bars = {job.id for job in jobs_of(app) if job.problem.fingerprint == bars.fingerprint}
+    assert {str(button.key) for button in app.button if str(button.key).startswith("open_")} == {
+        f"open_{job_id}" for job_id in on_bars
+    }
+    app.switch_page("pages/compare.py").run()
+    assert set(app.multiselect[0].value) == on_bars
+    assert "This page shows" not in texts(app)
+    app.switch_page("pages/blocks.py").run()
+    assert "This page shows a run on" in texts(app)
+    press(app, "use_page_data")
+    assert in_use(app) == women.fingerprint
+    assert "This page shows" not in texts(app)
+
+
+@pytest.mark.usefixtures("full")
+def test_opening_a_run_takes_its_data_into_use_and_loses_none(open_app: Open) -> None:
+    new = use("florentine_families")
+    app = open_app("home")
+    app = select(app, 0)
+    job = jobs_of(app)[-1]
+    assert job.id in [box.value for box in app.selectbox]
+    assert in_use(app) == job.problem.fingerprint
+    again = open_app("home")
+    again.selectbox(key="data_in_use").set_value(new.fingerprint).run()
+    assert in_use(again) == new.fingerprint
