@@ -256,7 +256,8 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
         assert seed in seeds
         assert f"seed {seed} won the race of 4 starts by the lower bound (4 → 2 → 1)" in said
         assert f"{table['sweeps'].sum()} sweeps and" in said
-    assert f"CVB0 · seed {other.problem.settings.seed}" in said
+    assert other.label.name == "CVB0 · K 6 × 6 · seeds 4 to 7"
+    assert other.label.name in said
     assert not app.exception
 
 

@@ -24,9 +24,9 @@ BLOCKS = AnswerPage(
 METHODS = ("acvb0", "cvb0", "vb")
 USES = {
     "acvb0": "Fast, accurate, and certain to converge.",
-    "acvb": "A check of ACVB0 with finer counts. Certain to converge, and slower.",
+    "acvb": "A more exact update than ACVB0's, and slower. Use it to check ACVB0.",
     "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
-    "cvb": "CVB0 with finer counts. For comparison with published results.",
+    "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
     "vb": "The classic method. Use it where you need a bound that rises in every sweep; often too sure of itself.",
     "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
 }

@@ -21,14 +21,14 @@ from pages.ui.shared.model_pages import (
 
 USES = {
     "acvb0": "Fast, accurate, and certain to converge.",
-    "acvb": "A check of ACVB0 with finer counts. Certain to converge, and slower.",
+    "acvb": "A more exact update than ACVB0's, and slower. Use it to check ACVB0.",
     "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
-    "cvb": "CVB0 with finer counts. For comparison with published results.",
+    "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
     "vb": "The classic method. Use it where you need a bound that rises in every sweep.",
     "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
     "sdm": "For more texts than fit into memory: good topics after one pass, with hardly anything to set.",
     "scvb0": "A stream whose learning rates you tune.",
-    "svb": "The best-known stream. For comparison with published results.",
+    "svb": "The best-known stream. Use it to compare with published results.",
     "asdm": "SDM with an average: steadier, and it stops by itself.",
     "ascvb0": "SCVB0 with an average: it stops by itself.",
     "asvb": "SVB with an average: it stops by itself.",

@@ -14,6 +14,7 @@ from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, answer_key, read_answer
 
 _HELP = (
+    "**Groups** are the clusters that a run found. "
     "**ARI** (adjusted Rand index): how alike two groupings are; 1 is the same, 0 is what chance would give. With more "
     "than two runs it is the mean over all pairs. Runs *agree well* from 0.8, or where 80 % of the topics or features "
     "come back; *in part* from 0.4. Scores are *level* within a hundredth of the best."
@@ -46,8 +47,8 @@ def show_conclusion(runs: ComparedRuns) -> None:
     text = conclude(runs.keys, _shorten_names(runs), runs.results)
     if text:
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="conclusion"):
-            st.markdown(":material/lightbulb:", width="content", help=_HELP)
-            st.text(text)  # it quotes the names of runs
+            st.markdown(":material/lightbulb:", width="content")
+            st.text(text, help=_HELP)  # it quotes the names of runs
 
 
 def _shorten_names(runs: ComparedRuns) -> tuple[str, ...]:
