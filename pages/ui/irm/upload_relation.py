@@ -52,10 +52,11 @@ class RelationReader(Reader):
                 icon=":material/help:",
             )
         if layout.format == "edges":
-            loading["row_column"] = column("Row objects", places, layout.row_column)
-            loading["column_column"] = column("Column objects", places, layout.column_column)
+            rows, columns, values = st.columns(3)
+            loading["row_column"] = column("Row objects", places, layout.row_column, at=rows)
+            loading["column_column"] = column("Column objects", places, layout.column_column, at=columns)
             none = "none: every line is a link"
-            loading["value_column"] = column("Values", places, layout.value_column, none)
+            loading["value_column"] = column("Values", places, layout.value_column, none, at=values)
         elif layout.format == "matrix":
             loading["row_column"] = column("Row labels", [0], layout.row_column, "none")
         if layout.format != "edges" or loading.get("value_column") is not False:

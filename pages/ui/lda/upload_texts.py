@@ -77,24 +77,24 @@ class TextReader(Reader):
         column = partial(column_choice, layout, guess_prefix(prefix, layout))
         places = column_places(layout)
         if layout.format == "table":
+            texts, names, labels = st.columns(3)
+            about = "Known groups, to look at beside the topics. No run ever sees them."
             return {
-                "text_column": column("Texts", places, layout.text_column),
+                "text_column": column("Texts", places, layout.text_column, at=texts),
                 "name_column": column(
-                    "Names of the documents", places, layout.name_column, "none: numbered"
+                    "Names of the documents", places, layout.name_column, "none: numbered", at=names
                 ),
-                "label_column": column(
-                    "Labels", places, layout.label_column, "none",
-                    "Known groups, to look at beside the topics. No run ever sees them.",
-                ),
-            }  # fmt: skip
+                "label_column": column("Labels", places, layout.label_column, "none", about, at=labels),
+            }
         if layout.has_texts:
             return {}
         loading: dict[str, Any] = {}
         if layout.format == "counts":
-            loading["document_column"] = column("Documents", places, layout.document_column)
-            loading["word_column"] = column("Words", places, layout.word_column)
+            documents, words_at, counts = st.columns(3)
+            loading["document_column"] = column("Documents", places, layout.document_column, at=documents)
+            loading["word_column"] = column("Words", places, layout.word_column, at=words_at)
             none = "none: each line is one token"
-            loading["count_column"] = column("Counts", places, layout.count_column, none)
+            loading["count_column"] = column("Counts", places, layout.count_column, none, at=counts)
         words = st.file_uploader(
             "List of words (optional)",
             key=f"{prefix}_vocabulary",

@@ -100,15 +100,21 @@ class TableReader(Reader):
         """Draw the names and groups of the rows, and the treatment of the columns."""
         own = guess_prefix(prefix, layout)
         loading: dict[str, Any] = {}
+        left, right = st.columns(2)
         if layout.column_names:
-            loading |= _choose_rows(layout, own)
-            loading["categories"] = _choose_policy(
-                "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
+            with left:
+                loading["row_labels"] = _choose_row_names(layout, own)
+                loading["categories"] = _choose_policy(
+                    "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
+                )
+            with right:
+                loading["label_column"] = _choose_groups(layout, own)
+        with right:
+            loading["constants"] = _choose_policy(
+                "Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP
             )
+        if layout.column_names:
             _name_text_columns(layout, loading)
-        loading["constants"] = _choose_policy(
-            "Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP
-        )
         image = st.text_input(
             "Pictures, height x width",
             key=f"{own}_image",
@@ -199,8 +205,8 @@ def _show_draft(draft: TableDraft) -> None:
     show_first_rows(draft.table)
 
 
-def _choose_rows(layout: TableLayout, own: str) -> dict[str, Any]:
-    """Draw the choice of the columns with the names and the known groups of the rows."""
+def _choose_row_names(layout: TableLayout, own: str) -> Any:
+    """Draw the choice of the column with the names of the rows; None: recognised, False: none."""
     places = column_places(layout)
     guess = (
         "none found" if layout.row_column is None else layout.column_names[layout.row_column] or "the first"
@@ -213,12 +219,16 @@ def _choose_rows(layout: TableLayout, own: str) -> dict[str, Any]:
         key=f"{own}_row_labels",
         persist_state="session",
     )
+    return {_AUTO: None, _NONE: False}.get(chosen, chosen)
+
+
+def _choose_groups(layout: TableLayout, own: str) -> int | None:
+    """Draw the choice of the column with the known groups of the rows."""
     groups = column_choice(
-        layout, own, "Known groups", places, _guess_groups(layout), "none",
+        layout, own, "Known groups", column_places(layout), _guess_groups(layout), "none",
         "A class or kind of each row, to look at beside the features. No run ever sees it.",
     )  # fmt: skip
-    row = {_AUTO: None, _NONE: False}.get(chosen, chosen)
-    return {"row_labels": row, "label_column": None if groups is False else groups}
+    return None if groups is False else int(groups)
 
 
 def _guess_groups(layout: TableLayout) -> int | None:

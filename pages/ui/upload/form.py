@@ -90,11 +90,15 @@ def _show_form(workspace: Workspace, opened: OpenFile) -> bool:
         with st.expander("Reading options", expanded=True, icon=":material/tune:", key=f"{prefix}_options"):
             _show_options(opened)
         return False
-    how = "How the file is read"
-    closed = st.session_state.get(_OPENED) == prefix
-    with st.expander(how, expanded=not closed, icon=":material/description:", key=f"{prefix}_how"):
+    actions = st.container()
+    # A loaded file closes it: with another key, as the browser keeps open what it knows.
+    is_open = st.session_state.get(_OPENED) != prefix
+    with st.expander(
+        "How the file is read", expanded=is_open, icon=":material/description:", key=f"{prefix}_how_{is_open}"
+    ):
         draft = _edit_draft(opened, looking, layout)
-    return _show_load(workspace, opened, draft)
+    with actions:
+        return _show_load(workspace, opened, draft)
 
 
 def _edit_draft(opened: OpenFile, looking: dict[str, Any], layout: Any) -> Draft:

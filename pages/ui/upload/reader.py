@@ -139,6 +139,7 @@ def column_choice(
     default: int | None,
     none: str | None = None,
     help: str | None = None,
+    at: Any = st,
 ) -> Any:
     """Draw the choice of one column and return its position, False for no column.
 
@@ -152,9 +153,11 @@ def column_choice(
     none : str, optional
         Label of the choice of no column, if there need not be one.
     help : str, optional
+    at : DeltaGenerator
+        Where it is drawn.
     """
     options = list(places) if none is None else [_NONE, *places]
-    chosen = st.selectbox(
+    chosen = at.selectbox(
         label,
         options,
         index=options.index(default) if default in options else 0,
