@@ -22,30 +22,30 @@ except ImportError:  # a system without such locks
 
 @cache
 def lock_cache() -> None:
-    """Have this process read and write each compiled function alone."""
+    """Have this process write compiled functions alone, and read them only while none is written."""
     if fcntl is not None:
-        IndexDataCacheFile.load = _alone(IndexDataCacheFile.load)
-        IndexDataCacheFile.save = _alone(IndexDataCacheFile.save)
+        IndexDataCacheFile.load = _with_lock(IndexDataCacheFile.load, fcntl.LOCK_SH)
+        IndexDataCacheFile.save = _with_lock(IndexDataCacheFile.save, fcntl.LOCK_EX)
 
 
-def _alone(action: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of an index that holds the lock of the index's folder meanwhile."""
+def _with_lock(action: Callable[..., Any], kind: int) -> Callable[..., Any]:
+    """Return a method of an index that holds a lock on the index's folder meanwhile."""
 
     @wraps(action)
     def hold_lock(index: Any, *arguments: Any) -> Any:
-        with _lock_folder(Path(index._cache_path)):
+        with _lock_folder(Path(index._cache_path), kind):
             return action(index, *arguments)
 
     return hold_lock
 
 
 @contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path, kind: int) -> Iterator[None]:
     """Hold a folder's lock; none where no file can be made there."""
     file = None
     with suppress(OSError):
         file = (folder / ".lock").open("a")
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, kind)
     try:
         yield
     finally:
