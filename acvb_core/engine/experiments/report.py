@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -88,7 +89,7 @@ class Experiment:
                     "k": condition.k,
                     **condition.factors,
                     "n": len(own),
-                    "failed": len(over) - len(own),
+                    "failed": sum(not np.isfinite(_score_of(row, score)) for row in over),
                     "mean": float(own.mean()) if len(own) else np.nan,
                     "sd": float(own.std(ddof=1)) if len(own) > 1 else np.nan,
                     "best": place == best,
@@ -104,13 +105,19 @@ class Experiment:
         return pd.DataFrame(rows)
 
     def _matrix(self, score: str) -> np.ndarray:
-        """Return the scores, shape (n_conditions, n_splits); NaN where a run is not over, or has none."""
+        """Return the scores, shape (n_conditions, n_splits); NaN where a run has none.
+
+        A split counts once all conditions have been tried on it: one that has seen a split more would be held against
+        the others on easier or harder data.
+        """
         n = len(self.plan.conditions)
         values = np.full((n, len(self.plan.seeds)), np.nan)
+        tried = Counter((row["run"] - 1) // n for row in self.rows)
         for row in self.rows:
             split, place = divmod(row["run"] - 1, n)
-            value = row.get(score)
-            values[place, split] = np.nan if value is None else value
+            if tried[split] < n and len(tried) > 1:
+                continue
+            values[place, split] = _score_of(row, score)
         return values
 
     def conclusion(self, score: str = SCORE) -> str:
@@ -136,6 +143,12 @@ class Experiment:
                 f"p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
             )
         return " ".join(says)
+
+
+def _score_of(row: Mapping[str, Any], score: str) -> float:
+    """Return a score of a run; NaN where it has none."""
+    value = row.get(score)
+    return float("nan") if value is None else float(value)
 
 
 def _write_p(p: float) -> str:

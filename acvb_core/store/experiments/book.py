@@ -36,6 +36,7 @@ class ExperimentBook:
         self._lock = threading.RLock()
         self._jobs: dict[str, dict[str, ExperimentJob]] = {}
         self._unreadable: dict[str, dict[str, str]] = {}
+        self._names: dict[str, str] = {}
 
     def jobs(self, workspace: str) -> list[ExperimentJob]:
         """Return the experiments of a workspace, oldest first; one that was interrupted can go on."""
@@ -48,8 +49,12 @@ class ExperimentBook:
             self._shelf(workspace)
             return dict(self._unreadable[workspace])
 
-    def add(self, workspace: str, plan: Plan) -> ExperimentJob:
-        """Start an experiment.
+    def name(self, job_id: str) -> str:
+        """Return the name of an experiment's data."""
+        return self._names[job_id]
+
+    def add(self, workspace: str, plan: Plan, name: str) -> ExperimentJob:
+        """Start an experiment on data of this name.
 
         Raises StoreError: it cannot be kept.
         """
@@ -59,10 +64,10 @@ class ExperimentBook:
             self._store.save_dataset(_data_row(job_id), plan.data, [], {})
             folder = ExperimentFolder(self._folder / job_id, plan, self._version)
             job = ExperimentJob(Experiment(plan), self._executor, folder.append, job_id=job_id)
-            about = {"workspace": workspace, "created": job.created, "name": plan.data.name}
+            about = {"workspace": workspace, "created": job.created, "name": name}
             with replace_file(folder.folder / _ABOUT) as file:
                 file.write(json.dumps(about).encode())
-            shelf[job_id] = job
+            shelf[job_id], self._names[job_id] = job, name
         return job.start()
 
     def remove(self, workspace: str, job_id: str) -> None:
@@ -119,6 +124,7 @@ class ExperimentBook:
         job = ExperimentJob.restore(experiment, self._executor, kept.append, job_id=job_id)
         job.created = float(about.get("created", time.time()))
         self._jobs[workspace][job_id] = job
+        self._names[job_id] = str(about.get("name", stored[0].name))
 
 
 def _data_row(job_id: str) -> str:

@@ -28,6 +28,8 @@ REFRESH_SECONDS = 1.0
 #: Methods and settings in one experiment, and splits.
 MOST_CONDITIONS, MOST_SPLITS = 100, 1_000
 _TROUBLE = "experiment_trouble"
+#: Methods that are compared unless others are chosen; of a model without them its first three.
+_USUAL = ("acvb0", "cvb0", "vb", "gibbs")
 _ABOUT = (
     "One run on one split proves little. An experiment fits several methods on several random splits of your data. "
     "All methods get the same splits, and the differences of their held-out scores are tested."
@@ -64,8 +66,9 @@ def show_experiments_page() -> None:
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     rows = {row.name: row for row in methods_for(dataset.data)}
+    usual = [name for name in _USUAL if name in rows] or list(rows)[:3]
     chosen = st.multiselect(
-        "Methods", list(rows), default=list(rows)[:3], format_func=lambda name: rows[name].label,
+        "Methods", list(rows), default=usual, format_func=lambda name: rows[name].label,
         key=f"experiment_methods_{dataset.model}", persist_state="session",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom", key="experiment_form"):
@@ -95,12 +98,15 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
             "Start the experiment", type="primary", icon=":material/science:", key="experiment_start",
             disabled=reason is not None,
         )  # fmt: skip
-        st.caption(reason or f"{say.count(n_runs, 'run')}. {say.describe_split(dataset)}.", width="content")
+        st.caption(
+            reason or f"{say.count(n_runs, 'run')}, each with {say.percent(dataset.heldout)} held out.",
+            width="content",
+        )
     if pressed:
         k = [int(part) for part in numbers] or None
         try:
             plan = _plan(dataset, chosen, k, int(splits), int(seed))
-            services.experiments().add(workspace.id, plan)
+            services.experiments().add(workspace.id, plan, dataset.name)
         except AcvbError as error:
             st.error("The experiment could not be started.", icon=":material/error:")
             st.text(str(error))
@@ -116,8 +122,7 @@ def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int
 def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
     busy = _is_moving(job)
     with st.container(border=True, key=f"experiment_{job.id}"):
-        plan = job.inspect().experiment.plan
-        st.subheader(f"{plan.data.name} · {say.ago(job.created)}", anchor=False)
+        st.subheader(f"{services.experiments().name(job.id)} · {say.ago(job.created)}", anchor=False)
 
         def panel() -> None:
             if _is_moving(job) != busy:

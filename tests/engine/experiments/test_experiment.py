@@ -189,3 +189,13 @@ def test_a_score_that_no_run_has_is_refused(experiment: Experiment) -> None:
         ParameterError, match="No run has the score 'heldout_perplexity'; they have heldout_log_lik"
     ):
         experiment.summary("heldout_perplexity")
+
+
+def test_a_split_counts_once_all_methods_have_met_it(women: Any) -> None:
+    """The first method has seen a harder split more than the second: its mean must not fall for that."""
+    experiment = _with_scores({"acvb0": [-0.5, -0.5, -9.0], "vb": [-0.6, -0.7, -9.0]}, women)
+    part = Experiment(experiment.plan, experiment.rows[:5])
+    summary = part.summary().set_index("method")
+    assert summary["n"].to_dict() == {"acvb0": 2, "vb": 2}
+    assert summary["failed"].to_dict() == {"acvb0": 0, "vb": 0}
+    assert bool(summary.loc["acvb0", "best"])

@@ -34,7 +34,7 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     app.multiselect(key="experiment_methods_irm").set_value(["cvb0", "vb"]).run()
     app.text_input(key="experiment_k").set_value("2, 4").run()
     app.number_input(key="experiment_splits").set_value(3).run()
-    assert "12 runs." in texts(app)
+    assert "12 runs, each with 10 % held out." in texts(app)
     press(app, "experiment_start")
     until(app, lambda: experiments()[0].inspect().experiment.is_complete)
     until(app, lambda: not experiments()[0].inspect().status.active)
