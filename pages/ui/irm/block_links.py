@@ -111,16 +111,16 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         column_config={
             "row": st.column_config.TextColumn(first, width="medium"),
             "column": st.column_config.TextColumn(second, width="medium"),
-            "row_cluster": st.column_config.NumberColumn(f"{first}: cluster", width="small"),
-            "column_cluster": st.column_config.NumberColumn(f"{second}: cluster", width="small"),
+            "row_cluster": st.column_config.NumberColumn(f"{first}: cluster"),
+            "column_cluster": st.column_config.NumberColumn(f"{second}: cluster"),
             "probability": st.column_config.ProgressColumn(
                 "Link probability", min_value=0.0, max_value=top, format="%.4f"
             ),
             "block_probability": st.column_config.NumberColumn(
                 "Block probability", format="%.4f", help="Link probability between the two clusters."
             ),
-            "row_links": st.column_config.NumberColumn(f"{first}: links", width="small"),
-            "column_links": st.column_config.NumberColumn(f"{second}: links", width="small"),
+            "row_links": st.column_config.NumberColumn(f"{first}: links"),
+            "column_links": st.column_config.NumberColumn(f"{second}: links"),
         },
     )
     label = f"{say.count(len(table), 'pair')} as CSV"

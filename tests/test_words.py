@@ -1,0 +1,56 @@
+"""Wordings that made newcomers stop, which no text of the program may use again."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDINGS = (
+    "What do you bring?",
+    "This file cannot be read so",
+    "Take it away",
+    "Forget it",
+    "Clusters to begin with",
+    "clusters to begin with",
+    "Fewest documents",
+    "What a word is",
+    "begin anew",
+    "Tune the steps",
+    "limit 2/s",
+    "Read it so",
+    "dear to compute",
+    "held against each other",
+    "shown from the other side",
+    "Pseudo leave-one-out",
+    "Change of q",
+    "LOO perplexity",
+)
+
+
+def shown_texts(path: Path) -> list[str]:
+    """The strings of a module without its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    silent = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent
+    ]
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    paths = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "acvb_core").rglob("*.py")]
+    return {str(path.relative_to(ROOT)): shown_texts(path) for path in paths}
+
+
+@pytest.mark.parametrize("wording", WORDINGS)
+def test_no_text_says(texts: dict[str, list[str]], wording: str) -> None:
+    assert [path for path, strings in texts.items() if any(wording in text for text in strings)] == []
