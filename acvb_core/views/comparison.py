@@ -52,10 +52,11 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
     axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False}
     axis |= {"ticks": "", "ticklabelstandoff": 4}
     room = int(6.6 * longest) + 16
+    upright = n * room > 200
     layout = base_layout(
         height or max(240, 44 * n + room),
-        margin={"l": room, "r": 8, "t": 12, "b": room if n > 3 else 36},
-        xaxis=axis | {"tickangle": -90 if n > 3 else 0},
+        margin={"l": room, "r": 8, "t": 12, "b": room if upright else 36},
+        xaxis=axis | {"tickangle": -90 if upright else 0},
         yaxis=axis | {"autorange": "reversed"},
     )
     return {"data": [trace], "layout": layout}

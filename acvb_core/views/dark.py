@@ -19,6 +19,8 @@ _LEAST = 3.0
 #: Tones are inverted by this share, so that white becomes the dark page and not black (`style.py` does it to pictures).
 INVERSION = 0.92
 _RGB = re.compile(r"rgba?\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*([\d.]+)\s*)?\)")
+# Names of the user's have no tags: theirs are escaped.
+_SPAN = re.compile(r'(<span style="[^"<>]*color:)([^;"<>]+)')
 # Rotates the hue by 180 degrees, as the CSS filter does: blue stays blue after the inversion.
 _ROTATION = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
 
@@ -108,4 +110,11 @@ def _holds_parts(value: Any) -> bool:
 def _change_of(key: str) -> Callable[[str], str] | None:
     if key == "colorscale":
         return invert_tone
+    if key == "text":
+        return _recolour_spans
     return dark_colour if key.endswith("color") else None
+
+
+def _recolour_spans(text: str) -> str:
+    """Return a text whose coloured words have the colours of the dark page."""
+    return _SPAN.sub(lambda span: span[1] + dark_colour(span[2]), text)

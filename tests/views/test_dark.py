@@ -78,6 +78,12 @@ def test_scales_begin_at_the_page() -> None:
     assert blue > 200
 
 
+def test_coloured_words_of_a_title_can_be_read() -> None:
+    words = f'<b>x</b> <span style="font-size:12px;color:{theme.MUTED}">white #52606D</span>'
+    shown = dark.darken_figure({"data": [], "layout": {"title": {"text": words}}})
+    assert shown["layout"]["title"]["text"] == words.replace(f"color:{theme.MUTED}", "color:#AEB8C2")
+
+
 def test_what_is_transparent_stays_so() -> None:
     assert dark.dark_colour("rgba(0,0,0,0)") == "rgba(0,0,0,0)"
     assert dark.invert_tone("rgba(0,0,0,0)") == "rgba(0,0,0,0)"

@@ -45,7 +45,9 @@ _STYLE = f"""
 .run-facts div {{ font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }}
 .picture-name {{ font-size: 0.75rem; color: {_QUIET}; }}
 img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
-[data-testid^="stBaseButton-primary"]:not(:disabled) {{ color: light-dark(#FFFFFF, #0B1117); }}
+[class*="st-key-"][class*="_loader"] {{ overflow: hidden; }} /* nothing to scroll to */
+[data-testid^="stBaseButton-primary"]:not(:disabled), .stMultiSelect span[title] {{
+  color: light-dark(#FFFFFF, #0B1117); }}
 [data-testid="stCaptionContainer"] {{ opacity: 0.8; }} /* Streamlit's own 0.6 is below 4.5:1 */
 .stMain :is(a, button, input, textarea, summary, [tabindex], [role="radio"]):focus-visible,
 .stSidebar :is(a, button, input, textarea, summary, [tabindex]):focus-visible {{

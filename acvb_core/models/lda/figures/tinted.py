@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.views.dark import css_colour
 from acvb_core.views.labels import Labels, user_name
 from acvb_core.views.theme import MUTED, cluster_colour, rgba
 
@@ -75,7 +76,7 @@ def tint_text(
     parts.append(_plain(text[at:end]))
     if end < len(text):
         parts.append(
-            f'<br><em style="color:{MUTED}">… cut after {end:,} of {len(text):,} characters</em>',
+            f'<br><em style="color:{css_colour(MUTED)}">… cut after {end:,} of {len(text):,} characters</em>',
         )
     return (
         '<div dir="auto" style="white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.75;'

@@ -76,7 +76,7 @@ def topic_bars(
         values,
         height=height,
         title=f"<b>{topic_name(topic, labels, long=True, limit=60)}</b>" if title else "",
-        axis="occurrences (light: in the whole corpus)" if counted else "probability in the topic",
+        axis="occurrences (faint: in the whole corpus)" if counted else "probability in the topic",
         percents=not counted,
     )
     return {"data": data, "layout": layout | {"barmode": "overlay"}}
