@@ -54,7 +54,7 @@ def test_the_picture_is_that_of_the_newest_run(open_app: Open) -> None:
     services.store().save(WORKSPACE, "0" * 12, 1e9, result)
     app = open_app()
     assert len(app.get("plotly_chart")) == 2
-    assert "survey" in [element.value for element in app.text]
+    assert "The newest run, on survey" in [element.value for element in app.text]
     assert "the novel" not in texts(app)
 
 
