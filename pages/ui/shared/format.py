@@ -90,7 +90,8 @@ STATUSES: dict[Status, State] = {
         "compiling, once",
         "blue",
         ":material/build:",
-        "The method's functions are compiled when they are first used on this computer. Its CPU time leaves that out.",
+        "The method's functions are compiled when they are first used on this computer; the run's CPU time leaves that "
+        "out. Those of the other methods are compiled in the background.",
     ),
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
     Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
