@@ -107,6 +107,22 @@ def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest
     assert "Choose at least one method" in texts(with_sample)
 
 
+def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> None:
+    app = with_sample
+    app.pills(key="methods_irm").set_value(["cvb0"]).run()
+    enter(app, max_sweeps=3)
+    assert "the same settings and seed" not in texts(app)
+    press(app, "start")
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    app.run()
+    assert "CVB0 · K 20 × 20 · seed 0 has the same settings and seed" in texts(app)
+    enter(app, max_sweeps=4)
+    assert "the same settings and seed" not in texts(app)
+    enter(app, max_sweeps=3)
+    app.number_input(key="first_seed").set_value(1).run()
+    assert "the same settings and seed" not in texts(app)
+
+
 def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "available_memory", lambda: 1000)
     with_sample.run()
@@ -257,7 +273,7 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
         assert f"seed {seed} won the race of 4 starts by the lower bound (4 → 2 → 1)" in said
         assert f"{table['sweeps'].sum()} sweeps and" in said
     assert other.label.name == "CVB0 · K 6 × 6 · seeds 4 to 7"
-    assert other.label.name in said
+    assert f"**{other.label.name}**: seed" in said
     assert not app.exception
 
 

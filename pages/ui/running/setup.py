@@ -24,6 +24,7 @@ from pages.ui.running.forms import (
     show_fixed_field,
     was_filled,
 )
+from pages.ui.running.repeats import warn_of_repeats
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
 from pages.ui.shared.services import executor
@@ -135,6 +136,7 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
         st.text(str(error))
         return False
     allowed = plan.check_memory or st.checkbox("Start anyway", key="nevertheless")
+    warn_of_repeats(workspace, dataset, plan)
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             f"Start {say.count(plan.n_runs, 'run')}",
