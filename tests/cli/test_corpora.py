@@ -229,7 +229,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         (["FILE", "--model", "lda", "--max-share", "2"], "max_share is 2.0; it must be from 0.01 to 1"),
         (["FILE", "--model", "lda", "--ngrams", "x"], "--ngrams is 'x'; it must be a whole number"),
         (["FILE", "--model", "lda", "--stop-words", "klingon"], "no stop words for the language 'klingon'"),
-        (["FILE", "--model", "lda", "--token-pattern", "("], "no regular expression"),
+        (["FILE", "--model", "lda", "--token-pattern", "("], "not a regular expression"),
         (["FILE", "--format", "word"], "invalid choice: 'word'"),
     ],
 )  # fmt: skip

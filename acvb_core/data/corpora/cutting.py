@@ -151,19 +151,19 @@ def _spans(texts: list[str], pattern: str, first: int) -> list[list[Span]]:
     lines = done.stdout.split(b"\n")[:-1]
     if done.returncode or len(lines) < len(texts):
         raise ParameterError(
-            f"token_pattern is {pattern!r}; it takes more than {seconds:.2g} seconds on text {first + len(lines):,} "
-            f"({shorten(texts[len(lines)])!r}). Repeats inside repeats, such as (a+)+, can take forever: write a+."
+            f"The word pattern (token_pattern) is {pattern!r}; it takes more than {seconds:.2g} seconds on text "
+            f"{first + len(lines):,} ({shorten(texts[len(lines)])!r}). Repeats inside repeats, such as (a+)+, can take forever: write a+."
         )
     return [[(start, end) for start, end in json.loads(line)] for line in lines]
 
 
 def check_pattern(pattern: str) -> None:
     """Raise ParameterError where a pattern is no regular expression, has two groups, or matches nothing at all."""
-    given = f"token_pattern is {pattern!r}"
+    given = f"The word pattern (token_pattern) is {pattern!r}"
     try:
         compiled = re.compile(pattern)
     except (re.error, TypeError, OverflowError, RecursionError) as problem:
-        raise ParameterError(f"{given}, which is no regular expression: {problem}.") from None
+        raise ParameterError(f"{given}, which is not a regular expression: {problem}.") from None
     if compiled.groups > 1:
         raise ParameterError(f"{given}; it may have one group, write the others as (?:…).")
     if compiled.search(""):
