@@ -152,7 +152,8 @@ def _spans(texts: list[str], pattern: str, first: int) -> list[list[Span]]:
     if done.returncode or len(lines) < len(texts):
         raise ParameterError(
             f"The word pattern (token_pattern) is {pattern!r}; it takes more than {seconds:.2g} seconds on text "
-            f"{first + len(lines):,} ({shorten(texts[len(lines)])!r}). Repeats inside repeats, such as (a+)+, can take forever: write a+."
+            f"{first + len(lines):,} ({shorten(texts[len(lines)])!r}). "
+            "Repeats inside repeats, such as (a+)+, can take forever: write a+."
         )
     return [[(start, end) for start, end in json.loads(line)] for line in lines]
 
