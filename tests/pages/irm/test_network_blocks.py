@@ -197,7 +197,7 @@ def test_very_many_pairs_are_looked_at_when_asked_for(
 ) -> None:
     monkeypatch.setattr(block_links, "QUICK", 63)
     app = opened(open_app, found)
-    assert "There are 64 pairs to look at" in texts(app)
+    assert "Scoring all 64 pairs takes a while" in texts(app)
     assert sum("block_probability" in shown.value for shown in app.dataframe) == 1
     app.button(key="link_look").click().run()
     assert not app.exception
