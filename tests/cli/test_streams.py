@@ -419,7 +419,7 @@ def test_tuning_finds_what_the_library_finds(run: Run, tmp_path: Path) -> None:
     assert text.code == 0
     assert "Steps of SCVB0, by the perplexity of what is held out" in text.out
     assert f"--step-power {same.best['step_power']!r}" in text.out
-    assert text.err.count("3/3  SCVB0 · seed 2  epoch 0.53/0.5") == 1
+    assert text.err.count("3/3  SCVB0 · K 4 · seed 2  epoch 0.53/0.5") == 1
 
 
 def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
