@@ -70,7 +70,7 @@ def test_a_run_that_was_not_saved_says_why_and_can_be_saved_again(
     assert "No space left on device" in texts(app)
     home = open_app()
     assert "1 run not saved" in texts(home), "in the sidebar"
-    assert list(home.dataframe[0].value["State"]) == ["sweep limit, not saved"]
+    assert list(home.dataframe[0].value["Status"]) == ["sweep limit, not saved"]
     app.switch_page("pages/blocks.py").run()
     assert not app.exception
     assert any("download" in element.type for element in app.get("download_button")), "from memory"

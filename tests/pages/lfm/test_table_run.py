@@ -64,7 +64,7 @@ def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
     assert "<div><span>Features</span>2</div>" in said
     assert app.get("page_link")
     home = open_app()
-    assert "2 features" in home.dataframe[0].value["Found"].tolist()
+    assert "2 features" in home.dataframe[0].value["Result"].tolist()
 
 
 def test_restarts_need_hidden_cells(open_app: Open) -> None:
