@@ -10,7 +10,7 @@ from acvb_core.data.split import HeldOut
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.state import posterior_of
 from acvb_core.models.irm.variance import count_variances
-from acvb_core.models.irm.vb import VariationalIrm, update_domain
+from acvb_core.models.irm.vb import update_domain
 from tests.models.irm.adapters import ORACLE_UPDATES, collapsed, hyper_of, oracle_sweep, relation_of, state_of
 from tests.oracles.cases import Case, random_case
 from tests.oracles.dense_irm import (
@@ -67,21 +67,6 @@ def test_counts_follow_the_responsibilities(order: str) -> None:
     n, total, _, _ = counts(case.data, state.q["rows"], state.q["cols"])
     np.testing.assert_allclose(state.ones, n, atol=1e-9)
     np.testing.assert_allclose(state.entries, total, atol=1e-9)
-
-
-@pytest.mark.parametrize("options", CASES)
-def test_sweep_leaves_the_state_it_was_given(options: dict) -> None:
-    case = random_case(**options)
-    state = state_of(case)
-    rows, cols, ones = state.q["rows"].copy(), state.q["cols"].copy(), state.ones.copy()
-    for order in ORACLE_UPDATES:
-        collapsed(case, order).sweep(state, np.random.default_rng(0))
-    VariationalIrm(relation_of(case.data), collapsed(case, "zeroth").start, hyper_of(case), "fixed").sweep(
-        state, np.random.default_rng(0)
-    )
-    assert (state.q["rows"] == rows).all()
-    assert (state.q["cols"] == cols).all()
-    assert (state.ones == ones).all()
 
 
 @pytest.mark.parametrize("options", CASES)

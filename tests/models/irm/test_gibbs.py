@@ -13,7 +13,6 @@ from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.models.irm.gibbs import (
     GibbsIrm,
-    GibbsState,
     sample_beta_prior,
     sample_concentration,
 )
@@ -56,18 +55,6 @@ def test_domain_step_keeps_labels_without_gaps_and_grows() -> None:
     assert labels.max() > 30
     assert set(labels) == set(range(labels.max() + 1))
     assert moved > 0
-
-
-def test_a_sweep_leaves_the_state_and_reports_moves() -> None:
-    relation = planted_relation(40, 30, 2, 2, 0).relation
-    sampler = GibbsIrm(relation, Start(4, 4, "random"), Hyper.single_prior(1.0, 1.0, 1.0))
-    state = sampler.init(np.random.default_rng(0))
-    before = {domain: labels.copy() for domain, labels in state.labels.items()}
-    after, info = sampler.sweep(state, np.random.default_rng(1))
-    assert set(before) == {"rows", "cols"}
-    assert all((state.labels[domain] == labels).all() for domain, labels in before.items())
-    assert isinstance(after, GibbsState)
-    assert 0.0 <= info.change <= 2.0
 
 
 def test_concentration_draws_follow_the_exact_law() -> None:

@@ -132,18 +132,6 @@ def test_many_sweeps_equal_dense_sweeps_and_the_counts_follow(kind: str, order: 
 
 
 @each_kind
-@pytest.mark.parametrize("order", ORDERS)
-def test_a_sweep_leaves_the_state_it_was_given(kind: str, order: str) -> None:
-    case = case_of(kind, "missing")
-    state = state_of(case)
-    q, ones, entries = state.q["rows"].copy(), state.ones.copy(), state.entries.copy()
-    method_of(case, order).sweep(state, np.random.default_rng(0))
-    assert (state.q["rows"] == q).all()
-    assert (state.ones == ones).all()
-    assert (state.entries == entries).all()
-
-
-@each_kind
 def test_vb_bound_never_falls_in_a_sweep(kind: str) -> None:
     for seed in range(8):
         case = random_network_case(seed, kind, n=12, size=4, missing=0.2)

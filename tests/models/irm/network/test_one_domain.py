@@ -150,20 +150,6 @@ def test_turning_all_links_round_turns_the_blocks_and_leaves_the_clusters(method
     np.testing.assert_allclose(one.entries, other.entries.T, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_sample_is_left_as_it_was(kind: str) -> None:
-    relation, _ = network([20, 15], kind, 0)
-    hyper = Hyper.single_prior(1.0, 1.0, 1.0, ("rows",))
-    sampler = GibbsIrm(relation, Start(4, how="random"), hyper, layout=network_layout(relation))
-    state = sampler.init(np.random.default_rng(0))
-    before = state.labels["rows"].copy()
-    after, info = sampler.sweep(state, np.random.default_rng(1))
-    assert (state.labels["rows"] == before).all()
-    labels = after.labels["rows"]
-    assert set(labels) == set(range(labels.max() + 1))
-    assert 0.0 < info.change <= 2.0
-
-
 @pytest.mark.parametrize("kind", ["directed", "undirected"])
 def test_more_clusters_are_born_than_there_was_room_for(kind: str) -> None:
     """A large concentration makes many clusters of one."""

@@ -224,20 +224,6 @@ def draw_prior(n: int, d: int, noise: str, rng: np.random.Generator) -> IbpState
     return IbpState(z, widths, alpha, np.empty(0), np.empty(0))
 
 
-def test_sweep_leaves_the_state_as_it_was_and_repeats_itself() -> None:
-    method = IbpGibbs(Cells.of(block_images(40, noise=0.3, seed=0).table), burn_in=20)
-    state = method.init(np.random.default_rng(0))
-    for _ in range(4):
-        state, _ = method.sweep(state, np.random.default_rng(5))
-    z, weights = state.z.copy(), state.weights.copy()
-    one, other = (method.sweep(state, np.random.default_rng(7))[0] for _ in range(2))
-    assert (state.z == z).all()
-    assert (state.weights == weights).all()
-    assert (one.z == other.z).all()
-    assert (one.weights == other.weights).all()
-    assert one.z.shape != z.shape or (one.z != z).any()
-
-
 def test_nothing_but_noise_may_end_without_features() -> None:
     x = np.random.default_rng(0).normal(size=(30, 3))
     method = IbpGibbs(Cells.of(Table.build(x)), burn_in=60)
