@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -150,13 +151,13 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def watched_page(browser: Browser, width: int = 1440, height: int = 900) -> Iterator[Page]:
+def watched_page(browser: Browser, width: int = 1440, height: int = 900, **more: Any) -> Iterator[Page]:
     """Open a page with no cookies and no storage; fail on whatever went wrong in it.
 
     That is: an uncaught exception, an error in the console, a dialog (the app has none), and a request to anything but
     this machine.
     """
-    context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True)
+    context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **more)
     context.set_default_timeout(WAIT_MS)
     expect.set_options(timeout=WAIT_MS)
     troubles: list[str] = []

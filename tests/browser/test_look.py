@@ -1,0 +1,125 @@
+"""How every page looks in a light and in a dark browser and on a phone: nothing serious that axe-core finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
+from acvb_core.store.runs import RunStore
+from acvb_core.views.dark import DARK_PAPER, dark_colour
+from acvb_core.views.theme import TEXT
+from tests.browser.conftest import running_app
+from tests.browser.steps import OpenPage, settled, visit, wait_for
+from tests.pages.lda import topics
+from tests.pages.lfm import tables
+from tests.pages.session import WORKSPACE
+
+SERIOUS = ("serious", "critical")
+INK = """() => {
+  const name = document.querySelector('.st-key-agreement .js-plotly-plot .xtick text');
+  return name && getComputedStyle(name).fill;
+}"""
+PAPER = "() => getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+PANELS = """() => {
+  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  if (!plot?._fullLayout) return null;
+  const { width, height } = plot.getBoundingClientRect();
+  const axes = Object.keys(plot._fullLayout).filter((key) => /^yaxis[0-9]*$/.test(key));
+  const panels = axes.map((key) => plot._fullLayout[key]).map((axis) => [axis._offset, axis._offset + axis._length]);
+  const legend = plot.querySelector('.legend').getBoundingClientRect();
+  const whole = plot.getBoundingClientRect();
+  return {
+    panels: panels.sort((one, other) => one[0] - other[0]),
+    wide: axes.map((key) => plot._fullLayout[key.replace('y', 'x')]._length / width),
+    legend: [legend.left - whole.left, whole.right - legend.right, legend.top - whole.top],
+    end: legend.bottom - whole.top,
+    height,
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of an app with runs of every kind of data in one workspace."""
+    folder = tmp_path_factory.mktemp("look")
+    relation = load_sample("southern_women").relation
+    results = [
+        topics.fitted(),
+        tables.fitted(),
+        *(fit(relation, method, heldout=0.1) for method in ("acvb0", "vb", "gibbs")),
+    ]
+    store = RunStore(folder / "home")
+    for number, result in enumerate(results):
+        store.save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
+    store.save_dataset(WORKSPACE, relation, ["a sample"], {"name": "southern women"})
+    with running_app(folder) as url:
+        yield f"{url}/?ws={WORKSPACE}"
+
+
+def names_of_pages(page: Page) -> list[str]:
+    expect(page.get_by_test_id("stSidebarNav")).to_be_visible()
+    links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+    return [text.split("\n")[-1] for text in links]  # after the name of its icon
+
+
+def faults_of(page: Page) -> list[str]:
+    """What axe-core finds serious on the page as it is, each with the first places."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']} ({len(one['nodes'])}): {[node['target'] for node in one['nodes']][:4]} "
+        f"{one['nodes'][0]['failureSummary']}"
+        for one in found
+        if one["impact"] in SERIOUS
+    ]
+
+
+def test_no_page_has_a_serious_fault_in_either_theme(open_page: OpenPage, address: str) -> None:
+    with open_page(color_scheme="light") as page:
+        page.goto(address)
+        names = names_of_pages(page)
+        assert len(names) >= 8
+        faults = []
+        for scheme, ink in (("light", TEXT), ("dark", dark_colour(TEXT))):
+            page.emulate_media(color_scheme=scheme)
+            if scheme == "dark":
+                wait_for(page, f"() => ({PAPER})() === '{as_rgb(DARK_PAPER)}'")
+            for name in names:
+                page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+                settled(page)
+                faults += [f"{scheme} {name}: {fault}" for fault in faults_of(page)]
+                if name == "Compare":
+                    wait_for(page, f"() => ({INK})() === '{as_rgb(ink)}'")
+        assert not faults, "\n".join(faults)
+
+
+def as_rgb(colour: str) -> str:
+    return "rgb({}, {}, {})".format(*(int(colour[i : i + 2], 16) for i in (1, 3, 5)))
+
+
+def test_a_phone_shows_each_panel_and_the_whole_legend_and_pages_from_their_top(
+    browser: Browser, open_page: OpenPage, address: str
+) -> None:
+    with browser.new_context(viewport={"width": 390, "height": 844}) as phone:
+        page = phone.new_page()
+        page.goto(address.replace("/?", "/run?"))
+        seen = wait_for(page, PANELS)
+        assert len(seen["panels"]) >= 4
+        for (_, end), (start, _) in zip(seen["panels"][:-1], seen["panels"][1:], strict=True):
+            assert start - end > 30
+        assert min(seen["wide"]) > 0.7
+        assert min(seen["legend"]) >= 0
+        assert seen["end"] < seen["panels"][0][0]
+        assert seen["panels"][-1][1] < seen["height"]
+    with open_page(1024, 600) as page:
+        page.goto(address)
+        visit(page, "Blocks")
+        settled(page)
+        page.evaluate("document.querySelector('.stMain').scrollTo(0, 900)")
+        assert page.evaluate("document.querySelector('.stMain').scrollTop") > 400
+        visit(page, "Compare")
+        wait_for(page, "() => document.querySelector('.stMain').scrollTop === 0")
