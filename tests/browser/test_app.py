@@ -32,6 +32,8 @@ from tests.browser.steps import (
     wait_for,
 )
 
+FAINT = """() => [...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
+  .filter((curve) => curve.style.filter.includes('opacity')).length"""
 LAST_X = """() => {
   const plot = document.querySelector('.st-key-curves .js-plotly-plot');
   return Math.max(...plot._fullData.filter((t) => t.xaxis === 'x').map((t) => t.x[t.x.length - 1] ?? 0));
@@ -129,6 +131,13 @@ def zoom(page: Page) -> list[float]:
 def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: Path) -> None:
     upload(page, relation_file(tmp_path))
     start_endless(page)
+
+    # The curves of the run whose name or card is pointed at stand out.
+    for name in (page.locator(".st-key-curves .legend .traces"), page.locator("[class*='st-key-card_']")):
+        name.first.hover()
+        wait_for(page, f"() => ({FAINT})() > 0")
+        page.mouse.move(2, 2)
+        wait_for(page, f"() => ({FAINT})() === 0")
 
     # The curves grow, and the axis with them.
     before = page.evaluate(LAST_X)

@@ -212,8 +212,8 @@ def test_whole_documents_are_held_out_where_asked(open_app: Open) -> None:
 def test_a_stream_and_a_batch_run_share_axes(open_app: Open, batch: Result, stream: Result) -> None:
     app = opened(open_app, "compare", batch, stream)
     assert not app.exception
-    axis = group(app, "compare_x_stream")
-    assert axis.value == "passes"
+    axis = group(app, "compare_x_stream_time")
+    assert axis.value == "cpu_seconds"
     runs = build_curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
     assert [run.streams for run in runs] == [False, True]
     titles = " ".join(note["text"] for note in live_figure(runs, x="passes")["layout"]["annotations"])
