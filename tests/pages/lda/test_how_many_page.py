@@ -67,7 +67,7 @@ def test_a_grid_is_started_and_shown(open_app: Open) -> None:
     assert {job.problem.settings.heldout_seed for job in jobs_of(app)} == {3}
     assert len(app.get("plotly_chart")) == 1
     assert "at most 15 sweeps" in texts(app)
-    assert "a larger one may be better still: leave-one-out perplexity, held-out perplexity" in texts(app)
+    assert "Best at the largest number tried: leave-one-out perplexity, held-out perplexity" in texts(app)
 
 
 def test_runs_that_are_there_are_not_started_again(open_app: Open) -> None:
@@ -132,7 +132,7 @@ def test_a_grid_under_way_can_be_stopped(open_app: Open) -> None:
         ("", "at least two numbers"),
         ("5, five", "'five' is not a whole number"),
         ("5, -3", "'-3' is not a whole number"),
-        ("0, 5", "0 topics cannot be tried here: from 1 to 25"),
+        ("0, 5", "0 topics cannot be tried here. Give numbers from 1 to 25"),
         ("5, 26", "26 topics cannot be tried"),
     ],
 )
