@@ -63,6 +63,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def names_of_pages(page: Page) -> list[str]:
     expect(page.get_by_test_id("stSidebarNav")).to_be_visible()
+    expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Home", exact=True)).to_be_visible()
+    settled(page)
     links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
     return [text.split("\n")[-1] for text in links]  # after the name of its icon
 
