@@ -41,17 +41,19 @@ class Settings:
         return asdict(self)
 
 
-def name_run(settings: Settings) -> str:
+def name_run(settings: Settings, row: Method | None = None) -> str:
     """Return the usual name of a run: "ACVB0 · K 20 · seed 0"; of a race, with the seeds of all its starts.
 
     K is the number of clusters or features to begin with, or the number of topics; left out where the method finds it.
+    `row`: the method's, by default that of the registry.
     """
     sizes = [f"{value}" for name, value in settings.values.items() if name.split("_")[0] == "k" and value]
     seeds = f"seed {settings.seed}"
     if settings.restarts > 1:
         seeds = f"seeds {settings.seed} to {settings.seed + settings.restarts - 1}"
     size = [f"K {' × '.join(sizes)}"] if sizes else []
-    return " · ".join([method_row(settings.model, settings.method).label, *size, seeds])
+    row = row or method_row(settings.model, settings.method)
+    return " · ".join([row.label, *size, seeds])
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Problem:
     @property
     def label(self) -> str:
         """Usual name of the run: method, size and seed."""
-        return name_run(self.settings)
+        return name_run(self.settings, self.row)
 
     @property
     def max_sweeps(self) -> int:

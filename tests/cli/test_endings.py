@@ -178,7 +178,7 @@ def test_a_terminal_that_knows_only_ascii() -> None:
         capture_output=True, text=True, timeout=300, cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert done.returncode == 0
-    assert "ACVB0 \\xb7 seed 0\n" in done.stdout
+    assert "ACVB0 \\xb7 K 4 \\xd7 3 \\xb7 seed 0\n" in done.stdout
 
 
 def test_a_reader_that_has_had_enough_is_no_error() -> None:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from acvb_core.core.display import ModelDisplay
+from acvb_core.core.display import HeldOutScore, ModelDisplay
 from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.problem import Problem, Settings
 
+DISPLAY = ModelDisplay((), HeldOutScore("score", "log_likelihood", str))
 N_OBJECTS, N_COLUMNS = 10, 3
 
 
@@ -180,7 +181,7 @@ def problem(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any)
     )  # fmt: skip
     row = ModelRow(
         "features", "Features", "lfm", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
-        lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, ModelDisplay(()),
+        lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, DISPLAY,
         bound_unit=chosen.bound_unit, **chosen.raced_by,
     )  # fmt: skip
     settings = Settings(

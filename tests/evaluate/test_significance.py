@@ -82,7 +82,7 @@ def test_the_best_against_others_is_adjusted_over_all_pairs() -> None:
     np.testing.assert_allclose(tests.p_t[:2], [adjusted[0, 2], adjusted[1, 2]])
 
 
-@pytest.mark.parametrize("n_methods", [2, 5])
+@pytest.mark.parametrize("n_methods", [2, 4])
 def test_no_difference_is_rarely_called_one(n_methods: int) -> None:
     """Of 1,000 experiments whose methods do not differ, at most 6 % find a method worse than the best by the t-test.
 

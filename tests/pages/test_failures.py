@@ -90,11 +90,12 @@ def test_data_without_their_picture(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("pages.ui.irm.overview_relation.thumbnail", broken)
+    st.cache_data.clear()  # an earlier test may have drawn it
     app = open_app("data")
     app.selectbox(key="sample").select("southern_women").run()
     app.button(key="use_sample").click().run()
     app.switch_page("pages/data.py").run()
-    check_contained(app, caplog, "Objects stand in the order they were read.")
+    check_contained(app, caplog, "Objects are in the order of the file.")
 
 
 def test_every_figure_passes_the_wrapper() -> None:
@@ -116,6 +117,7 @@ def test_figures_suit_a_dark_page(open_app: Open) -> None:
         assert not app.exception
         return str(json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]["font"]["color"])
 
+    st.cache_data.clear()  # an earlier test may have drawn it
     app = open_app("data")
     app.selectbox(key="sample").select("southern_women").run()
     app.button(key="use_sample").click().run()

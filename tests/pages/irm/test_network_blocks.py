@@ -113,7 +113,7 @@ def test_two_clusterings_of_a_network_have_no_graph(open_app: Open) -> None:
     app = opened(open_app, fitted(friends(known=True), "vb", "irm", k_cols=4))
     assert "blocks_view" not in [group.key for group in app.get("button_group")]
     assert drawn(app, "blocks_sizes_cols")
-    assert "two clusterings" in app.selectbox(key="blocks_run").options[0]
+    assert "K 4 × 4" in app.selectbox(key="blocks_run").options[0]
     assert len(frame(app, "ari")) == 1
     switch(app, "label_domain", "cols")
     assert frame(app, "probability").shape[0] > 0

@@ -137,8 +137,8 @@ def test_the_sample_network_runs_at_one_press(open_app: Open) -> None:
     assert {job.problem.settings.model for job in jobs_of(app)} == {"network"}
     finish(app)
     app.switch_page("pages/home.py").run()
-    found = app.dataframe[0].value["Found"]
-    assert all(text.endswith(("cluster", "clusters")) and "×" not in text for text in found)
+    results = app.dataframe[0].value["Result"]
+    assert all(text.endswith(("cluster", "clusters")) and "×" not in text for text in results)
 
 
 def test_the_guide_opens_at_networks(open_app: Open) -> None:

@@ -226,7 +226,7 @@ def test_stability_is_over_seeds_where_there_are_any(open_app: Open, bars: list[
     assert f"{back} of 10 topics come back in every run" in said
     # A run without another seed is looked for in all the others.
     app.selectbox(key="topics_one").set_value(2).run()
-    assert "ACVB0, compared with CVB0 · K 10 · seed 0, CVB0 · K 10 · seed 1:" in texts(app)
+    assert "ACVB0 · K 8 · seed 0, compared with CVB0 · K 10 · seed 0, CVB0 · K 10 · seed 1:" in texts(app)
 
 
 def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result]) -> None:

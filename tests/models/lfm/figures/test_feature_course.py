@@ -141,7 +141,7 @@ def test_live_curves_of_features_are_those_of_their_model() -> None:
     assert numbers(trace(figure, "r-train-main")["y"]).tolist() == [-1.0] * 6
     assert numbers(trace(figure, "r-k_features-main")["y"]).tolist() == [8, 6, 4, 3, 3, 3]
     text = " ".join(a["text"] for a in figure["layout"]["annotations"])
-    assert "nats a cell" in text
+    assert "Held-out log likelihood per cell" in text
     assert "cluster" not in text
     assert _counts(figure) == [None]
     bare = live_figure([RunCurve("r", "x", "vb", 0, history, model="lfm")])
