@@ -16,7 +16,10 @@ NAME = "les_miserables"
 def write_groups(folder: Path) -> None:
     """Write the group of each character."""
     rows = fit(load_sample(NAME).relation, "acvb0", k_rows=20, seed=0).rows
-    lines = ["object,group", *(f"{name},{group}" for name, group in zip(rows["object"], rows["cluster"], strict=True))]
+    lines = [
+        "object,group",
+        *(f"{name},{group}" for name, group in zip(rows["object"], rows["cluster"], strict=True)),
+    ]
     (folder / f"{NAME}_groups.csv").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
 
 
