@@ -17,6 +17,7 @@ from tests.browser.steps import (
     cards,
     cards_that_say,
     choose,
+    choose_methods,
     fill,
     no_page_is_wider,
     plot,
@@ -94,8 +95,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     choose(page, "Start from", "Model file")
     page.locator(".st-key-start_file input[type=file]").set_input_files(model)
     expect(page.get_by_text("2 topics of lines by sdm, 20 words")).to_be_visible()
-    page.get_by_role("button", name="SDM", exact=True).click()
-    page.get_by_role("button", name="SCVB0", exact=True).click()
+    choose_methods(page, "SCVB0")
     fill(page, "Epochs", "1")
     settled(page)
     start_runs(page, "Start 1 run")
