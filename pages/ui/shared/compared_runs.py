@@ -46,8 +46,7 @@ def show_conclusion(runs: ComparedRuns) -> None:
     """Draw what runs that have ended come to, in plain sentences; nothing where no sentence is true of them all."""
     text = conclude(runs.keys, _shorten_names(runs), runs.results)
     if text:
-        with st.container(border=True, horizontal=True, vertical_alignment="center", key="conclusion"):
-            st.markdown(":material/lightbulb:", width="content")
+        with st.container(border=True, key="conclusion"):
             st.text(text, help=_HELP)  # it quotes the names of runs
 
 
