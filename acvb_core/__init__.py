@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from acvb_core.data.samples import load_sample
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
+    from acvb_core.engine.combining import combine
     from acvb_core.engine.experiments.run import experiment
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
@@ -56,6 +57,7 @@ __all__ = [
     "__version__",
     "as_network",
     "as_two_sided",
+    "combine",
     "compare",
     "experiment",
     "fit",
@@ -87,6 +89,7 @@ _HOME = {
     "TrainedTopics": "acvb_core.models.lda.trained",
     "as_network": "acvb_core.data.relations.networks",
     "as_two_sided": "acvb_core.data.relations.networks",
+    "combine": "acvb_core.engine.combining",
     "compare": "acvb_core.engine.fitting",
     "experiment": "acvb_core.engine.experiments.run",
     "fit": "acvb_core.engine.fitting",

@@ -36,6 +36,7 @@ class HeldOutScore(NamedTuple):
     name: str
     field: str
     write: Callable[[float], str]
+    averaged: str = ""  #: the field of the same score of averaged predictions
 
 
 def write_share(share: float) -> str:

@@ -182,8 +182,8 @@ class _Runner:
         responsibilities = self.problem.inference.responsibilities(last.state)
         bound, loo = self._fill(last.posterior, responsibilities, last.lower_bound, last.pseudo_loo)
         heldout = last.heldout
-        if heldout is None and last.sweep:
-            heldout = self.score(last.posterior, last.memory.predicted, last.samples)
+        if last.sweep:
+            heldout = self.score(last.posterior, last.memory.predicted, last.samples, heldout)
         return replace(
             last,
             lower_bound=bound,
@@ -229,7 +229,7 @@ class _Runner:
         heldout = None
         # Nothing can be ranked by predictions that are not numbers.
         if verdict is not Verdict.DIVERGED and (sweep % self.schedule.heldout == 0 or verdict is not None):
-            heldout = self.score(posterior, predicted, phase.samples)
+            heldout = self.score(posterior, predicted, phase.samples, is_last=verdict is not None)
         return Snapshot(
             sweep=sweep,
             lower_bound=bound,
@@ -279,11 +279,30 @@ class _Runner:
         before = last.memory.predicted
         return now if before is None else before + now
 
-    def score(self, posterior: Posterior, predicted: np.ndarray | None, samples: int) -> Any:
-        """Return the held-out scores, by the summed predictions of the samples where there are any."""
-        heldout = self.problem.heldout
+    def score(
+        self,
+        posterior: Posterior,
+        predicted: np.ndarray | None,
+        samples: int,
+        known: Any = None,
+        *,
+        is_last: bool = True,
+    ) -> Any:
+        """Return the held-out scores, by the summed predictions of the samples where there are any.
+
+        `known`: the scores, where only those of averaged predictions are still to be added, which `is_last` asks for.
+        """
+        heldout, model = self.problem.heldout, self.problem.model
         if heldout is None:
             return None
-        model = self.problem.model
-        probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
-        return model.score(probability, heldout)
+        score = known
+        if score is None:
+            probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
+            score = model.score(probability, heldout)
+        predict_averaged = getattr(model, "predict_averaged", None)
+        if not is_last or predict_averaged is None:
+            return score
+        if predicted is not None:
+            return score.with_averaged(score)
+        probability = predict_averaged(posterior, heldout)
+        return score if probability is None else score.with_averaged(model.score(probability, heldout))

@@ -17,6 +17,19 @@ class LinkScore(NamedTuple):
     #: `roc_auc`, `average_precision`: ranking of the entries by predicted probability; NaN when all entries are alike.
     roc_auc: float
     average_precision: float
+    #: The same of the mean of what samples predict: a sampler's own, or those of the chain that a run began from. NaN
+    #: before the end of a run, and where there are none.
+    averaged_log_likelihood: float = float("nan")
+    averaged_skill: float = float("nan")
+    averaged_roc_auc: float = float("nan")
+
+    def with_averaged(self, other: LinkScore) -> LinkScore:
+        """Return the scores with those of other predictions as the averaged ones."""
+        return self._replace(
+            averaged_log_likelihood=other.log_likelihood,
+            averaged_skill=other.skill,
+            averaged_roc_auc=other.roc_auc,
+        )
 
 
 class WordScore(NamedTuple):

@@ -36,10 +36,12 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
     "heldout_log_likelihood": ("Held-out log likelihood", write_number, 1),
     "heldout_perplexity": ("Held-out perplexity", write_number, -1),
     "heldout_skill": ("Skill", write_number, 1),
+    "heldout_averaged_skill": ("Skill, averaged", write_number, 1),
     "heldout_rmse": ("RMSE", write_number, -1),
     "heldout_explained": ("Explained", write_number, 1),
     "train_log_likelihood": ("Training log likelihood", write_number, 0),
     "heldout_roc_auc": ("AUC", write_number, 1),
+    "heldout_averaged_roc_auc": ("AUC, averaged", write_number, 1),
     "heldout_average_precision": ("AP", write_number, 1),
     **{
         f"k_{domain}": (name.capitalize(), _write_count, 0)
@@ -58,9 +60,11 @@ HELP = {
     "Held-out perplexity": "Hidden words are as uncertain as a fair choice among so many words. Lower is better.",
     "Leave-one-out perplexity": "As held-out perplexity, but each word is predicted from all the others.",
     "Skill": "How well hidden entries are predicted: 0 no better than guessing the density, 1 perfect.",
+    "Skill, averaged": "Skill of the mean prediction of many samples, in place of the clusters' own prediction.",
     "RMSE": "Root mean squared error of hidden cells, in standard deviations of a column. Lower is better.",
     "Explained": "Share of the variance of hidden cells that is predicted.",
     "AUC": "Area under the ROC curve: how often a hidden link is ranked above a hidden non-link.",
+    "AUC, averaged": "AUC of the mean prediction of many samples.",
     "AP": "Average precision of that ranking; compare it with the density.",
 }
 

@@ -46,7 +46,8 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
 
 def describe_run(result: Result) -> str:
     """Return the conclusion about one run: what it found, how it ended, how well it predicts."""
-    score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}."
+    score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}"
+    score += _describe_average(result) if score else ""
     full = ""
     if result.full_domains:
         full = "All of them are in use: a larger number may fit better."
@@ -98,6 +99,15 @@ def _write_score(result: Result, *, named: bool) -> str:
 
 def _score_of(result: Result) -> float:
     return float(getattr(result.snapshot.heldout, result.problem.model_row.display.score.field))
+
+
+def _describe_average(result: Result) -> str:
+    """Return how the score goes on where samples, averaged, predict held-out data too: " alone, 31.4 % …"."""
+    score = result.problem.model_row.display.score
+    averaged = float(getattr(result.snapshot.heldout, score.averaged, np.nan)) if score.averaged else np.nan
+    if result.problem.row.sampled or not np.isfinite(averaged):
+        return "."
+    return f" by the {result.problem.model_row.display.parts[1]} alone, {score.write(averaged)} by the mean of samples."
 
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.samples import load_sample
+from acvb_core.engine.combining import combine
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
@@ -57,12 +58,33 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     assert headings == [
         "Curves",
         "Scores",
+        "Combined",
         "Blocks side by side",
         "How well the runs agree",
         "Where the objects go",
     ]
     # The loader of the live component, a matrix for each run, two agreements, the flow and its table.
     assert len(app.get("plotly_chart")) == 1 + 3 + 2 + 2
+
+
+def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey)
+    assert len(app.dataframe) == 1
+    app.button(key="combine_runs").click().run()
+    assert not app.exception
+    combined = combine(survey)
+    text = next(element.value for element in app.text if element.value.startswith("Together"))
+    assert f"held-out skill {100 * combined.score.skill:.1f} %" in text
+    assert "best single run" in text
+    table = next(frame.value for frame in app.dataframe if "certainty" in frame.value)
+    assert len(table) == survey[0].problem.data.shape[0]
+    assert table["cluster"].is_monotonic_increasing
+    assert any("change company" in element.value for element in app.text)
+
+
+def test_runs_with_other_held_out_data_are_not_combined(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, survey[1], fit(survey[0].problem.data, "vb", heldout=0.2))
+    assert "Combined" not in [element.value for element in app.subheader]
 
 
 def test_fewer_than_two_chosen_asks_for_more(open_app: Open, survey: list[Result]) -> None:

@@ -23,7 +23,7 @@ def _heldout(unit: str) -> Measure:
     )
 
 
-_SCORE = HeldOutScore("skill", "skill", write_share)
+_SCORE = HeldOutScore("skill", "skill", write_share, "averaged_skill")
 _COMMON = (BOUND, LOO_NATS, CHANGE)
 RELATION_DISPLAY = ModelDisplay(
     (

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
+from acvb_core.models.irm.evaluate.sampled import prefer_average
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.leftovers import has_heading
@@ -97,12 +98,14 @@ def files(result: Result, folder: Path) -> list[Path]:
 def links_table(result: Result, number: int) -> pd.DataFrame:
     """Return the pairs that are most likely linked: first of the unknown ones, then of those known to be unlinked.
 
-    At most `number` of each, with a column pair ("unknown" or "unlinked") before those of `likely_links`.
+    At most `number` of each, with a column pair ("unknown" or "unlinked") before those of `likely_links`. The mean of
+    samples predicts, unless the clusters predict held-out pairs better (`prefer_average`).
     """
     data, posterior = result.problem.data, result.posterior
     strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
-    unknown = likely_links(data, posterior, strengths, number, among="missing")
-    unlinked = likely_links(data, posterior, strengths, number, among="unlinked")
+    averaged = prefer_average(posterior, result.snapshot.heldout)
+    unknown = likely_links(data, posterior, strengths, number, among="missing", averaged=averaged)
+    unlinked = likely_links(data, posterior, strengths, number, among="unlinked", averaged=averaged)
     unknown.insert(0, "pair", "unknown")
     unlinked.insert(0, "pair", "unlinked")
     return pd.concat([unknown, unlinked], ignore_index=True) if len(unknown) else unlinked
@@ -120,7 +123,9 @@ def write_links(result: Result, number: int, folder: Path) -> list[Path]:
     strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
     tables = {
         "links.csv": links_table(result, number),
-        "surprising.csv": surprising_links(data, posterior, strengths, number),
+        "surprising.csv": surprising_links(
+            data, posterior, strengths, number, averaged=prefer_average(posterior, result.snapshot.heldout)
+        ),
     }
     for name, table in tables.items():
         (folder / name).write_text(csv_text(table), encoding="utf-8", newline="")

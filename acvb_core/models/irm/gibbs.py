@@ -15,9 +15,9 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.network.gibbs import sample_network
-from acvb_core.models.irm.sampling import Labels, close_gaps, one_hot, sample_domain
+from acvb_core.models.irm.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
 from acvb_core.models.irm.start import Start
-from acvb_core.models.irm.state import IrmState, block_counts, posterior_of
+from acvb_core.models.irm.state import IrmState, posterior_of
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,9 @@ class GibbsState:
 
     labels: dict[str, Labels]
     hyper: Hyper
+    #: `ones`, `entries`: shape (K1, K2); ones and observed entries of each block.
+    ones: Floats
+    entries: Floats
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class GibbsIrm(UnaveragedMethod):
         """Return the first sample."""
         q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
         labels = {domain: close_gaps(array.argmax(axis=1)) for domain, array in q.items()}
-        return GibbsState(labels, self.hyper)
+        return GibbsState(labels, self.hyper, *count_blocks(self.relation, labels, self.layout, checkpoint))
 
     def draw(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
@@ -76,9 +79,8 @@ class GibbsIrm(UnaveragedMethod):
         """Draw every object's cluster, then the hyper-parameters."""
         hyper = state.hyper
         labels, moved = self.draw(state, rng, checkpoint)
+        ones, entries = count_blocks(self.relation, labels, self.layout, checkpoint)
         if self.hyper_rule == "tied":
-            q = {domain: one_hot(values) for domain, values in labels.items()}
-            ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
             distinct = np.broadcast_to(self.layout.distinct(len(ones)), ones.shape) > 0
             a, b = sample_beta_prior(
                 float(hyper.a[0, 0]), float(hyper.b[0, 0]), ones[distinct], entries[distinct], rng
@@ -89,17 +91,18 @@ class GibbsIrm(UnaveragedMethod):
             }
             hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
         change = 2.0 * moved / sum(map(len, labels.values()))
-        return GibbsState(labels, hyper), SweepInfo(None, None, change=change)
+        return GibbsState(labels, hyper, ones, entries), SweepInfo(None, None, change=change)
 
     def posterior(self, state: GibbsState) -> Posterior:
         """Return the sample as one-hot responsibilities, largest cluster first."""
-        q = {domain: one_hot(labels) for domain, labels in state.labels.items()}
-        q = {
-            domain: take(array, (None, domain), {domain: order_by_size(array.sum(axis=0))})
-            for domain, array in q.items()
-        }
-        ones, entries = block_counts(self.relation, q, self.layout)
-        return posterior_of(IrmState(q, ones, entries, state.hyper, self.layout))
+        return posterior_of(self.irm_state(state))
+
+    def irm_state(self, state: GibbsState) -> IrmState:
+        """Return the sample as a state of the variational methods: one-hot, largest cluster first."""
+        orders = {domain: order_by_size(np.bincount(labels)) for domain, labels in state.labels.items()}
+        q = {domain: take(one_hot(labels), (None, domain), orders) for domain, labels in state.labels.items()}
+        ones, entries = (take(counts, self.layout.axes, orders) for counts in (state.ones, state.entries))
+        return IrmState(q, ones, entries, state.hyper, self.layout)
 
 
 def sample_concentration(alpha: float, n_clusters: int, n_objects: int, rng: np.random.Generator) -> float:

@@ -15,6 +15,7 @@ from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
@@ -114,6 +115,13 @@ class IrmModel:
     def score(self, probability: Floats, heldout: HeldOut) -> LinkScore:
         """Return the scores of predictions, against the density of the training relation: what one block predicts."""
         return score_links(probability, heldout.values, self.relation.density)
+
+    def predict_averaged(self, posterior: Posterior, heldout: HeldOut) -> Floats | None:
+        """Return the mean of what the samples of a chain predict; None where there are none."""
+        if not count_samples(posterior):
+            return None
+        probability = SampledPairs.of_posterior(posterior).of(heldout.rows, heldout.columns)
+        return np.clip(probability, 1e-12, 1.0 - 1e-12)
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""

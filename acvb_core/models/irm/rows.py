@@ -86,17 +86,24 @@ def _size(name: str, clusters: str) -> Parameter:
 
 _SIZE = (_size("k_rows", "row clusters"), _size("k_cols", "column clusters"))
 
-_START = (
-    Parameter(
-        "init", "choice", "spectral",
-        "Where the run starts: from a spectral clustering of the links (better on sparse data), or from random "
-        "soft assignments, as in the papers.", "Start", choices=("spectral", "random"),
-    ),
-    Parameter(
-        "smoothing", "float", 0.1,
-        "Spectral start only: share of every object that is spread evenly over all clusters.",
-        "Smoothing of the start", 0.0, 1.0,
-    ),
+_SPECTRAL = "spectral: from a spectral clustering of the links. random: from random soft assignments, as in the papers."
+
+
+def _start(*choices: str, text: str = "") -> tuple[Parameter, ...]:
+    return (
+        Parameter("init", "choice", choices[0], f"{text}{_SPECTRAL}", "Start", choices=choices),
+        Parameter(
+            "smoothing", "float", 0.1,
+            "Share of every object that is spread evenly over all clusters at the start; a random start has none.",
+            "Smoothing of the start", 0.0, 1.0,
+        ),
+    )  # fmt: skip
+
+
+_VARIATIONAL_START = _start(
+    "gibbs", "spectral", "random",
+    text="gibbs: from the best sample of a short Gibbs chain. The mean of its samples also predicts links, better than "
+    "the clusters alone do. ",
 )  # fmt: skip
 
 _PRIOR = (
@@ -191,7 +198,7 @@ def _build_gibbs(data: Any, values: Values) -> SampleMean:
     return SampleMean(GibbsIrm(**_settings(data, values)), values["burn_in"])
 
 
-_IRM = (*_SIZE, *_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
+_IRM = (*_SIZE, *_VARIATIONAL_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
 _RUN = (max_sweeps(1000), TOLERANCE)
 _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
 
@@ -234,7 +241,7 @@ _RELATION_METHODS = (
         "mean of the kept samples, runs a fixed number of sweeps.",
         "Kemp et al., AAAI 2006; Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), eq. 20",
         (
-            *_SIZE, *_START, _hyper("tied", "fixed"), *_PRIOR,
+            *_SIZE, *_start("spectral", "random"), _hyper("tied", "fixed"), *_PRIOR,
             burn_in(100, 0, "Sweeps that are not kept."), max_sweeps(300),
         ),
         _build_gibbs, None, sampled=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numba as nb
 import numpy as np
@@ -23,6 +24,7 @@ from acvb_core.models.irm.kernels import (
     normalise,
     total_of,
 )
+from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.state import observed_sums
 
 Labels = NDArray[np.int64]
@@ -38,6 +40,40 @@ def one_hot(labels: Labels) -> Floats:
 def close_gaps(labels: Labels) -> Labels:
     """Return labels 0..K-1 of the same clusters, every number in use."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def count_blocks(
+    relation: Relation, labels: Mapping[str, Labels], layout: Layout, checkpoint: Checkpoint = no_checkpoint
+) -> tuple[Floats, Floats]:
+    """Return the ones and the observed entries of each block, shape (K1, K2): `block_counts` of labels."""
+    rows, columns = (labels[domain] for domain in layout.axes)
+    sizes = [np.bincount(side).astype(np.float64) for side in (rows, columns)]
+    ones, missing = np.zeros((2, len(sizes[0]), len(sizes[1])))
+    for pattern, out in ((relation.ones, ones), (relation.missing, missing)):
+        _count_pattern(pattern.indptr, pattern.indices, rows, columns, out)
+        checkpoint()
+    zeros = np.outer(*sizes) - ones - missing
+    if layout.one_domain:
+        for pairs, own in zip((ones, zeros), relation.self_links.T, strict=True):
+            inner = np.bincount(rows, own, minlength=len(pairs))
+            diagonal = np.diag_indices_from(pairs)
+            pairs[diagonal] -= inner
+            if layout.symmetric:
+                pairs[:] = (pairs + pairs.T) / 2.0
+                pairs[diagonal] /= 2.0
+            pairs[diagonal] += inner
+    return ones, ones + zeros
+
+
+@nb.njit(**OPTIONS)
+def _count_pattern(
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], rows: Labels, columns: Labels, out: Floats
+) -> None:
+    """Add to `out`, shape (K1, K2), how many stored entries each block has."""
+    for i in range(rows.shape[0]):
+        block = out[rows[i]]
+        for p in range(indptr[i], indptr[i + 1]):
+            block[columns[indices[p]]] += 1.0
 
 
 def sample_domain(

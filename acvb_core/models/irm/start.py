@@ -33,8 +33,11 @@ class Start:
     #: domain the first. The spectral start makes fewer of a few objects.
     k_rows: int
     k_cols: int = 0
-    how: str = "spectral"
-    smoothing: float = 0.1  #: spectral only: share of each object that is spread evenly over all clusters
+    how: str = (
+        "spectral"  #: "spectral", "random", or "gibbs", which takes the best sample of a chain (`chain`)
+    )
+    #: Share of each object that is spread evenly over all clusters; not of a random start.
+    smoothing: float = 0.1
 
     def responsibilities(
         self,

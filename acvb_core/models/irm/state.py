@@ -30,6 +30,8 @@ class IrmState:
     layout: Layout = TWO_DOMAINS  #: which domain lies along each axis of the blocks
     age: int = 0  #: sweeps done
     moves: Any = None  #: the memory of the moves (`MoveMemory`); None when no more are tried
+    #: Samples of the chain that the run began from, which predict together (`chain`); None where there was none.
+    samples: Mapping[str, Array] | None = None
 
     @property
     def masses(self) -> dict[str, Floats]:
@@ -124,6 +126,8 @@ def posterior_of(state: IrmState) -> Posterior:
     if hyper.per_block:
         arrays |= {"a": hyper.a, "b": hyper.b}
         axes |= {"a": blocks, "b": blocks}
+    for name, array in (state.samples or {}).items():
+        arrays[name], axes[name] = array, (None,) * array.ndim
     return Posterior(
         arrays,
         axes,

@@ -9,9 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from acvb_core.core.clusters import Order
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import (
+    Array,
+    Checkpoint,
+    Posterior,
+    SweepInfo,
+    UnaveragedMethod,
+    no_checkpoint,
+)
 from acvb_core.data.relation import Relation
+from acvb_core.models.irm.chain import run_chain, spread_evenly
+from acvb_core.models.irm.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_hyper
+from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves.moves import MOVES, MOVES_FROM, MoveMemory, Moves
 from acvb_core.models.irm.start import Start
@@ -47,14 +57,32 @@ class VariationalMethod(UnaveragedMethod, ABC):
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
         """Return the first state."""
-        q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
+        samples = None
+        if self.start.how == "gibbs":
+            q, samples = self._sample_start(rng, checkpoint)
+        else:
+            q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
         ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
         hyper = self.hyper
         if self.hyper_rule == "per-block":
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
         memory = MoveMemory() if self.moves.any else None
-        return IrmState(q, ones, entries, hyper, self.layout, moves=memory)
+        return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples)
+
+    def _sample_start(
+        self, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[dict[str, Floats], dict[str, Array]]:
+        """Return the first responsibilities and the samples of a Gibbs chain (see `chain`)."""
+        rule = "fixed" if self.hyper_rule == "fixed" else "tied"
+        spectral = replace(self.start, how="spectral")
+        sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
+        best, samples = run_chain(sampler, rng, checkpoint)
+        widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
+        if self.moves.split:
+            widths |= self.moves.most
+        smoothing = self.start.smoothing
+        return {domain: spread_evenly(q, widths[domain], smoothing) for domain, q in best.items()}, samples
 
     def posterior(self, state: IrmState) -> Posterior:
         """Return what the state says."""

@@ -8,6 +8,7 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
+from acvb_core.models.irm.evaluate.sampled import count_samples, prefer_average
 from acvb_core.store.csv_text import csv_text
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
@@ -15,8 +16,8 @@ from pages.ui.shared.picking import FileOffer, Key, show_download
 
 MOST_PAIRS = 10_000
 USUAL = 20
-#: Most pairs that are looked at without asking the user: a second or two.
-QUICK = 100_000_000
+#: Most pairs, times samples, that are looked at without asking the user: a second or two.
+QUICK = 300_000_000
 LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
 _ORDER = (
     "row", "column", "probability", "block_probability", "row_cluster", "column_cluster", "row_links", "column_links",
@@ -29,8 +30,8 @@ def show_link_prediction(key: Key, result: Result) -> None:
     """Draw the tables of the most likely missing links and the most surprising links, and their files."""
     st.subheader("Link prediction", anchor=False)
     relation = result.problem.data
-    n_unknown = relation.n_unknown
-    among = "unlinked"
+    n_unknown, n_samples = relation.n_unknown, count_samples(result.posterior)
+    among, averaged = "unlinked", False
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="link_controls"):
         number = st.number_input(
             "Pairs", 1, MOST_PAIRS, USUAL, key="link_number", persist_state="session", width=160,
@@ -43,29 +44,53 @@ def show_link_prediction(key: Key, result: Result) -> None:
                 help=f"The data say nothing about {say.count(n_unknown, 'pair')}: whether they are linked is "
                 "unknown.",
             )  # fmt: skip
+        if n_samples:
+            choices = {True: f"Mean of {n_samples} samples", False: "Clusters shown"}
+            averaged = st.segmented_control(
+                "Predict by", list(choices), format_func=choices.get, required=True, key=f"link_by_{key[0]}",
+                default=prefer_average(result.posterior, result.snapshot.heldout),
+                help="The samples are other clusterings that fit about as well, from the start of the run.",
+            )  # fmt: skip
+    if n_samples:
+        st.caption(_compare_predictions(result))
     likely, surprising = st.tabs([LIKELY, SURPRISING])
     with likely:
         with contain_failure("table"):
-            if among == "missing" or may_look_at_all(key, result):
-                show_pairs(rank_likely_links(key, int(number), among, result), result, "likely")
+            if among == "missing" or may_look_at_all(key, result, n_samples if averaged else 1):
+                show_pairs(rank_likely_links(key, int(number), among, averaged, result), result, "likely")
         st.caption(
-            "Sorted by link probability, averaged over the possible clusters of both objects. Pairs of one block are "
-            "about equally likely: the list shows which blocks lack links, rather than which single pair does."
+            "Sorted by link probability. By the clusters alone, pairs of one block are about equally likely: the list "
+            "then shows which blocks lack links, rather than which single pair does."
         )
     with surprising:
         with contain_failure("table"):
-            show_pairs(rank_surprising_links(key, int(number), result), result, "surprising")
+            show_pairs(rank_surprising_links(key, int(number), averaged, result), result, "surprising")
         st.caption(
             "Links that the clusters explain least. They may be errors, or the most interesting links. If a pair is "
             "much less likely than its block, one of the two objects lies between clusters."
         )
 
 
-def may_look_at_all(key: Key, result: Result) -> bool:
+def _compare_predictions(result: Result) -> str:
+    """Return which prediction is better, as far as that is known."""
+    score = result.snapshot.heldout
+    if score is None:
+        return (
+            "The mean over many clusterings usually predicts better than one clustering. Hold out some links (Data "
+            "page) to see by how much."
+        )
+    write = result.problem.model_row.display.score.write
+    averaged, alone = write(score.averaged_skill), write(score.skill)
+    text = f"Skill on held-out pairs: {averaged} by the samples, {alone} by the clusters."
+    better = "samples" if prefer_average(result.posterior, score) else "clusters"
+    return f"{text} So the {better} predict unless you choose otherwise."
+
+
+def may_look_at_all(key: Key, result: Result, n_samples: int) -> bool:
     """Return whether to look at all pairs: at once if that is quick, else when the user asks for it."""
     rows, columns = result.problem.data.shape
     asked = f"link_all_{key[0]}"
-    if rows * columns <= QUICK or st.session_state.get(asked):
+    if rows * columns * n_samples <= QUICK or st.session_state.get(asked):
         return True
     st.caption(f"Scoring all {rows * columns:,} pairs takes a while.")
 
@@ -77,19 +102,26 @@ def may_look_at_all(key: Key, result: Result) -> bool:
 
 
 @st.cache_resource(show_spinner="Scoring all pairs", max_entries=8)
-def rank_likely_links(key: Key, number: int, among: str, _result: Result) -> pd.DataFrame:
+def rank_likely_links(key: Key, number: int, among: str, averaged: bool, _result: Result) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links."""
     posterior = _result.posterior
     strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
-    return likely_links(_result.problem.data, posterior, strengths, number, among=among)  # type: ignore[arg-type]
+    return likely_links(
+        _result.problem.data,
+        posterior,
+        strengths,
+        number,
+        among=among,
+        averaged=averaged,  # type: ignore[arg-type]
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def rank_surprising_links(key: Key, number: int, _result: Result) -> pd.DataFrame:
+def rank_surprising_links(key: Key, number: int, averaged: bool, _result: Result) -> pd.DataFrame:
     """Return the links of least probability."""
     posterior = _result.posterior
     strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
-    return surprising_links(_result.problem.data, posterior, strengths, number)
+    return surprising_links(_result.problem.data, posterior, strengths, number, averaged=averaged)
 
 
 def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:

@@ -20,6 +20,7 @@ from acvb_core.views.comparison_table import (
     comparison_table,
     same_documents,
 )
+from pages.ui.running.combined_runs import show_combination
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
@@ -192,6 +193,7 @@ def show_compare() -> None:
     show_conclusion(runs)
     show_curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
     show_scores(table)
+    show_combination(runs)
     pages.compare(runs)
     if table.same_data and model_row(model).clusterings and same_documents(results):
         # A model with two clusterings comes first: its two sides can be chosen.

@@ -25,18 +25,25 @@ def check(case: str, method: str, k: int, **options: object) -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("method", VARIATIONAL)
 def test_from_half_the_groups_splits_find_the_rest(method: str, case: str) -> None:
-    check(case, method, N_GROUPS[case] // 2)
+    check(case, method, N_GROUPS[case] // 2, init="spectral")
     # It is the splits: without them there are no more than at first.
     relation, truth = CASES[case][0](1)
     sizes = {f"k_{domain}": N_GROUPS[case] // 2 for domain in truth}
-    alone = fit(relation, method, **sizes, split=False)
+    alone = fit(relation, method, **sizes, split=False, init="spectral")
     assert max(alone.snapshot.effective_k.values()) <= N_GROUPS[case] // 2
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("method", VARIATIONAL)
 def test_from_too_many_clusters_merges_find_the_groups(method: str, case: str) -> None:
-    check(case, method, 15)
+    check(case, method, 15, init="spectral")
+
+
+@pytest.mark.parametrize("k", [3, 15])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", VARIATIONAL)
+def test_from_a_chain_the_groups_are_found(method: str, case: str, k: int) -> None:
+    check(case, method, k)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -47,7 +54,12 @@ def test_from_a_random_start_the_groups_are_found(method: str, case: str) -> Non
 
 def test_without_moves_too_many_clusters_stay_too_many() -> None:
     relation, _ = mixed_network(1)
-    assert fit(relation, "cvb0", k_rows=15, merge=False, split=False).snapshot.effective_k["rows"] > 8
+    assert (
+        fit(relation, "cvb0", k_rows=15, init="spectral", merge=False, split=False).snapshot.effective_k[
+            "rows"
+        ]
+        > 8
+    )
 
 
 @pytest.mark.parametrize("method", ["cvb0", "vb"])

@@ -11,7 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.networks import with_attributes
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.links import likely_links
+from acvb_core.models.irm.evaluate.sampled import prefer_average
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.cluster_table import cluster_table
 from pages.ui.irm import block_links
@@ -44,7 +48,7 @@ def frame(app: AppTest, column: str) -> pd.DataFrame:
     return next(shown.value for shown in app.dataframe if column in shown.value)
 
 
-def switch(app: AppTest, key: str, value: str) -> AppTest:
+def switch(app: AppTest, key: str, value: str | bool) -> AppTest:
     next(group for group in app.get("button_group") if group.key == key).set_value(value)
     app.run()
     assert not app.exception
@@ -190,6 +194,26 @@ def test_links_that_stand_out_are_listed(open_app: Open, found: Result) -> None:
     assert [len(shown.value) for shown in app.dataframe if "block_probability" in shown.value] == [3, 3]
     assert "3 pairs as CSV" in [button.label for button in app.get("download_button")]
     assert "link_among" not in [group.key for group in app.get("button_group")]
+
+
+def test_links_are_predicted_by_the_samples_or_by_the_clusters(open_app: Open) -> None:
+    result = fit(load_sample("karate").relation, "acvb0", heldout=0.1)
+    strengths = result.problem.model.strengths(result.posterior)
+    app = opened(open_app, result)
+    score = result.snapshot.heldout
+    assert (
+        f"{100 * score.averaged_skill:.1f} % by the samples, {100 * score.skill:.1f} % by the clusters"
+        in texts(app)
+    )
+    averaged = prefer_average(result.posterior, score)
+    assert f"So the {'samples' if averaged else 'clusters'} predict" in texts(app)
+    for chosen in (not averaged, averaged):
+        switch(app, f"link_by_{0:012x}", chosen)
+        table = next(shown.value for shown in app.dataframe if "block_probability" in shown.value)
+        expected = likely_links(
+            result.problem.data, result.posterior, strengths, among="unlinked", averaged=chosen
+        )
+        np.testing.assert_allclose(table["probability"], expected["probability"])
 
 
 def test_very_many_pairs_are_looked_at_when_asked_for(

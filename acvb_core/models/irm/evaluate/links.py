@@ -13,6 +13,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.products import pair_products
+from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.evaluate.sides import is_mirrored, links_of, one_clustering, sides, without_diagonal
 
 Floats = NDArray[np.float64]
@@ -33,25 +34,28 @@ def likely_links(
     *,
     among: Among = "missing",
     heldout: HeldOut | None = None,
+    averaged: bool = True,
 ) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links.
 
-    Time for `among="unlinked"` grows with the cells, memory never does.
+    Time for `among="unlinked"` grows with the cells, times the samples; memory never does.
 
     `strengths`: shape (K, L); posterior mean of every block's link probability.
     `n`: at most so many pairs; of equally likely ones those that come first, by row, then column.
     `among`: pairs of which nothing is known, or pairs known to be unlinked. A diagonal that does not count is neither.
     `heldout`: pairs to leave out: they are missing from what a run learns from, but not from the data.
+    `averaged`: take the mean of what the samples of the posterior predict, where it has some, in place of the clusters'
+      prediction.
     Returns one line a pair, the most likely first; of an undirected network the entry on or above the diagonal:
-      row, column (names); row_cluster, column_cluster (the most probable ones, from 1); probability, which is
-      sum_kl q_ik q_jl strength_kl, of a self-link under one clustering sum_k q_ik strength_kk; block_probability
-      (strength of the block of these two clusters); row_links, column_links (of the two objects: out and in, for a
-      directed network).
+      row, column (names); row_cluster, column_cluster (the most probable ones, from 1); probability, which by the
+      clusters is sum_kl q_ik q_jl strength_kl, of a self-link under one clustering sum_k q_ik strength_kk;
+      block_probability (strength of the block of these two clusters); row_links, column_links (of the two objects: out
+      and in, for a directed network).
     Raises ParameterError: `n` is negative, or `among` is neither.
     """
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-    predicted = _PairProbabilities(relation, posterior, strengths)
+    predicted = _PairProbabilities(relation, posterior, strengths, averaged)
     if among == "missing":
         rows, columns = _missing(relation)
         rows, columns = _leave_out(relation, rows, columns, heldout)
@@ -68,6 +72,7 @@ def surprising_links(
     n: int = 20,
     *,
     heldout: HeldOut | None = None,
+    averaged: bool = True,
 ) -> pd.DataFrame:
     """Return the observed links of least predicted probability, the least probable first.
 
@@ -76,7 +81,7 @@ def surprising_links(
     """
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-    predicted = _PairProbabilities(relation, posterior, strengths)
+    predicted = _PairProbabilities(relation, posterior, strengths, averaged)
     rows, columns = links_of(relation)
     rows, columns = _leave_out(relation, rows, columns, heldout)
     value, rows, columns = _top(-predicted.of(rows, columns), rows, columns, n)
@@ -86,7 +91,7 @@ def surprising_links(
 class _PairProbabilities:
     """The predicted probability of any pair of a relation."""
 
-    def __init__(self, relation: Relation, posterior: Posterior, strengths: Floats) -> None:
+    def __init__(self, relation: Relation, posterior: Posterior, strengths: Floats, averaged: bool) -> None:
         first, second = sides(posterior)
         self.relation = relation
         self.strengths = np.asarray(strengths, dtype=np.float64)
@@ -97,12 +102,16 @@ class _PairProbabilities:
             raise ParameterError(
                 f"The strengths are {self.strengths.shape}, but there are {expected[0]} x {expected[1]} blocks."
             )
+        has_samples = averaged and count_samples(posterior) > 0
+        self.sampled = SampledPairs.of_posterior(posterior) if has_samples else None
         self.left = self.rows @ self.strengths
         # An object is in one cluster, so a self-link is in a block of the diagonal.
         self.own = self.rows @ np.diagonal(self.strengths) if one_clustering(posterior) else None
 
     def of(self, rows: Places, columns: Places) -> Floats:
         """Return the probability of single pairs, shape (n,)."""
+        if self.sampled is not None:
+            return _clip(self.sampled.of(rows, columns))
         probability = pair_products(self.left, self.columns, rows, columns)
         if self.own is not None:
             selves = rows == columns
@@ -111,6 +120,8 @@ class _PairProbabilities:
 
     def band(self, begin: int, end: int, first_column: int) -> Floats:
         """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
+        if self.sampled is not None:
+            return _clip(self.sampled.band(begin, end, first_column))
         probability = self.left[begin:end] @ self.columns[first_column:].T
         if self.own is not None:
             at = np.arange(begin, end)

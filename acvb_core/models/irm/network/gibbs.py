@@ -22,8 +22,8 @@ from acvb_core.models.irm.network.kernels import (
     sum_object_links,
 )
 from acvb_core.models.irm.network.model import NetworkPass
-from acvb_core.models.irm.sampling import Labels, close_gaps, extend_rows, one_hot
-from acvb_core.models.irm.state import IrmState, block_counts
+from acvb_core.models.irm.sampling import Labels, close_gaps, count_blocks, extend_rows, one_hot
+from acvb_core.models.irm.state import IrmState
 
 
 def sample_network(
@@ -47,7 +47,8 @@ def sample_network(
         # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
         room = max(2 * width, 8)
         q = {domain: extend_rows(one_hot(labels).T, room, 0.0).T}
-        ones, entries = block_counts(relation, q, layout, checkpoint)
+        counts = count_blocks(relation, {domain: labels}, layout, checkpoint)
+        ones, entries = (np.pad(count, (0, room - width)) for count in counts)
         network = NetworkPass(relation, IrmState(q, ones, entries, hyper, layout))
         length = network.chunk_length(room, 6.0)
         while at < len(objects) and width < room:

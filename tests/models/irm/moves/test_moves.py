@@ -127,7 +127,7 @@ def test_merges_end() -> None:
     """After the last attempt nothing but sweeps happens, so a run can settle."""
     truth = planted_relation(80, 70, 3, 3, 2)
     flags = []
-    fit(truth.relation, "cvb0", k_rows=9, k_cols=9, tol=1e-12, max_sweeps=MOVES_UNTIL + 5,
+    fit(truth.relation, "cvb0", k_rows=9, k_cols=9, init="spectral", tol=1e-12, max_sweeps=MOVES_UNTIL + 5,
         watch=lambda _, snapshot: flags.append(snapshot.state.moves is None))  # fmt: skip
     assert not flags[0]
     assert flags[-1]
@@ -186,7 +186,7 @@ def test_no_move_of_a_whole_run_lowers_the_bound(
     for seed, k, alpha in ((2, 2, 1.0), (4, 12, 5.0), (5, 12, 1.0)):
         relation, truth = small_relation(kind, seed, missing=0.15 * (seed % 2))
         sizes = {f"k_{domain}": k for domain in truth}
-        fit(relation, method, **sizes, alpha=alpha, hyper=hyper, max_sweeps=35)
+        fit(relation, method, **sizes, alpha=alpha, hyper=hyper, init="spectral", max_sweeps=35)
     assert moves_made
     for move in moves_made:
         assert move.rise > -1e-8
@@ -208,14 +208,18 @@ def test_bound_of_vb_never_falls_with_moves(kind: str, k: int, alpha: float) -> 
     for seed in range(2):
         relation, truth = small_relation(kind, seed, missing=0.15 * seed)
         sizes = {f"k_{domain}": k for domain in truth}
-        found = fit(relation, "vb", **sizes, alpha=alpha, seed=seed, max_sweeps=40, tol=1e-12)
+        found = fit(
+            relation, "vb", **sizes, alpha=alpha, seed=seed, init="spectral", max_sweeps=40, tol=1e-12
+        )
         bound = found.history.lower_bound.to_numpy()
         assert np.diff(bound).min() >= -1e-9 * np.abs(bound).max()
 
 
 def small_problem(method: str, kind: str = "undirected", **values: Any) -> Problem:
     relation, truth = small_relation(kind, 1)
-    return build_problem(relation, method, {f"k_{domain}": 12 for domain in truth} | values)
+    return build_problem(
+        relation, method, {f"k_{domain}": 12 for domain in truth} | {"init": "spectral"} | values
+    )
 
 
 def inner(snapshot: Snapshot) -> IrmState:
@@ -260,7 +264,7 @@ def test_widths_tell_how_many_clusters_were_merged_and_split(
     monkeypatch.setattr(moves, "TRIALS", 0)
     for k in (3, 12):
         relation, truth = small_relation(kind, 1)
-        fit(relation, "cvb0", **{f"k_{domain}": k for domain in truth}, shrink=0.0)
+        fit(relation, "cvb0", **{f"k_{domain}": k for domain in truth}, init="spectral", shrink=0.0)
     assert {name for move in moves_made for name in move.made} == {"merged", "split"}
     for move in moves_made:
         before, after = (sum(q.shape[1] for q in s.q.values()) for s in (move.before, move.after))

@@ -1,0 +1,201 @@
+"""Several runs on the same data taken together: what they predict on average, and what they agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.core.clusters import pair_clusters, take
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Array, Posterior
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.result import Result
+from acvb_core.evaluate.consensus import Consensus, find_consensus
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Several runs of one model on the same data, with the same held out.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        The runs.
+    score : named tuple or None
+        Held-out scores of the mean of what the runs predict; None where nothing is held out.
+    scores : list
+        Held-out scores of each run's own prediction, which the mean is taken of.
+    """
+
+    results: tuple[Result, ...]
+    score: Any
+    scores: list[Any]
+
+    @property
+    def _problem(self) -> Problem:
+        return self.results[0].problem
+
+    @cached_property
+    def _consensus(self) -> dict[str, Consensus]:
+        row = self._problem.model_row
+        return {
+            domain: find_consensus([result.posterior[domain] for result in self.results])
+            for domain in row.clusterings
+            if all(result.posterior.normalised for result in self.results)
+        }
+
+    def consensus(self, domain: str) -> pd.DataFrame:
+        """Return the clustering that the runs agree on.
+
+        Parameters
+        ----------
+        domain : str
+            "rows" or "cols".
+
+        Returns
+        -------
+        DataFrame
+            object, cluster (from 1, the largest first), certainty (`Consensus`), and the cluster in each run: run_1 …
+
+        Raises
+        ------
+        ParameterError
+            The model has no such clusters of objects, or there are too many objects.
+        """
+        if domain not in self._consensus:
+            known = " and ".join(repr(name) for name in self._consensus) or "none"
+            raise ParameterError(f"There is no consensus of {domain!r}; these runs have {known}.")
+        agreed = self._consensus[domain]
+        names = {"rows": "row_labels", "cols": "column_labels"}
+        table = pd.DataFrame(
+            {
+                "object": getattr(self._problem.data, names[domain]),
+                "cluster": agreed.labels + 1,
+                "certainty": agreed.certainty,
+            }
+        )
+        for number, result in enumerate(self.results, start=1):
+            table[f"run_{number}"] = result.posterior.labels(domain) + 1
+        return table
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The mean of the runs' posteriors, clusters or topics of each matched with those of the first."""
+        return average_posteriors([result.posterior for result in self.results])
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The model's result frames of the mean posterior, by name: "topics", say."""
+        return self._problem.model.tables(self.posterior)
+
+
+def combine(results: Sequence[Result]) -> Combination:
+    """Take several runs together.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Two runs or more of one model, on the same data, with the same held out: restarts of one method, or several
+        methods.
+
+    Raises
+    ------
+    ParameterError
+        There are fewer than two runs, or they differ in model, data or split.
+    """
+    results = tuple(results)
+    if len(results) < 2:
+        raise ParameterError(f"Combining needs two runs at least, not {len(results)}.")
+    first = results[0].problem
+    for result in results[1:]:
+        other = result.problem
+        for what, one, another in (
+            ("model", first.settings.model, other.settings.model),
+            ("data", first.fingerprint, other.fingerprint),
+            ("held-out data", _split(first), _split(other)),
+        ):
+            if one != another:
+                raise ParameterError(
+                    f"Runs that are combined have the same {what}; {result.label!r} and {results[0].label!r} do not."
+                )
+    if first.heldout is None:
+        return Combination(results, None, [])
+    predicted = [_predict(result) for result in results]
+    scores = [first.model.score(prediction, first.heldout) for prediction in predicted]
+    mean = np.mean(predicted, axis=0, dtype=predicted[0].dtype)
+    return Combination(results, first.model.score(mean, first.heldout), scores)
+
+
+def _split(problem: Problem) -> tuple[float, float, int]:
+    settings = problem.settings
+    return settings.heldout, settings.heldout_documents, settings.heldout_seed
+
+
+def _predict(result: Result) -> Array:
+    """Return what a run predicts of the held-out data: by its samples, where it has some."""
+    model, heldout = result.problem.model, result.problem.heldout
+    predict_averaged = getattr(model, "predict_averaged", None)
+    averaged = None if predict_averaged is None else predict_averaged(result.posterior, heldout)
+    return model.predict(result.posterior, heldout) if averaged is None else averaged
+
+
+def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
+    """Return the mean of posteriors, the clusters of each matched with those of the first.
+
+    Clusters are paired by the cosines of their averaged arrays. A cluster that has no partner in some run is averaged
+    over the runs where it has one.
+    """
+    first = posteriors[0]
+    total = {name: np.array(array, dtype=np.float64) for name, array in _clustered(first).items()}
+    seen = {domain: np.ones(n) for domain, n in first.n_clusters().items()}
+    for posterior in posteriors[1:]:
+        pairs = {domain: _pair(first, posterior, domain) for domain in seen}
+        orders = {domain: other for domain, (_, other) in pairs.items()}
+        for domain, (own, _) in pairs.items():
+            seen[domain][own] += 1.0
+        for name, array in _clustered(posterior).items():
+            axes = first.axes[name]
+            places = [
+                np.arange(size) if axis is None else pairs[axis][0]
+                for axis, size in zip(axes, array.shape, strict=True)
+            ]
+            total[name][np.ix_(*places)] += take(array, axes, orders)
+    for name, array in total.items():
+        for at, axis in enumerate(first.axes[name]):
+            if axis is not None:
+                shape = [1] * array.ndim
+                shape[at] = -1
+                array /= seen[axis].reshape(shape)
+                break
+        if first.normalised and name in first.averaged:
+            array /= np.maximum(array.sum(axis=1, keepdims=True), 1e-300)
+    return first.with_arrays(total, drop=first.derived)
+
+
+def _clustered(posterior: Posterior) -> dict[str, Array]:
+    """Return the arrays that have a cluster axis, without those that follow from others."""
+    return {
+        name: array
+        for name, array in posterior.arrays.items()
+        if name not in posterior.derived and any(posterior.axes[name])
+    }
+
+
+def _pair(one: Posterior, other: Posterior, domain: str) -> tuple[Array, Array]:
+    """Return clusters of a domain in one posterior, and their partners in the other."""
+    similarity: Array = np.zeros((one.n_clusters()[domain], other.n_clusters()[domain]))
+    for name in one.averaged:
+        if one.axes[name][-1] == domain:
+            mine, theirs = (array / _lengths(array) for array in (one[name], other[name]))
+            similarity = similarity + mine.T @ theirs
+    pairs = pair_clusters(similarity)
+    return pairs.rows, pairs.columns
+
+
+def _lengths(array: Array) -> Array:
+    return np.maximum(np.linalg.norm(array, axis=0), 1e-300)

@@ -1,0 +1,77 @@
+"""A short Gibbs chain before a run: the best of its samples is a start, and all of them together predict links.
+
+A chain moves between many clusterings, so it gets out of poor ones that updates of one object at a time cannot leave.
+The mean of what its samples predict is better than what any one clustering does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from acvb_core.core.protocols import Array, Checkpoint
+from acvb_core.models.irm.gibbs import GibbsIrm, GibbsState
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.state import lower_bound
+
+#: Sweeps that are not kept, and samples that are, at most.
+BURN_IN, KEPT = 50, 100
+#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps, 10 to 25 s.
+_WORK = 1e9
+#: Samples in a posterior: the cluster of each object, shape (S, N), and the blocks' link probabilities, (S, K, L).
+LABELS, STRENGTHS = "sampled_{}", "sampled_strengths"
+
+
+class ChainStart(NamedTuple):
+    """What a chain leaves for the run after it."""
+
+    #: The best sample by the lower bound: responsibilities of each domain, one-hot, largest cluster first.
+    q: dict[str, Floats]
+    samples: dict[str, Array]  #: the kept samples, by `LABELS` and `STRENGTHS`
+
+
+def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
+    """Draw samples until there are enough or the work is done."""
+    state = sampler.init(rng, checkpoint)
+    best, highest = dict(sampler.irm_state(state).q), -np.inf
+    work, sweeps = 0.0, 0
+    kept: list[GibbsState] = []
+    while len(kept) < KEPT and (work < _WORK or not kept):
+        is_kept = sweeps >= BURN_IN or work >= _WORK / 3
+        state, _ = sampler.sweep(state, rng, checkpoint)
+        sweeps += 1
+        work += sum(map(len, state.labels.values())) * state.ones.size
+        sample = sampler.irm_state(state)
+        if (height := lower_bound(sample)) > highest:
+            best, highest = dict(sample.q), height
+        if is_kept:
+            kept.append(state)
+    return ChainStart(best, pack_samples(kept))
+
+
+def pack_samples(samples: list[GibbsState]) -> dict[str, Array]:
+    """Return samples as arrays of a posterior, blocks that a sample does not have as zero."""
+    shape = np.max([sample.ones.shape for sample in samples], axis=0)
+    strengths = np.zeros((len(samples), *shape), dtype=np.float32)
+    for at, sample in enumerate(samples):
+        a, b = sample.hyper.a, sample.hyper.b
+        rows, columns = sample.ones.shape
+        strengths[at, :rows, :columns] = (a + sample.ones) / (a + b + sample.entries)
+    kind = np.int16 if shape.max() <= np.iinfo(np.int16).max else np.int32
+    labels = {
+        LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples]).astype(kind)
+        for domain in samples[0].labels
+    }
+    return {**labels, STRENGTHS: strengths}
+
+
+def spread_evenly(q: Floats, limit: int, smoothing: float) -> Floats:
+    """Return one-hot responsibilities of at most `limit` clusters, a share of each object spread over all of them.
+
+    Objects of clusters beyond the limit are spread evenly.
+    """
+    q = q[:, :limit]
+    n_clusters = q.shape[1]
+    even = 1.0 / n_clusters
+    return np.where(q.any(axis=1, keepdims=True), (1.0 - smoothing) * q + smoothing * even, even)

@@ -1,0 +1,101 @@
+"""Several runs taken together: mean predictions, consensus, matched topics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.core.errors import ParameterError
+from acvb_core.data.synthetic import planted_relation
+from acvb_core.engine.combining import average_posteriors
+from acvb_core.evaluate.agreement import agreement
+from tests.models.irm.moves.adapters import mixed_network
+
+
+def runs_of(data: object, method: str, n: int = 3, **settings: object) -> list[acvb_core.Result]:
+    return [acvb_core.fit(data, method, seed=seed, **settings) for seed in range(n)]
+
+
+@pytest.mark.parametrize("init", ["random", "gibbs"])
+def test_the_mean_of_predictions_is_scored(init: str) -> None:
+    relation = planted_relation(40, 30, 3, 3, 1).relation
+    results = runs_of(relation, "cvb0", init=init, heldout=0.1, max_sweeps=20, k_rows=4, k_cols=4)
+    combined = acvb_core.combine(results)
+    problem = results[0].problem
+    predict = problem.model.predict if init == "random" else problem.model.predict_averaged
+    mean = np.mean([predict(result.posterior, problem.heldout) for result in results], axis=0)
+    assert combined.score == problem.model.score(mean, problem.heldout)
+    assert len(combined.scores) == 3
+    # The logarithm is concave: the mean prediction is at least as likely as the runs' are on average.
+    assert combined.score.log_likelihood >= np.mean([score.log_likelihood for score in combined.scores])
+
+
+def test_the_consensus_of_overlapping_starts_is_nearer_to_the_truth_than_the_median_run() -> None:
+    """Random starts end in different optima, none of them the truth."""
+    relation, truth = mixed_network(3)
+    results = runs_of(relation, "cvb0", 10, init="random", merge=False, split=False, k_rows=8)
+    labels = truth["rows"]
+    single = [agreement(labels, result.labels("rows"))["ari"] for result in results]
+    table = acvb_core.combine(results).consensus("rows")
+    assert list(table.columns) == ["object", "cluster", "certainty", *(f"run_{n}" for n in range(1, 11))]
+    assert agreement(labels, table["cluster"])["ari"] > np.median(single)
+    assert table["certainty"].between(0.0, 1.0).all()
+
+
+def test_topics_of_runs_are_matched_before_they_are_averaged() -> None:
+    """Bars: ten topics that every run finds, in an order of its own."""
+    corpus = acvb_core.load_sample("bars").corpus
+    results = runs_of(corpus, "cvb0", k=10, max_sweeps=60)
+    topics = acvb_core.combine(results).tables["topics"]
+    first = results[0].topics
+    words = [
+        {(topic, frozenset(group["word"][:5])) for topic, group in frame.groupby("topic")}
+        for frame in (topics, first)
+    ]
+    assert len({words for _, words in words[0]} & {words for _, words in words[1]}) >= 8
+
+
+def test_runs_in_another_order_of_clusters_average_to_themselves() -> None:
+    relation = planted_relation(40, 30, 3, 3, 1).relation
+    posterior = acvb_core.fit(relation, "vb", max_sweeps=30).posterior
+    order = np.arange(posterior.n_clusters()["rows"])[::-1]
+    turned = posterior.with_arrays({"rows": posterior["rows"][:, order]})
+    mean = average_posteriors([posterior, turned, posterior])
+    np.testing.assert_allclose(mean["rows"], posterior["rows"], atol=1e-12)
+    np.testing.assert_allclose(mean["cols"], posterior["cols"], atol=1e-12)
+
+
+def test_clusters_of_few_runs_are_averaged_over_those() -> None:
+    relation = planted_relation(40, 30, 3, 3, 1).relation
+    posterior = acvb_core.fit(relation, "vb", max_sweeps=30).posterior
+    fewer = posterior.with_arrays({"rows": posterior["rows"][:, :1]})
+    mean = average_posteriors([posterior, fewer])
+    np.testing.assert_allclose(mean["rows"], posterior["rows"], atol=1e-12)
+
+
+def test_runs_that_cannot_be_combined_are_refused() -> None:
+    relation = planted_relation(20, 15, 2, 2, 1).relation
+    other = planted_relation(20, 15, 2, 2, 2).relation
+    one = acvb_core.fit(relation, "vb", heldout=0.1, max_sweeps=3)
+    with pytest.raises(ParameterError, match="two runs at least, not 1"):
+        acvb_core.combine([one])
+    with pytest.raises(ParameterError, match="have the same data"):
+        acvb_core.combine([one, acvb_core.fit(other, "vb", heldout=0.1, max_sweeps=3)])
+    with pytest.raises(ParameterError, match="have the same held-out data"):
+        acvb_core.combine([one, acvb_core.fit(relation, "vb", heldout=0.1, heldout_seed=1, max_sweeps=3)])
+    with pytest.raises(ParameterError, match=r"no consensus of 'words'; these runs have 'rows' and 'cols'"):
+        acvb_core.combine([one, one]).consensus("words")
+
+
+def test_without_held_out_data_there_is_no_score() -> None:
+    combined = acvb_core.combine(runs_of(planted_relation(20, 15, 2, 2, 1).relation, "vb", 2, max_sweeps=3))
+    assert combined.score is None
+    assert combined.scores == []
+
+
+def test_tables_of_features_are_combined() -> None:
+    table = acvb_core.load_sample("block_images").table
+    combined = acvb_core.combine(runs_of(table, "fab", 2, heldout=0.1, max_sweeps=20))
+    assert np.isfinite(combined.score.log_likelihood)
+    assert len(combined.tables["features"]) == combined.results[0].snapshot.effective_k["features"]

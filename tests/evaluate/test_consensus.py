@@ -1,0 +1,89 @@
+"""The clustering that runs agree on, against every clustering there is, and against the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.evaluate import consensus
+from acvb_core.evaluate.consensus import count_together, expected_rand, find_consensus
+from tests.oracles.enumeration import partitions
+
+
+def one_hot(labels: list[int]) -> np.ndarray:
+    return np.eye(max(labels) + 1)[labels]
+
+
+RUNS = [one_hot(labels) for labels in ([0, 0, 1, 1, 2], [0, 0, 1, 1, 1], [0, 1, 1, 1, 2])]
+
+
+def test_pairs_are_counted_over_runs() -> None:
+    together = count_together(RUNS)
+    assert together[0, 1] == pytest.approx(2 / 3)
+    assert together[2, 3] == pytest.approx(1.0)
+    assert together[1, 2] == pytest.approx(1 / 3)
+    assert together[0, 4] == pytest.approx(0.0)
+    np.testing.assert_allclose(together.diagonal(), 1.0)
+
+
+def test_uncertain_places_count_by_their_probability() -> None:
+    q = np.array([[0.8, 0.2], [0.5, 0.5]])
+    assert count_together([q])[0, 1] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2], [0, 1, 1, 2, 2], [0, 1, 2, 3, 4]])
+def test_with_one_run_the_expected_index_is_the_index(labels: list[int]) -> None:
+    for other in ([0, 0, 1, 1, 1], [0, 1, 0, 1, 2]):
+        assert expected_rand(np.array(labels), count_together([one_hot(other)])) == pytest.approx(
+            adjusted_rand_score(labels, other)
+        )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_consensus_is_the_best_of_all_clusterings_or_nearly_so(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = np.array([0, 0, 0, 1, 1, 2, 2])
+    runs = []
+    for _ in range(5):
+        labels = truth.copy()
+        labels[rng.integers(7)] = rng.integers(3)
+        runs.append(one_hot([*labels.tolist()]))
+    together = count_together(runs)
+    best = max(expected_rand(np.array(labels), together) for labels in partitions(7))
+    assert expected_rand(find_consensus(runs).labels, together) > best - 0.02
+
+
+def test_the_consensus_of_noisy_runs_is_nearer_to_the_truth_than_they_are() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=80)
+    runs = [np.where(rng.random(80) < 0.25, rng.integers(4, size=80), truth) for _ in range(10)]
+    agreed = find_consensus([np.eye(4)[labels] for labels in runs])
+    assert adjusted_rand_score(truth, agreed.labels) > max(adjusted_rand_score(truth, run) for run in runs)
+
+
+def test_certainty_tells_who_changes_company() -> None:
+    runs = [one_hot([0, 0, 0, 1, 1, 1, at]) for at in (0, 1, 0, 1, 0)]
+    agreed = find_consensus(runs)
+    assert agreed.certainty[6] == pytest.approx(0.6)
+    assert agreed.certainty[4] == pytest.approx(1.0)
+    assert agreed.certainty[0] == pytest.approx((1 + 1 + 0.6) / 3)
+    assert np.bincount(agreed.labels).tolist() == [4, 3]
+
+
+def test_objects_that_are_always_alone_are_certain() -> None:
+    agreed = find_consensus([one_hot([0, 1, 2])] * 2)
+    np.testing.assert_allclose(agreed.certainty, 1.0)
+
+
+def test_one_object_is_one_cluster() -> None:
+    assert find_consensus([one_hot([0])]).labels.tolist() == [0]
+
+
+def test_too_many_objects_and_no_runs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus, "MOST_OBJECTS", 4)
+    with pytest.raises(ParameterError, match="5 objects are too many, the most are 4"):
+        find_consensus(RUNS)
+    with pytest.raises(ParameterError, match="one run at least"):
+        find_consensus([])

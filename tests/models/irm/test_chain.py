@@ -1,0 +1,213 @@
+"""The chain before a run: its samples against exact predictions, its start, its limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acvb_core.core.protocols import no_checkpoint
+from acvb_core.data.relation import Relation
+from acvb_core.data.synthetic import planted_relation
+from acvb_core.engine.fitting import fit
+from acvb_core.models.irm import chain
+from acvb_core.models.irm.chain import pack_samples, run_chain, spread_evenly
+from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
+from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
+from acvb_core.models.irm.gibbs import GibbsIrm
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
+from acvb_core.models.irm.sampling import count_blocks, one_hot
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import block_counts
+from tests.models.irm.adapters import relation_of
+from tests.models.irm.evaluate.test_links import NETWORKS, case
+from tests.oracles.cases import random_data
+from tests.oracles.enumeration import partition_posterior
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_of_labels_are_those_of_one_hot_responsibilities(kind: str, seed: int) -> None:
+    relation, _, _ = case(kind, seed)
+    layout = TWO_DOMAINS if relation.network is None else network_layout(relation)
+    rng = np.random.default_rng(seed)
+    labels = {
+        domain: np.append(np.arange(4), rng.integers(4, size=n - 4))
+        for domain, n in zip(layout.domains, relation.shape, strict=False)
+    }
+    q = {domain: one_hot(values) for domain, values in labels.items()}
+    for counted, expected in zip(
+        count_blocks(relation, labels, layout), block_counts(relation, q, layout), strict=True
+    ):
+        np.testing.assert_allclose(counted, expected, rtol=0, atol=1e-9)
+
+
+def test_samples_predict_as_the_exact_posterior_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean of p(x_ij = 1) over all clusterings, each weighted by its exact probability."""
+    data = random_data(np.random.default_rng(3), (3, 3), 0.2, 0.5)
+    a, b, alphas = 0.6, 0.9, (1.3, 0.8)
+    relation = relation_of(data)
+    exact = np.zeros((3, 3))
+    for (rows, cols), weight in partition_posterior(data, a, b, *alphas).items():
+        labels = {"rows": np.array(rows), "cols": np.array(cols)}
+        ones, entries = count_blocks(relation, labels, TWO_DOMAINS)
+        exact += weight * ((a + ones) / (a + b + entries))[np.ix_(labels["rows"], labels["cols"])]
+    hyper = Hyper(dict(zip(("rows", "cols"), alphas, strict=True)), np.full((1, 1), a), np.full((1, 1), b))
+    monkeypatch.setattr(chain, "KEPT", 6000)
+    sampler = GibbsIrm(relation, Start(2, 2, "random"), hyper, "fixed")
+    _, samples = run_chain(sampler, np.random.default_rng(0), no_checkpoint)
+    pairs = SampledPairs(samples["sampled_rows"], samples["sampled_cols"], samples["sampled_strengths"])
+    np.testing.assert_allclose(pairs.band(0, 3, 0), exact, rtol=0, atol=0.01)
+
+
+@pytest.fixture(scope="module")
+def sampled() -> SampledPairs:
+    rng = np.random.default_rng(1)
+    return SampledPairs(
+        rng.integers(5, size=(7, 23)).astype(np.int16),
+        rng.integers(4, size=(7, 17)).astype(np.int16),
+        rng.random((7, 5, 4)).astype(np.float32),
+    )
+
+
+def _average(sampled: SampledPairs, i: int, j: int) -> float:
+    zipped = zip(sampled.strengths, sampled.rows[:, i], sampled.columns[:, j], strict=True)
+    return float(np.mean([strengths[k, m] for strengths, k, m in zipped]))
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 20_000_000])
+def test_pairs_and_bands_are_means_over_samples(
+    sampled: SampledPairs, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acvb_core.models.irm.evaluate.sampled._AT_ONCE", at_once)
+    rows, columns = np.array([0, 22, 5, 5]), np.array([16, 0, 3, 3])
+    expected = [_average(sampled, i, j) for i, j in zip(rows, columns, strict=True)]
+    np.testing.assert_allclose(sampled.of(rows, columns), expected, rtol=1e-6)
+    expected = [[_average(sampled, i, j) for j in range(3, 17)] for i in range(4, 11)]
+    np.testing.assert_allclose(sampled.band(4, 11, 3), expected, rtol=1e-6)
+
+
+def few_columns() -> Relation:
+    """Many objects in seven clusters, and fifteen columns that are all different, as properties of animals are."""
+    return planted_relation(120, 15, 7, 15, 2).relation
+
+
+def test_the_chain_finds_clusters_that_the_spectral_start_cannot() -> None:
+    """k-means leaves five objects to each cluster: of fifteen columns three, which updates do not get out of."""
+    bounds = {
+        init: fit(few_columns(), "acvb0", init=init).snapshot.lower_bound for init in ("gibbs", "spectral")
+    }
+    assert bounds["gibbs"] > bounds["spectral"] + 5.0
+
+
+def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    relation = few_columns()
+    sampler = GibbsIrm(relation, Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0))
+    whole = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples
+    assert len(whole["sampled_rows"]) == chain.KEPT
+    monkeypatch.setattr(chain, "_WORK", 60_000.0)
+    some = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples
+    assert 0 < len(some["sampled_rows"]) < chain.KEPT
+    monkeypatch.setattr(chain, "_WORK", 0.0)
+    assert len(run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["sampled_rows"]) == 1
+
+
+def test_a_start_keeps_to_the_limit_of_clusters() -> None:
+    q = np.eye(4)[[0, 1, 2, 3, 0]]
+    started = spread_evenly(q, 2, 0.1)
+    np.testing.assert_allclose(started, [[0.95, 0.05], [0.05, 0.95], [0.5, 0.5], [0.5, 0.5], [0.95, 0.05]])
+    relation = few_columns()
+    found = fit(relation, "cvb0", k_rows=2, k_cols=3, split=False).snapshot.effective_k
+    assert found["rows"] <= 2
+    assert found["cols"] <= 3
+
+
+def test_blocks_that_a_sample_does_not_have_stay_empty() -> None:
+    relation = few_columns()
+    sampler = GibbsIrm(relation, Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0), "fixed")
+    first = sampler.init(np.random.default_rng(0))
+    labels = {"rows": np.zeros(120, np.int64), "cols": np.zeros(15, np.int64)}
+    one = replace(first, labels=labels, ones=np.full((1, 1), 3.0), entries=np.full((1, 1), 9.0))
+    arrays = pack_samples([first, one])
+    assert arrays["sampled_strengths"].shape == (2, *first.ones.shape)
+    assert arrays["sampled_strengths"][1, 0, 0] == pytest.approx(3.1 / 10.1)
+    assert not arrays["sampled_strengths"][1, 1:].any()
+
+
+@pytest.mark.parametrize("method", ["vb", "cvb0", "cvb", "acvb0", "acvb"])
+def test_the_scores_of_averaged_predictions_come_with_the_answer(method: str) -> None:
+    result = fit(few_columns(), method, heldout=0.1, max_sweeps=40)
+    score, heldout = result.snapshot.heldout, result.problem.heldout
+    pairs = SampledPairs.of_posterior(result.posterior)
+    assert count_samples(result.posterior) == chain.KEPT
+    expected = result.problem.model.score(pairs.of(heldout.rows, heldout.columns), heldout)
+    assert score.averaged_skill == pytest.approx(expected.skill)
+    assert score.averaged_log_likelihood == pytest.approx(expected.log_likelihood)
+    assert score.averaged_roc_auc == pytest.approx(expected.roc_auc)
+    assert result.history["heldout_averaged_skill"].notna().sum() == 1
+
+
+def test_a_sampler_predicts_by_its_own_samples() -> None:
+    score = fit(few_columns(), "gibbs", heldout=0.1, burn_in=5, max_sweeps=15).snapshot.heldout
+    assert score.averaged_skill == score.skill
+
+
+def test_runs_from_other_starts_have_no_samples() -> None:
+    result = fit(few_columns(), "acvb0", init="random", heldout=0.1, max_sweeps=20)
+    assert count_samples(result.posterior) == 0
+    assert np.isnan(result.snapshot.heldout.averaged_skill)
+    assert not prefer_average(result.posterior, result.snapshot.heldout)
+
+
+def test_the_better_prediction_is_preferred() -> None:
+    result = fit(few_columns(), "acvb0", heldout=0.1, max_sweeps=40)
+    score = result.snapshot.heldout
+    worse = score._replace(averaged_log_likelihood=score.log_likelihood - 0.1)
+    better = score._replace(averaged_log_likelihood=score.log_likelihood + 0.1)
+    assert prefer_average(result.posterior, better)
+    assert prefer_average(result.posterior, None)
+    assert not prefer_average(result.posterior, worse)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_links_are_predicted_by_the_samples_unless_asked_otherwise(kind: str) -> None:
+    relation, posterior, strengths = case(kind)
+    rng = np.random.default_rng(0)
+    domains = posterior.averaged
+    n_blocks = (3, len(strengths[0]))
+    samples = {
+        f"sampled_{domain}": rng.integers(k, size=(4, n)).astype(np.int16)
+        for domain, n, k in zip(domains, relation.shape, n_blocks, strict=False)
+    }
+    levels = rng.random((4, *n_blocks)).astype(np.float32)
+    samples["sampled_strengths"] = (levels + levels.transpose(0, 2, 1)) / 2 if len(domains) == 1 else levels
+    axes = {name: (None,) * array.ndim for name, array in samples.items()}
+    given = posterior.with_arrays(samples, axes=axes)
+    pairs = SampledPairs.of_posterior(given)
+    for among in ("missing", "unlinked"):
+        _assert_probabilities(relation, likely_links(relation, given, strengths, 300, among=among), pairs)
+    _assert_probabilities(relation, surprising_links(relation, given, strengths, 300), pairs)
+    alone = likely_links(relation, given, strengths, 300, averaged=False)
+    assert alone.equals(likely_links(relation, posterior, strengths, 300))
+
+
+def _assert_probabilities(relation: Relation, table, pairs: SampledPairs) -> None:  # type: ignore[no-untyped-def]
+    assert len(table)
+    row_at = {label: at for at, label in enumerate(relation.row_labels)}
+    column_at = {label: at for at, label in enumerate(relation.column_labels)}
+    expected = [
+        _average(pairs, row_at[row], column_at[column])
+        for row, column in zip(table["row"], table["column"], strict=True)
+    ]
+    np.testing.assert_allclose(table["probability"], expected, rtol=1e-6)
+
+
+def test_a_run_with_a_chain_can_be_repeated() -> None:
+    one, other, another = (
+        fit(few_columns(), "acvb0", max_sweeps=25, seed=seed).posterior for seed in (4, 4, 5)
+    )
+    for name in one.arrays:
+        np.testing.assert_array_equal(one[name], other[name])
+    assert not np.array_equal(one["sampled_rows"], another["sampled_rows"])
