@@ -153,8 +153,10 @@ class Result:
                 f"model {self.problem.settings.model!r} puts its objects into no clusters, so they have no labels; see "
                 f"its tables: {', '.join(self.tables)}."
             )
-        if name not in self.posterior.arrays:
-            ready = [one for one, axes in self.posterior.axes.items() if len(axes) == 2 and axes[0] is None]
+        ready = [
+            one for one, axes in self.posterior.axes.items() if len(axes) == 2 and axes[0] is None and axes[1]
+        ]
+        if name not in ready:
             raise ParameterError(f"no {name!r} have labels here; {' and '.join(ready)} have.")
         return self.posterior.labels(name)
 
@@ -230,7 +232,7 @@ class Result:
         `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean.
         """
         last, race = self.snapshot, self._race
-        heldout = None if last.heldout is None else last.heldout._asdict()
+        heldout = None if last.heldout is None else _known_scores(last.heldout)
         if heldout is not None and self.problem.settings.heldout_documents:
             heldout["completion_perplexity"] = heldout["perplexity"]
         return {
@@ -272,3 +274,13 @@ class Result:
             "max_sweeps": self.max_sweeps,
             "data": self.problem.data.identity(),
         }
+
+
+def _known_scores(heldout: Any) -> dict[str, float]:
+    """Return the held-out scores by name, those of averaged predictions only where there are some."""
+    scores: dict[str, float] = heldout._asdict()
+    return {
+        name: value
+        for name, value in scores.items()
+        if not (name.startswith("averaged_") and np.isnan(value))
+    }

@@ -63,7 +63,15 @@ def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout:
     assert (told["heldout_seed"], told["heldout_share"]) == (0, heldout)
     assert told["out"] is None
     if heldout:
-        assert told["heldout"].keys() == {"log_likelihood", "skill", "roc_auc", "average_precision"}
+        assert told["heldout"].keys() == {
+            "log_likelihood",
+            "skill",
+            "roc_auc",
+            "average_precision",
+            "averaged_log_likelihood",
+            "averaged_skill",
+            "averaged_roc_auc",
+        }
         assert all(isinstance(value, float) for value in told["heldout"].values())
     else:
         assert told["heldout"] is None
@@ -79,8 +87,8 @@ def test_the_numbers_are_the_librarys(run: Run) -> None:
         init="random", hyper="fixed", alpha=0.7, tol=1e-4, merge=False, k_rows=4, k_cols=3, max_sweeps=6,
     )  # fmt: skip
     assert told["lower_bound"] == same.snapshot.lower_bound
-    assert same.snapshot.heldout is not None
-    assert told["heldout"] == same.snapshot.heldout._asdict()
+    assert told["heldout"]
+    assert told["heldout"] == same.summary()["heldout"]
     assert told["settings"] == same.problem.settings.to_dict()
 
 

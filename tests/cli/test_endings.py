@@ -39,7 +39,7 @@ from tests.cli.support import ROOT, SMALL, WOMEN, Run
         (["fit", WOMEN, "--k-rows", "inf"], "--k-rows is 'inf'; it must be a whole number"),
         (["fit", WOMEN, "--tol", "small"], "--tol is 'small'; it must be a number"),
         (["fit", WOMEN, "--tol", "nan"], "tol is nan; it must be a number"),
-        (["fit", WOMEN, "--init", "magic"], "init is 'magic'; it must be one of spectral, random"),
+        (["fit", WOMEN, "--init", "magic"], "init is 'magic'; it must be one of gibbs, spectral, random"),
         (["fit", WOMEN, "--heldout", "1"], "at least 0 and below 1"),
         (["fit", WOMEN, "--heldout", "x"], "'x' is not a number"),
         (["fit", WOMEN, "--heldout-seed", "-1"], "must be at least 0"),

@@ -72,7 +72,15 @@ def test_fit_prints_one_object_with_these_fields(run: Run, karate: Path, method:
     assert told["effective_k"].keys() == {"rows"}
     assert told["data"]["network"] == "undirected"
     assert told["data"]["shape"] == [34, 34]
-    assert told["heldout"].keys() == {"log_likelihood", "skill", "roc_auc", "average_precision"}
+    assert told["heldout"].keys() == {
+        "log_likelihood",
+        "skill",
+        "roc_auc",
+        "average_precision",
+        "averaged_log_likelihood",
+        "averaged_skill",
+        "averaged_roc_auc",
+    }
     assert "known_labels" not in told
 
 

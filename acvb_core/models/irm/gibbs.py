@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numba as nb
 import numpy as np
-from scipy.special import betaln
 
 from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.special import lbeta
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.network.gibbs import sample_network
 from acvb_core.models.irm.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
@@ -117,17 +118,26 @@ def sample_beta_prior(
     a: float, b: float, ones: Floats, entries: Floats, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Draw a, then b, of the blocks' Beta prior by slice sampling of their logarithms under Gamma(1, 1) priors."""
-    zeros = entries - ones
+    ones, zeros = np.ravel(ones), np.ravel(entries - ones)
 
     def log_density(log_a: float, log_b: float) -> float:
         one, other = math.exp(log_a), math.exp(log_b)
-        blocks = float((betaln(one + ones, other + zeros) - betaln(one, other)).sum())
+        blocks = _sum_log_evidence(ones, zeros, one, other)
         return blocks - one - other + log_a + log_b  # the last two: the change to logarithms
 
     log_a, log_b = math.log(a), math.log(b)
     log_a = _slice(lambda value: log_density(value, log_b), log_a, rng)
     log_b = _slice(lambda value: log_density(log_a, value), log_b, rng)
     return math.exp(log_a), math.exp(log_b)
+
+
+@nb.njit(**OPTIONS)
+def _sum_log_evidence(ones: Floats, zeros: Floats, a: float, b: float) -> float:
+    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over blocks with n ones and N zeros."""
+    total = 0.0
+    for e in range(ones.shape[0]):
+        total += lbeta(a + ones[e], b + zeros[e])
+    return total - ones.shape[0] * lbeta(a, b)
 
 
 def _slice(log_density, value: float, rng: np.random.Generator) -> float:  # type: ignore[no-untyped-def]

@@ -282,7 +282,7 @@ def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(moves, "split_clusters", split_clusters)
     monkeypatch.setattr(moves, "merge_clusters", lambda state, **_: (state, 0))
     relation, _ = small_relation("undirected", 0)
-    snapshots = list(run(build_problem(relation, "cvb0", {"k_rows": 4})))
+    snapshots = list(run(build_problem(relation, "cvb0", {"k_rows": 4, "init": "spectral"})))
     assert calls == list(range(MOVES_FROM, MOVES_UNTIL + 1, MOVES_EVERY))
     over = [inner(snapshot).moves is None for snapshot in snapshots]
     assert over.index(True) == MOVES_UNTIL - 1

@@ -25,7 +25,9 @@ from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_rela
 def sparse_case(seed: int, **values: Any) -> Problem:
     """A sparse relation of 250 x 250 objects in 10 groups, two domains, from twice as many clusters."""
     return build_problem(
-        sparse_relation(seed, 250, 10, 0.04).relation, "cvb0", {"k_rows": 20, "k_cols": 20} | values
+        sparse_relation(seed, 250, 10, 0.04).relation,
+        "cvb0",
+        {"k_rows": 20, "k_cols": 20, "init": "spectral"} | values,
     )
 
 
