@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from acvb_core.data.samples import load_sample
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
-    from acvb_core.engine.combining import combine
+    from acvb_core.engine.experiments.combining import combine
     from acvb_core.engine.experiments.run import experiment
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
@@ -89,7 +89,7 @@ _HOME = {
     "TrainedTopics": "acvb_core.models.lda.trained",
     "as_network": "acvb_core.data.relations.networks",
     "as_two_sided": "acvb_core.data.relations.networks",
-    "combine": "acvb_core.engine.combining",
+    "combine": "acvb_core.engine.experiments.combining",
     "compare": "acvb_core.engine.fitting",
     "experiment": "acvb_core.engine.experiments.run",
     "fit": "acvb_core.engine.fitting",

@@ -14,7 +14,7 @@ import numpy as np
 
 from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
-from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
@@ -181,9 +181,7 @@ class _Runner:
         self._checkpoint = no_checkpoint
         responsibilities = self.problem.inference.responsibilities(last.state)
         bound, loo = self._fill(last.posterior, responsibilities, last.lower_bound, last.pseudo_loo)
-        heldout = last.heldout
-        if last.sweep:
-            heldout = self.score(last.posterior, last.memory.predicted, last.samples, heldout)
+        heldout = self.score(last.posterior, last.memory.predicted, last.samples) if last.sweep else None
         return replace(
             last,
             lower_bound=bound,
@@ -279,30 +277,20 @@ class _Runner:
         before = last.memory.predicted
         return now if before is None else before + now
 
-    def score(
-        self,
-        posterior: Posterior,
-        predicted: np.ndarray | None,
-        samples: int,
-        known: Any = None,
-        *,
-        is_last: bool = True,
-    ) -> Any:
+    def score(self, posterior: Posterior, predicted: Array | None, samples: int, is_last: bool = True) -> Any:
         """Return the held-out scores, by the summed predictions of the samples where there are any.
 
-        `known`: the scores, where only those of averaged predictions are still to be added, which `is_last` asks for.
+        `is_last`: with those of averaged predictions, where the model has some.
         """
         heldout, model = self.problem.heldout, self.problem.model
         if heldout is None:
             return None
-        score = known
-        if score is None:
-            probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
-            score = model.score(probability, heldout)
+        probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
+        score = model.score(probability, heldout)
         predict_averaged = getattr(model, "predict_averaged", None)
         if not is_last or predict_averaged is None:
             return score
         if predicted is not None:
             return score.with_averaged(score)
-        probability = predict_averaged(posterior, heldout)
-        return score if probability is None else score.with_averaged(model.score(probability, heldout))
+        averaged = predict_averaged(posterior, heldout)
+        return score if averaged is None else score.with_averaged(model.score(averaged, heldout))

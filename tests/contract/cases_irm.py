@@ -32,7 +32,7 @@ class IrmCases:
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "tied", "alpha": 1.7, "a": 0.3, "b": 2.5}
     sizes = tuple({"k_rows": k, "k_cols": c} for k, c in ((1, 1), (1, 5), (6, 1), (40, 30), (2, 9)))
-    pieces = ("acvb_core.models.irm.domain.chunk_length", "acvb_core.models.irm.sampling.chunk_length")
+    pieces = ("acvb_core.models.irm.domain.chunk_length", "acvb_core.models.irm.gibbs.sampling.chunk_length")
     fewest = 1
     has_loo = True
 

@@ -13,7 +13,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.split import hold_out
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
-from acvb_core.models.irm.gibbs import GibbsIrm
+from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.memory import memory_bytes

@@ -18,8 +18,8 @@ from acvb_core.core.protocols import (
     no_checkpoint,
 )
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.chain import run_chain, spread_evenly
-from acvb_core.models.irm.gibbs import GibbsIrm
+from acvb_core.models.irm.gibbs.chain import run_chain, spread_evenly
+from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout

@@ -11,14 +11,14 @@ from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
-from acvb_core.models.irm import chain
-from acvb_core.models.irm.chain import pack_samples, run_chain, spread_evenly
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
-from acvb_core.models.irm.gibbs import GibbsIrm
+from acvb_core.models.irm.gibbs import chain
+from acvb_core.models.irm.gibbs.chain import pack_samples, run_chain, spread_evenly
+from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
+from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
-from acvb_core.models.irm.sampling import count_blocks, one_hot
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts
 from tests.models.irm.adapters import relation_of

@@ -11,13 +11,13 @@ from scipy.special import betaln, gammaln
 
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
-from acvb_core.models.irm.gibbs import (
+from acvb_core.models.irm.gibbs.gibbs import (
     GibbsIrm,
     sample_beta_prior,
     sample_concentration,
 )
+from acvb_core.models.irm.gibbs.sampling import one_hot, sample_domain
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.sampling import one_hot, sample_domain
 from acvb_core.models.irm.start import Start
 from tests.models.irm.adapters import relation_of
 from tests.oracles.cases import random_data

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS
 from acvb_core.evaluate.heldout import LinkScore
-from acvb_core.models.irm.chain import LABELS, STRENGTHS
 from acvb_core.models.irm.evaluate.sides import sides
+from acvb_core.models.irm.gibbs.chain import LABELS, STRENGTHS
 from acvb_core.models.irm.kernels import Floats
 
 _AT_ONCE = 20_000_000  # probabilities of single samples that one call of a kernel adds up: some 20 ms

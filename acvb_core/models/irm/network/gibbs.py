@@ -9,6 +9,7 @@ import numpy as np
 
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
+from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, extend_rows, one_hot
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import OPTIONS, BlockCounts, Floats, normalise
 from acvb_core.models.irm.layout import Layout
@@ -22,7 +23,6 @@ from acvb_core.models.irm.network.kernels import (
     sum_object_links,
 )
 from acvb_core.models.irm.network.model import NetworkPass
-from acvb_core.models.irm.sampling import Labels, close_gaps, count_blocks, extend_rows, one_hot
 from acvb_core.models.irm.state import IrmState
 
 

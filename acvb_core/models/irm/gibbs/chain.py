@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from acvb_core.core.protocols import Array, Checkpoint
-from acvb_core.models.irm.gibbs import GibbsIrm, GibbsState
+from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.state import lower_bound
 
@@ -24,7 +24,7 @@ LABELS, STRENGTHS = "sampled_{}", "sampled_strengths"
 
 
 class ChainStart(NamedTuple):
-    """What a chain leaves for the run after it."""
+    """The start that a chain leaves for the run after it."""
 
     #: The best sample by the lower bound: responsibilities of each domain, one-hot, largest cluster first.
     q: dict[str, Floats]

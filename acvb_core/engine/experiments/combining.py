@@ -151,14 +151,14 @@ def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
     over the runs where it has one.
     """
     first = posteriors[0]
-    total = {name: np.array(array, dtype=np.float64) for name, array in _clustered(first).items()}
+    total = {name: np.array(array, dtype=np.float64) for name, array in _take_clustered(first).items()}
     seen = {domain: np.ones(n) for domain, n in first.n_clusters().items()}
     for posterior in posteriors[1:]:
         pairs = {domain: _pair(first, posterior, domain) for domain in seen}
         orders = {domain: other for domain, (_, other) in pairs.items()}
         for domain, (own, _) in pairs.items():
             seen[domain][own] += 1.0
-        for name, array in _clustered(posterior).items():
+        for name, array in _take_clustered(posterior).items():
             axes = first.axes[name]
             places = [
                 np.arange(size) if axis is None else pairs[axis][0]
@@ -177,7 +177,7 @@ def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
     return first.with_arrays(total, drop=first.derived)
 
 
-def _clustered(posterior: Posterior) -> dict[str, Array]:
+def _take_clustered(posterior: Posterior) -> dict[str, Array]:
     """Return the arrays that have a cluster axis, without those that follow from others."""
     return {
         name: array

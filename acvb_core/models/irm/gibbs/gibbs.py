@@ -12,11 +12,11 @@ from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.core.special import lbeta
 from acvb_core.data.relation import Relation
+from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.network.gibbs import sample_network
-from acvb_core.models.irm.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, posterior_of
 
