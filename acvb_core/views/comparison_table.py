@@ -16,6 +16,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import MODELS
+from acvb_core.views.settings_table import compare_settings, summarise_seeds
 
 Writer = Callable[[float], str]
 _write_count: Writer = "{:,.0f}".format
@@ -60,7 +61,7 @@ HELP = {
     "Held-out perplexity": "Hidden words are as uncertain as a fair choice among so many words. Lower is better.",
     "Leave-one-out perplexity": "As held-out perplexity, but each word is predicted from all the others.",
     "Skill": "How well hidden entries are predicted: 0 no better than guessing the density, 1 perfect.",
-    "Skill, averaged": "Skill of the mean prediction of many samples, in place of the clusters' own prediction.",
+    "Skill, averaged": "Skill of the mean prediction of many samples, in place of the prediction by the clusters.",
     "RMSE": "Root mean squared error of hidden cells, in standard deviations of a column. Lower is better.",
     "Explained": "Share of the variance of hidden cells that is predicted.",
     "AUC": "Area under the ROC curve: how often a hidden link is ranked above a hidden non-link.",
@@ -76,12 +77,16 @@ _ACROSS = ("cpu_seconds", "heldout_")
 class ComparisonTable:
     """Runs side by side."""
 
-    frame: pd.DataFrame  #: one row a run, columns as titled in `COLUMNS`, without those that no run has
+    #: One row a run: the settings in which runs differ, then columns as titled in `COLUMNS` that some run has.
+    frame: pd.DataFrame
     best: pd.DataFrame  #: of the frame's shape: True if the value is the best of those it is comparable with
     formats: dict[str, Writer]  #: writes the numbers of each column
     same_data: bool  #: all runs are on the same data
     notes: list[str]  #: reasons why values are not compared, in sentences
     same_split: bool = True  #: the same data were held out of all runs, too
+    seeds: pd.DataFrame | None = (
+        None  #: scores over runs that differ in their seeds alone (`summarise_seeds`)
+    )
 
 
 def comparison_table(
@@ -113,13 +118,15 @@ def comparison_table(
     titles = {key: COLUMNS[key][0] for key in keys}
     for model in models:
         titles |= {key: own[len(models) > 1] for key, own in model.display.titles.items() if key in titles}
+    settings = compare_settings(results, labels)
     return ComparisonTable(
-        rows[keys].rename(columns=titles),
-        best.rename(columns=titles),
+        pd.concat([settings, rows[keys].rename(columns=titles)], axis=1),
+        pd.concat([settings.map(lambda _: False), best.rename(columns=titles)], axis=1),
         {titles[key]: write for key in keys if (write := COLUMNS[key][1]) is not None},
         same_data,
         _notes(results, same_data, one_split),
         one_split,
+        summarise_seeds(results, rows),
     )
 
 

@@ -28,7 +28,8 @@ USES = {
     "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
     "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
     "vb": "The classic method. Use it where you need a bound that rises in every sweep; often too sure of itself.",
-    "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
+    "gibbs": "Sampling. The mean of its samples predicts well, but its clusters are harder to read, and it never says "
+    "when it is done.",
 }
 
 MODEL_PAGES: dict[str, ModelPages] = {

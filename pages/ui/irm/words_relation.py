@@ -95,9 +95,20 @@ _METHODS = {
     "The average is the answer, and it always converges.",
     "acvb0": "Averaged CVB0. Runs CVB0 and averages its cluster probabilities once the first sweeps (*burn-in*) are "
     "over. Fast, accurate and certain to converge: start with this one.",
-    "gibbs": "Gibbs sampling. Draws assignments at random by their probability. Exact in the long run, but slow, and "
-    "nobody can tell for certain when it is done. Use it as a yardstick.",
+    "gibbs": "Gibbs sampling. Draws assignments at random by their probability. Exact in the long run, but "
+    "nobody can tell for certain when it is done. The mean of its samples predicts well, because it takes many "
+    "clusterings into account.",
 }
+
+_PREDICTION = """
+Which method reads best, and which predicts best, are two questions. **To read clusters, take ACVB0**: it ends at one
+clustering with a high lower bound, and it says when it has converged. **To predict links, take an average over many
+clusterings**: one clustering, however good, is too sure of itself. A run of any method begins with a short Gibbs chain.
+The best sample of the chain is the start of the run, and the mean of all its samples predicts links. So you get both
+from one run: *Skill* on the Compare page is what the clusters predict, *Skill, averaged* what the samples predict. Link
+prediction on the Blocks page uses whichever predicts the held-out entries better, and you can switch. Gibbs sampling
+itself predicts by its own samples. Several runs can be combined on the Compare page.
+"""
 
 _CONVERGENCE = """
 - **VB** has converged when a sweep changes the lower bound, relative to its size, by less than the tolerance.
@@ -137,5 +148,9 @@ RELATION = ModelWords(
     methods=_METHODS,
     curves=_CURVES,
     convergence=_CONVERGENCE,
-    notes=(("Burn-in", _BURN_IN), ("Merges and splits", _MOVES)),
+    notes=(
+        ("Which method to use for what", _PREDICTION),
+        ("Burn-in", _BURN_IN),
+        ("Merges and splits", _MOVES),
+    ),
 )

@@ -124,6 +124,14 @@ def show_scores(table: ComparisonTable) -> None:
     st.dataframe(shown, key="compare_table", height=height, placeholder="–", column_config=helps)
     if table.best.to_numpy().any():
         st.caption("Shaded: best comparable value.", help="Log likelihoods are in nats (natural logarithms).")
+    if table.seeds is not None:
+        st.dataframe(table.seeds, key="compare_seeds", height=38 + 35 * len(table.seeds))
+        st.caption("Mean ± standard deviation over the runs that differ in their seeds alone.")
+    if "Skill, averaged" in table.frame:
+        st.caption(
+            "Averaged: the mean of many samples predicts, which is better than the clusters alone on most data. Read "
+            "the clusters of a run that has converged, and predict with the average."
+        )
 
 
 @contain_failure("part of the page")
