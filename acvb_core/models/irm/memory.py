@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.data.relation import Relation
+from acvb_core.models.irm.gibbs.chain import KEPT
 from acvb_core.models.irm.moves.moves import TRIALS
 
 
@@ -31,12 +32,21 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
         if values["variance"] == "exact":
             sweep += own + 7 * across
     start = 2 * own
-    if values["init"] == "spectral":
+    if values["init"] != "random":
         start += 4 * (n_rows + n_cols) * (max(values["k_rows"], values["k_cols"]) + 10)
+    if values["init"] == "gibbs":
+        start = max(start, 9 * own + 2 * across)
     split = 0
     if values.get("split", False):
         split = (4 + TRIALS) * own + across + 9 * _largest(relation, min(values["k_rows"], values["k_cols"]))
-    return 8 * max(start, sweep, split)
+    return 8 * max(start, sweep, split) + _sample_bytes(n_rows + n_cols, values)
+
+
+def _sample_bytes(n_objects: int, values: dict[str, Any]) -> int:
+    """Return the memory of the samples of a chain, which a run keeps: labels of two bytes, strengths of four."""
+    if values["init"] != "gibbs":
+        return 0
+    return KEPT * (2 * n_objects + 4 * values["k_rows"] * values.get("k_cols", values["k_rows"]))
 
 
 def _largest(relation: Relation, k: int) -> int:
@@ -62,10 +72,12 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> i
     if method == "gibbs":
         sweep = 14 * n_nodes * max(k, 8)  # there is room for eight clusters at least
     start = 3 * own
-    if values["init"] == "spectral":
+    if values["init"] != "random":
         start = 2 * own + 9 * n_nodes * (k + 10) // 2
+    if values["init"] == "gibbs":
+        start = max(start, 14 * n_nodes * max(k, 8))
     split = 0
     if values.get("split", False):
         both_ways = relation.network is None or relation.network.directed
         split = (4 + TRIALS) * own + 6 * _largest(relation, k) * (2 if both_ways else 1)
-    return 8 * max(start, sweep, split)
+    return 8 * max(start, sweep, split) + _sample_bytes(n_nodes, values)

@@ -85,8 +85,9 @@ _HELP = {
     "other value becomes impossible.",
     "tol": "A run has converged when the lower bound rises by less than this for each object in a sweep that keeps the "
     "number of features.",
-    "init": "Where the run starts. ica: from the independent components of the columns that stand out of the noise, up "
-    "to the maximum number of features. random: from as many random features as there are objects or columns, "
+    "init": "Where the run starts. auto: ica, or random where there is little noise or there are few columns. ica: "
+    "from the independent components of the columns that stand out of the noise, up to the maximum number of features. "
+    "random: from as many random features as there are objects or columns, "
     "whichever are fewer.",
     "mode": "How features are charged. dof: each column's noise loses one degree of freedom for every feature. "
     "paper: the paper's form, without this charge.",
@@ -110,7 +111,7 @@ _FLOOR = Parameter("noise_floor", "float", NOISE_FLOOR, _HELP["noise_floor"], "S
 TOLERANCE = Parameter("tol", "float", 1e-4, _HELP["tol"], "Tolerance", 1e-12, 1.0)
 _LIMITS = (max_sweeps(2000), TOLERANCE)
 _FAB = (
-    Parameter("init", "choice", "ica", _HELP["init"], "Start", choices=("ica", "random")),
+    Parameter("init", "choice", "auto", _HELP["init"], "Start", choices=("auto", "ica", "random")),
     Parameter("mode", "choice", "dof", _HELP["mode"], "Criterion", choices=("dof", "paper")),
     Parameter("warmup", "int", 5, _HELP["warmup"], "Warm-up sweeps", 0, 10_000),
     Parameter("accelerate", "bool", True, _HELP["accelerate"], "Accelerate the shrinking"),

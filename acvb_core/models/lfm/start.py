@@ -1,8 +1,9 @@
-"""The start of FAB: E[z] at random, or from the independent components of the table."""
+"""The start of FAB: E[z] at random, or from the independent components of the table, or whichever suits the table."""
 
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -19,12 +20,33 @@ _SAMPLE = 20_000
 _ROUNDS, _LEAST_CHANGE = 50, 1e-3
 #: Objects whose products are taken at a time.
 _PIECE = 16_384
+#: Random features find more than independent components do where less than this share of the variance is noise, and in
+#: tables with fewer columns than this, which are too few to tell noise by.
+LITTLE_NOISE, FEW_COLUMNS = 0.05, 10
+
+
+class Components(NamedTuple):
+    """The leading principal components of a table."""
+
+    scores: Floats  #: shape (N, n); of the objects, each of variance one
+    noise: float  #: share of the variance that the components which stand out leave
 
 
 def random_start(cells: Cells, k_max: int, rng: np.random.Generator) -> Floats:
     """Return uniform random E[z], shape (K, N), of `k_max` features; 0 takes the smaller of N and D."""
     n_features = min(k_max, cells.n_objects) if k_max else min(cells.n_objects, cells.n_columns)
     return rng.random((n_features, cells.n_objects))
+
+
+def suitable_start(
+    cells: Cells, k_max: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+) -> Floats:
+    """Return E[z] from independent components, or at random where there is little noise or there are few columns."""
+    if cells.n_columns >= FEW_COLUMNS:
+        components = find_components(cells, k_max, checkpoint)
+        if components.noise >= LITTLE_NOISE:
+            return _cut_components(components.scores, rng, checkpoint)
+    return random_start(cells, k_max, rng)
 
 
 def independent_start(
@@ -40,7 +62,11 @@ def independent_start(
     Reference: A. Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE
       Transactions on Neural Networks 10, 1999.
     """
-    scores = principal_scores(cells, k_max, checkpoint)
+    return _cut_components(find_components(cells, k_max, checkpoint).scores, rng, checkpoint)
+
+
+def _cut_components(scores: Floats, rng: np.random.Generator, checkpoint: Checkpoint) -> Floats:
+    """Return the probability of each object to be of the upper heap of each independent component, shape (n, N)."""
     some = np.arange(len(scores))
     if len(scores) > _SAMPLE:
         some = np.sort(rng.choice(len(scores), _SAMPLE, replace=False))
@@ -90,8 +116,8 @@ def count_components(singular: Floats, shape: tuple[int, int]) -> int:
     return int((singular > omega * np.median(singular)).sum())
 
 
-def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Floats:
-    """Return the objects' scores on the leading principal components, each of variance one, shape (N, number).
+def find_components(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Components:
+    """Return the leading principal components, `number` of them.
 
     Number 0 takes the components that stand out, one at least. Missing cells begin at their column's mean and are
     filled in from the components, each shrunk by the noise in it, until that changes little.
@@ -113,7 +139,9 @@ def principal_scores(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_
         checkpoint()
         if np.linalg.norm(moved) < _LEAST_CHANGE * np.linalg.norm(filled):
             break
-    return np.ascontiguousarray(left * np.sqrt(len(left)))
+    squares = singular**2
+    left_over = squares[count_components(singular, filled.shape) :].sum() / max(squares.sum(), 1e-300)
+    return Components(np.ascontiguousarray(left * np.sqrt(len(left))), float(left_over))
 
 
 def _leading_components(values: Floats, number: int, checkpoint: Checkpoint) -> tuple[Floats, Floats, int]:

@@ -109,6 +109,8 @@ def _describe_progress(seen: Inspection, done: int) -> str:
     change, goal = seen.watched_change, seen.problem.settings.values.get("tol")
     if seen.status is Status.COMPILING:
         return "Compiling, once: some seconds"
+    if seen.status is Status.STARTING:
+        return "Finding a start"
     if change is None or goal is None:
         return f"{done:,} of {seen.max_sweeps:,} sweeps"
     return f"{say.count(done, 'sweep')}, change {change:.1g} (goal {goal:g})"

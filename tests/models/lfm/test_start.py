@@ -9,7 +9,13 @@ from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.models.lfm import start
 from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.start import count_components, independent_start, principal_scores, random_start
+from acvb_core.models.lfm.start import (
+    count_components,
+    find_components,
+    independent_start,
+    random_start,
+    suitable_start,
+)
 from tests.models.lfm.fab.cases import with_holes
 
 TRUTH = planted_features(300, 20, 4, noise=0.5, share=0.3, seed=2)
@@ -34,15 +40,15 @@ def test_scores_are_the_left_singular_vectors(
     left = np.linalg.svd(table.values, full_matrices=False)[0]
     for piece in (16_384, 7):
         monkeypatch.setattr(start, "_PIECE", piece)
-        scores = principal_scores(table, 3)
+        scores = find_components(table, 3).scores
         assert scores.shape == (shape[0], 3)
         assert np.abs(scores.T @ left[:, :3]) / np.sqrt(shape[0]) == pytest.approx(np.eye(3), abs=1e-8)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_as_many_components_stand_out_as_there_are_features(missing: float) -> None:
-    assert principal_scores(cells(missing)).shape == (300, 4)
-    assert principal_scores(cells(missing), 7).shape == (300, 7)
+    assert find_components(cells(missing)).scores.shape == (300, 4)
+    assert find_components(cells(missing), 7).scores.shape == (300, 7)
 
 
 def test_nothing_stands_out_of_noise() -> None:
@@ -51,13 +57,13 @@ def test_nothing_stands_out_of_noise() -> None:
             x = np.random.default_rng(seed).normal(size=shape)
             singular = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
             assert count_components(singular, shape) == 0
-            assert principal_scores(Cells.of(Table.build(x))).shape[1] == 1
+            assert find_components(Cells.of(Table.build(x))).scores.shape[1] == 1
 
 
 def test_missing_cells_are_filled_in_as_the_features_say() -> None:
     """The components of a table with holes are nearly those of the whole one; those of column means are not."""
-    whole = principal_scores(cells(), 4)
-    found = principal_scores(cells(0.4), 4)
+    whole = find_components(cells(), 4).scores
+    found = find_components(cells(0.4), 4).scores
     simple = cells(0.4)
     plain = np.linalg.svd(simple.values, full_matrices=False)[0][:, :4]
     errors = [
@@ -111,3 +117,25 @@ def test_random_start_is_uniform() -> None:
         assert 0 <= mu.min() < 0.02
         assert 0.98 < mu.max() <= 1
         assert mu.mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_start_suits_the_table() -> None:
+    """At random where the components leave little noise, or where columns are few; independent components elsewhere."""
+    rng = np.random.default_rng(0)
+    planted = rng.random((200, 6)) < 0.4
+    values = planted @ rng.normal(size=(6, 24))
+    for noise, columns, is_random in ((0.05, 24, True), (1.0, 24, False), (1.0, 8, True)):
+        table = Cells.of(Table.build(values[:, :columns] + noise * rng.normal(size=(200, columns))))
+        mu = suitable_start(table, 0, np.random.default_rng(1))
+        make = random_start if is_random else independent_start
+        np.testing.assert_array_equal(mu, make(table, 0, np.random.default_rng(1)))
+
+
+def test_noise_is_what_the_components_leave() -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.random((400, 3)) < 0.5) @ rng.normal(size=(3, 20)) + 0.5 * rng.normal(size=(400, 20))
+    table = Cells.of(Table.build(values))
+    singular = np.linalg.svd(table.values, compute_uv=False)
+    components = find_components(table)
+    expected = (singular[components.scores.shape[1] :] ** 2).sum() / (singular**2).sum()
+    assert components.noise == pytest.approx(expected, rel=1e-6)

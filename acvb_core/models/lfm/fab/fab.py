@@ -14,7 +14,7 @@ from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.fab.moves import find_move, flip_features, recode_pair
 from acvb_core.models.lfm.least_squares import fit_weights
-from acvb_core.models.lfm.start import independent_start, random_start
+from acvb_core.models.lfm.start import independent_start, random_start, suitable_start
 from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, build_posterior, lower_bound
 
 #: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
@@ -43,16 +43,17 @@ class Fab(UnaveragedMethod):
     merge: bool = True  #: at convergence, merge, drop or recode features if that raises the bound
     #: Moves are looked for when the bound rises by less than this for each object in a sweep.
     tol: float = 1e-4
-    #: Begin with independent components, or with random E[z] (see `start`).
-    start: Literal["ica", "random"] = "ica"
+    #: Begin with independent components, with random E[z], or with whichever suits the table (see `start`).
+    start: Literal["auto", "ica", "random"] = "auto"
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
         """Return E[z] as `start` has it, and the weights that are best for it."""
         cells = self.cells
-        if self.start == "ica":
-            mu = independent_start(cells, self.k_max, rng, checkpoint)
-        else:
+        if self.start == "random":
             mu = random_start(cells, self.k_max, rng)
+        else:
+            make = independent_start if self.start == "ica" else suitable_start
+            mu = make(cells, self.k_max, rng, checkpoint)
         mu = mu[order_by_size(mu.sum(axis=1))]
         fit = fit_weights(cells, mu, lost=self.penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
         return FabState(mu, fit, lower_bound(cells, mu, fit, self.penalty))

@@ -69,7 +69,7 @@ def test_settings_reach_the_method() -> None:
     assert usual.penalty == PENALTIES["dof"]
     assert usual.accelerate
     assert usual.merge
-    assert usual.start == "ica"
+    assert usual.start == "auto"
     for k_max, wanted in ((0, 9), (4, 4), (200, 60)):
         fab = row.build(TRUTH.table, row.values({"k_max": k_max, "init": "random"}))
         assert fab.init(np.random.default_rng(0)).n_features == wanted
