@@ -94,6 +94,7 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     expect(page.get_by_text("Recognised: network. It is a GraphML file")).to_be_visible()
 
     run_three(page)
+    plot(page, "curves")
     titles = page.evaluate(
         "() => document.querySelector('.st-key-curves .js-plotly-plot').layout.annotations.map((one) => one.text)"
     )

@@ -16,9 +16,9 @@ from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.state import lower_bound
 
 #: Sweeps that are not kept, and samples that are, at most.
-BURN_IN, KEPT = 50, 100
-#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps, 10 to 25 s.
-_WORK = 1e9
+BURN_IN, KEPT = 20, 40
+#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps, 5 to 12 s.
+_WORK = 5e8
 #: Samples in a posterior: the cluster of each object, shape (S, N), and the blocks' link probabilities, (S, K, L).
 LABELS, STRENGTHS = "sampled_{}", "sampled_strengths"
 
