@@ -146,6 +146,9 @@ def _evaluate(row: ModelRow, inference: Inference, split: Split, sweeps: int) ->
         model.lower_bound(posterior, given)
         model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
     model.predict(posterior, split.heldout)
+    predict_averaged = getattr(model, "predict_averaged", None)
+    if predict_averaged is not None:
+        predict_averaged(posterior, split.heldout)
     use_model = row.warm_up().use_model
     if use_model is not None:
         use_model(model, posterior, split.train)

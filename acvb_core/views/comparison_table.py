@@ -119,6 +119,7 @@ def comparison_table(
     for model in models:
         titles |= {key: own[len(models) > 1] for key, own in model.display.titles.items() if key in titles}
     settings = compare_settings(results, labels)
+    settings.columns = [f"{title} (setting)" if title in titles.values() else title for title in settings]
     return ComparisonTable(
         pd.concat([settings, rows[keys].rename(columns=titles)], axis=1),
         pd.concat([settings.map(lambda _: False), best.rename(columns=titles)], axis=1),

@@ -208,6 +208,7 @@ def test_a_reload_and_a_restart_find_the_runs(
     app = endless(with_sample, "vb")
     (job,) = jobs_of(app)
     assert f"pause_{job.id}" in keys(open_app("run"))
+    until(app, lambda: len(job.inspect().history) > 0)
 
     press(app, f"stop_{job.id}")
     assert services.job_book().close(30)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from acvb_core.core.protocols import Posterior
 from acvb_core.core.rows import Values, WarmUp
 from acvb_core.data.relation import Network, Relation
+from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.figures.binning import count_in_bins
+from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves.moves import MOVES_FROM
 
 
@@ -29,8 +32,14 @@ def use_figures() -> None:
     count_in_bins(relation.ones, row_bin, column_bin, (int(row_bin[-1]) + 1, int(column_bin[-1]) + 1))
 
 
+def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
+    """Predict links by the samples of a run, where it has some."""
+    if count_samples(posterior):
+        SampledPairs.of_posterior(posterior).band(0, train.shape[0], 0)
+
+
 #: Clusters are merged and split in the last sweep.
 CASES = {
-    "irm": WarmUp(tiny_relation, MOVES_FROM + 1, use_figures=use_figures),
-    "network": WarmUp(tiny_network, MOVES_FROM + 1),
+    "irm": WarmUp(tiny_relation, MOVES_FROM + 1, predict_links, use_figures),
+    "network": WarmUp(tiny_network, MOVES_FROM + 1, predict_links),
 }

@@ -194,6 +194,7 @@ def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
     assert [element.value for element in app.subheader] == [
         "Curves",
         "Scores",
+        "Combined",
         "Which topic is which",
         "Which topics come back",
         "How well the runs agree",

@@ -130,7 +130,7 @@ def test_scores_are_compared_and_bounds_are_not(open_app: Open) -> None:
     assert table["Features"].tolist() == [2, 6]
     assert "Lower bounds are never shaded" in said
     headings = [element.value for element in app.subheader]
-    assert headings == ["Curves", "Scores", "Which feature is which"]
+    assert headings == ["Curves", "Scores", "Combined", "Which feature is which"]
 
 
 def test_features_of_two_runs_are_paired(open_app: Open) -> None:

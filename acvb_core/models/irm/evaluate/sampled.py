@@ -50,6 +50,8 @@ class SampledPairs:
 
     def of(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the probability of single pairs, shape (n,)."""
+        # One type of places, for which the kernel is compiled once.
+        rows, columns = rows.astype(np.int64), columns.astype(np.int64)
         out = np.zeros(len(rows))
         step = max(1, _AT_ONCE // len(self.strengths))
         for begin in range(0, len(out), step):
