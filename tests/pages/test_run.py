@@ -280,7 +280,7 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
 
 def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> None:
     app = with_sample
-    (job,) = race(app, 100, tol=1e-12, max_sweeps=100_000)
+    (job,) = race(app, 100, max_sweeps=100_000)
     until(app, lambda: job.race_report is not None and job.race_report.sweeps > 20)
     press(app, f"pause_{job.id}")
     app.run()
