@@ -278,7 +278,9 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
     assert not app.exception
 
 
-def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> None:
+def test_a_race_can_be_stopped_and_its_leader_goes_on(
+    with_sample: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = with_sample
     (job,) = race(app, 100, max_sweeps=100_000)
     until(app, lambda: job.race_report is not None and job.race_report.sweeps > 20)
@@ -291,6 +293,8 @@ def test_a_race_can_be_stopped_and_its_leader_goes_on(with_sample: AppTest) -> N
     until(app, lambda: job.inspect().verdict is not None)
     app.run()
     assert "the race of 100 starts was stopped" in texts(app)
+    # On so small a relation the leader may come to a standstill before it is told to stop.
+    monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, last_sweep, **__: None)
     press(app, f"extend_{job.id}")
     until(app, lambda: job.inspect().snapshot.sweep > 20)
     press(app, f"stop_{job.id}")
