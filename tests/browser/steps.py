@@ -53,8 +53,14 @@ def wait_for(page: Page, script: str, arg: Any = None) -> Any:
 
 
 def visit(page: Page, name: str) -> None:
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-    expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
+    heading = page.get_by_role("heading", level=1, name=name, exact=True)
+    link.click()
+    try:
+        heading.wait_for(timeout=WAIT_MS / 6)
+    except TimeoutError:
+        link.click()  # a click while the page is drawn anew may be lost; people press again
+    expect(heading).to_be_visible()
 
 
 def fill(page: Page, label: str, value: str) -> None:

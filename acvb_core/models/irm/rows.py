@@ -18,7 +18,13 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.memory import memory_bytes
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.moves.moves import MOVES_EVERY, MOVES_FROM, Moves
+from acvb_core.models.irm.moves.moves import (
+    MOVES_EVERY,
+    MOVES_FROM,
+    MOVES_UNTIL,
+    MOVES_UNTIL_AFTER_CHAIN,
+    Moves,
+)
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.vb import VariationalIrm
 
@@ -170,7 +176,8 @@ def _settings(data: Any, values: Values) -> Values:
 
 def _variational_settings(data: Any, values: Values) -> Values:
     most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in _layout_of(data, values).domains}
-    moves = Moves(values["merge"], values["split"], most)
+    until = MOVES_UNTIL_AFTER_CHAIN if values["init"] == "gibbs" else MOVES_UNTIL
+    moves = Moves(values["merge"], values["split"], most, until)
     return _settings(data, values) | {"shrink": values["shrink"], "moves": moves}
 
 

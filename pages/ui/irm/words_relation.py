@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from acvb_core.models.irm.moves.moves import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
+from acvb_core.models.irm.moves.moves import (
+    MOVES_EVERY,
+    MOVES_FROM,
+    MOVES_UNTIL,
+    MOVES_UNTIL_AFTER_CHAIN,
+)
 from pages.ui.shared.words import Curve, ModelWords
 
 _CURVES = (
@@ -132,9 +137,10 @@ nothing.
 
 _MOVES = f"""
 A run can get stuck with one true cluster in two parts, or two in one. From sweep {MOVES_FROM} on, every {MOVES_EVERY}
-sweeps, the run **merges** or **splits** clusters if that raises the lower bound. This ends when no such move helps any
-more, or at sweep {MOVES_UNTIL}. The curves mark these sweeps: ▽ merged, △ split, ◇ both. Convergence is judged, and
-automatic averaging begins, only afterwards. You can switch off either move in the advanced settings.
+sweeps, the run **merges** or **splits** clusters if that raises the lower bound. This ends when no such move helps
+any more, or at sweep {MOVES_UNTIL} ({MOVES_UNTIL_AFTER_CHAIN} after a Gibbs chain). The curves mark these sweeps: ▽
+merged, △ split, ◇ both. Convergence is judged, and automatic averaging begins, only afterwards. You can switch off
+either move in the advanced settings.
 """
 
 HELD_OUT_NOTE = """

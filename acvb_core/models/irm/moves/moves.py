@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOVES_FROM = 15
 #: Sweeps between moves, for the objects to find their places.
 MOVES_EVERY = 5
-#: No more moves after this sweep, so that a run can settle.
-MOVES_UNTIL = 200
+#: No more moves after this sweep, so that a run can settle; earlier after a chain, which has left little to find.
+MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN = 200, 60
 #: How many of the rejected merges, and of the rejected splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
 TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
@@ -60,6 +60,7 @@ class Moves:
     split: bool = True
     #: Clusters of each domain that splits may not go beyond; no limit for a domain that is not there.
     most: Mapping[str, int] = field(default_factory=dict)
+    until: int = MOVES_UNTIL  #: no more moves after this sweep
 
     @property
     def any(self) -> bool:
@@ -96,7 +97,7 @@ class Moves:
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
-        over = state.age >= MOVES_UNTIL or (not made and memory.last_look)
+        over = state.age >= self.until or (not made and memory.last_look)
         due = state.age + MOVES_EVERY
         return replace(state, moves=None if over else MoveMemory(due, rejected, not made)), made
 
