@@ -134,7 +134,7 @@ def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             relation, truth = net8(draw)
             case = f"net8 draw {draw}"
             for seed in range(options.seeds):
-                found = fit(relation, options.method, seed=seed, heldout=0.1)
+                found = fit(relation, options.method, seed=seed, heldout=0.1, init=options.init)
                 yield line(case, f"seed {seed}", found, truth)
             yield from_truth(case, relation, truth, heldout=0.1)
             peer = graph_tool(relation, truth) if draw == 0 else None
@@ -144,12 +144,17 @@ def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         links, groups = sparse_directed(0)
         for seed in range(options.seeds):
             two = Relation.build(links, name="sparse, two domains")
-            found = fit(two, options.method, seed=seed, k_rows=60, k_cols=60)
+            found = fit(two, options.method, seed=seed, k_rows=60, k_cols=60, init=options.init)
             yield line("sparse, two domains", f"seed {seed}", found, {"rows": groups, "cols": groups})
         yield from_truth("sparse, two domains", two, {"rows": groups, "cols": groups})
         one = Relation.build(links & ~np.eye(len(links), dtype=bool), network=Network())
         for seed in range(options.seeds):
-            yield line("sparse, one", f"seed {seed}", fit(one, options.method, seed=seed), {"rows": groups})
+            yield line(
+                "sparse, one",
+                f"seed {seed}",
+                fit(one, options.method, seed=seed, init=options.init),
+                {"rows": groups},
+            )
         yield from_truth("sparse, one", one, {"rows": groups})
     if "bip" in options.cases:
         planted = synth2(0)
@@ -166,6 +171,7 @@ def main() -> None:
     )
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--init", default="gibbs")
     parser.add_argument("--method", default="acvb0")
     parser.add_argument("--cases", default="net8,sparse,bip", type=lambda text: text.split(","))
     frame = pd.DataFrame(runs(parser.parse_args()))
