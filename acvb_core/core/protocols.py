@@ -249,3 +249,9 @@ class Model(Protocol):
     def tables(self, posterior: Posterior) -> dict[str, Any]:
         """Return the results a user takes away, as pandas frames by name."""
         ...
+
+
+def predict_averaged(model: Model, posterior: Posterior, heldout: Any) -> Array | None:
+    """Return the mean of what samples kept in a posterior predict; None for a model or a posterior without samples."""
+    predict = getattr(model, "predict_averaged", None)
+    return None if predict is None else predict(posterior, heldout)

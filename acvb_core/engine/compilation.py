@@ -16,7 +16,7 @@ import numpy as np
 from numba.core import event
 
 from acvb_core.core.kernel_cache import lock_cache
-from acvb_core.core.protocols import Inference, Posterior
+from acvb_core.core.protocols import Inference, Posterior, predict_averaged
 from acvb_core.core.rows import Method, ModelRow, Values
 from acvb_core.data.split import Split
 from acvb_core.engine.problem import Problem
@@ -146,9 +146,7 @@ def _evaluate(row: ModelRow, inference: Inference, split: Split, sweeps: int) ->
         model.lower_bound(posterior, given)
         model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
     model.predict(posterior, split.heldout)
-    predict_averaged = getattr(model, "predict_averaged", None)
-    if predict_averaged is not None:
-        predict_averaged(posterior, split.heldout)
+    predict_averaged(model, posterior, split.heldout)
     use_model = row.warm_up().use_model
     if use_model is not None:
         use_model(model, posterior, split.train)

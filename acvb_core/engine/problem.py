@@ -36,6 +36,12 @@ class Settings:
     start: str = ""  #: what the run continued from, in words; empty where it began anew
     of: str = ""  #: fingerprint of the data as loaded, where words of `start` were added to them
 
+    @property
+    def split(self) -> tuple[float, float, int]:
+        """Shares of the data and of whole documents that are held out, and the seed, 0 where nothing is."""
+        seed = self.heldout_seed if self.heldout or self.heldout_documents else 0
+        return self.heldout, self.heldout_documents, seed
+
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         return asdict(self)

@@ -14,7 +14,15 @@ import numpy as np
 
 from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import (
+    Array,
+    Checkpoint,
+    Posterior,
+    Responsibilities,
+    SweepInfo,
+    no_checkpoint,
+    predict_averaged,
+)
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
@@ -278,19 +286,14 @@ class _Runner:
         return now if before is None else before + now
 
     def score(self, posterior: Posterior, predicted: Array | None, samples: int, is_last: bool = True) -> Any:
-        """Return the held-out scores, by the summed predictions of the samples where there are any.
-
-        `is_last`: with those of averaged predictions, where the model has some.
-        """
+        """Return the held-out scores, by the summed predictions of samples if any; at last of averages too."""
         heldout, model = self.problem.heldout, self.problem.model
         if heldout is None:
             return None
         probability = model.predict(posterior, heldout) if predicted is None else predicted / samples
         score = model.score(probability, heldout)
-        predict_averaged = getattr(model, "predict_averaged", None)
-        if not is_last or predict_averaged is None:
+        add_averaged = getattr(score, "with_averaged", None) if is_last else None
+        if add_averaged is None:
             return score
-        if predicted is not None:
-            return score.with_averaged(score)
-        averaged = predict_averaged(posterior, heldout)
-        return score if averaged is None else score.with_averaged(model.score(averaged, heldout))
+        averaged = predict_averaged(model, posterior, heldout) if predicted is None else probability
+        return score if averaged is None else add_averaged(model.score(averaged, heldout))

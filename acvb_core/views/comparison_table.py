@@ -133,13 +133,7 @@ def comparison_table(
 
 def same_split(results: Sequence[Result]) -> bool:
     """Return whether the same was held out of all runs on the same data."""
-    return len({_split(result) for result in results}) <= 1
-
-
-def _split(result: Result) -> tuple[float, float, int]:
-    settings = result.problem.settings
-    share, whole = settings.heldout, settings.heldout_documents
-    return share, whole, settings.heldout_seed if share or whole else 0
+    return len({result.problem.settings.split for result in results}) <= 1
 
 
 def same_documents(results: Sequence[Result]) -> bool:
@@ -188,7 +182,7 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
         notes.append("CPU time is compared among converged runs only.")
     if same_split:
         notes += [model.display.unmarked_reason for model in models if model.display.unmarked]
-    if same_split and results and not any(_split(results[0])[:2]):
+    if same_split and results and not any(results[0].problem.settings.split[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes
 

@@ -31,3 +31,13 @@ class Outcome:
 
 
 Run = Callable[..., Outcome]
+#: Held-out scores of a run on a relation that has samples, as the command line prints them.
+LINK_SCORES = {
+    "log_likelihood",
+    "skill",
+    "roc_auc",
+    "average_precision",
+    "averaged_log_likelihood",
+    "averaged_skill",
+    "averaged_roc_auc",
+}

@@ -15,7 +15,7 @@ from acvb_core.cli import main
 from acvb_core.cli.progress import Progress
 from acvb_core.data.samples import SAMPLES
 from acvb_core.registry import METHODS, methods_of
-from tests.cli.support import NUMBER, SMALL, WOMEN, Run
+from tests.cli.support import LINK_SCORES, NUMBER, SMALL, WOMEN, Run
 
 
 def test_methods_lists_every_row(run: Run) -> None:
@@ -63,15 +63,7 @@ def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout:
     assert (told["heldout_seed"], told["heldout_share"]) == (0, heldout)
     assert told["out"] is None
     if heldout:
-        assert told["heldout"].keys() == {
-            "log_likelihood",
-            "skill",
-            "roc_auc",
-            "average_precision",
-            "averaged_log_likelihood",
-            "averaged_skill",
-            "averaged_roc_auc",
-        }
+        assert told["heldout"].keys() == LINK_SCORES
         assert all(isinstance(value, float) for value in told["heldout"].values())
     else:
         assert told["heldout"] is None

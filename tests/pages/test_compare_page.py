@@ -79,7 +79,8 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     table = next(frame.value for frame in app.dataframe if "certainty" in frame.value)
     assert len(table) == survey[0].problem.data.shape[0]
     assert table["cluster"].is_monotonic_increasing
-    assert any("change company" in element.value for element in app.text)
+    unsure = int((table["certainty"] < 0.5).sum())
+    assert any(f"below 0.5 for {unsure} of {len(table)} objects" in element.value for element in app.text)
 
 
 def test_runs_with_other_held_out_data_are_not_combined(open_app: Open, survey: list[Result]) -> None:

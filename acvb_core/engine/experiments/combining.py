@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from acvb_core.core.clusters import pair_clusters, take
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Array, Posterior
+from acvb_core.core.protocols import Array, Posterior, predict_averaged
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.consensus import Consensus, find_consensus
@@ -35,19 +35,18 @@ class Combination:
     results: tuple[Result, ...]
     score: Any
     scores: list[Any]
+    _agreed: dict[str, Consensus] = field(default_factory=dict, repr=False)
 
     @property
     def _problem(self) -> Problem:
         return self.results[0].problem
 
-    @cached_property
-    def _consensus(self) -> dict[str, Consensus]:
-        row = self._problem.model_row
-        return {
-            domain: find_consensus([result.posterior[domain] for result in self.results])
-            for domain in row.clusterings
-            if all(result.posterior.normalised for result in self.results)
-        }
+    @property
+    def clusterings(self) -> dict[str, str]:
+        """The domains that have a consensus, with the names of their objects for people."""
+        if not all(result.posterior.normalised for result in self.results):
+            return {}
+        return self._problem.model_row.clusterings
 
     def consensus(self, domain: str) -> pd.DataFrame:
         """Return the clustering that the runs agree on.
@@ -67,10 +66,12 @@ class Combination:
         ParameterError
             The model has no such clusters of objects, or there are too many objects.
         """
-        if domain not in self._consensus:
-            known = " and ".join(repr(name) for name in self._consensus) or "none"
+        if domain not in self.clusterings:
+            known = " and ".join(repr(name) for name in self.clusterings) or "none"
             raise ParameterError(f"There is no consensus of {domain!r}; these runs have {known}.")
-        agreed = self._consensus[domain]
+        if domain not in self._agreed:
+            self._agreed[domain] = find_consensus([result.posterior[domain] for result in self.results])
+        agreed = self._agreed[domain]
         names = {"rows": "row_labels", "cols": "column_labels"}
         table = pd.DataFrame(
             {
@@ -117,7 +118,7 @@ def combine(results: Sequence[Result]) -> Combination:
         for what, one, another in (
             ("model", first.settings.model, other.settings.model),
             ("data", first.fingerprint, other.fingerprint),
-            ("held-out data", _split(first), _split(other)),
+            ("held-out data", first.settings.split, other.settings.split),
         ):
             if one != another:
                 raise ParameterError(
@@ -131,16 +132,10 @@ def combine(results: Sequence[Result]) -> Combination:
     return Combination(results, first.model.score(mean, first.heldout), scores)
 
 
-def _split(problem: Problem) -> tuple[float, float, int]:
-    settings = problem.settings
-    return settings.heldout, settings.heldout_documents, settings.heldout_seed
-
-
 def _predict(result: Result) -> Array:
     """Return what a run predicts of the held-out data: by its samples, where it has some."""
     model, heldout = result.problem.model, result.problem.heldout
-    predict_averaged = getattr(model, "predict_averaged", None)
-    averaged = None if predict_averaged is None else predict_averaged(result.posterior, heldout)
+    averaged = predict_averaged(model, result.posterior, heldout)
     return model.predict(result.posterior, heldout) if averaged is None else averaged
 
 
@@ -148,17 +143,17 @@ def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
     """Return the mean of posteriors, the clusters of each matched with those of the first.
 
     Clusters are paired by the cosines of their averaged arrays. A cluster that has no partner in some run is averaged
-    over the runs where it has one.
+    over the runs where it has one. Samples that runs began from are left out.
     """
     first = posteriors[0]
-    total = {name: np.array(array, dtype=np.float64) for name, array in _take_clustered(first).items()}
+    total = {name: np.array(array, dtype=np.float64) for name, array in _take_averageable(first).items()}
     seen = {domain: np.ones(n) for domain, n in first.n_clusters().items()}
     for posterior in posteriors[1:]:
         pairs = {domain: _pair(first, posterior, domain) for domain in seen}
         orders = {domain: other for domain, (_, other) in pairs.items()}
         for domain, (own, _) in pairs.items():
             seen[domain][own] += 1.0
-        for name, array in _take_clustered(posterior).items():
+        for name, array in _take_averageable(posterior).items():
             axes = first.axes[name]
             places = [
                 np.arange(size) if axis is None else pairs[axis][0]
@@ -166,23 +161,21 @@ def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
             ]
             total[name][np.ix_(*places)] += take(array, axes, orders)
     for name, array in total.items():
-        for at, axis in enumerate(first.axes[name]):
-            if axis is not None:
-                shape = [1] * array.ndim
-                shape[at] = -1
-                array /= seen[axis].reshape(shape)
-                break
+        at, of = next(((at, axis) for at, axis in enumerate(first.axes[name]) if axis is not None), (0, None))
+        shape = [1] * array.ndim
+        shape[at] = -1
+        array /= len(posteriors) if of is None else seen[of].reshape(shape)
         if first.normalised and name in first.averaged:
             array /= np.maximum(array.sum(axis=1, keepdims=True), 1e-300)
-    return first.with_arrays(total, drop=first.derived)
+    return first.with_arrays(total, drop=tuple(name for name in first.arrays if name not in total))
 
 
-def _take_clustered(posterior: Posterior) -> dict[str, Array]:
-    """Return the arrays that have a cluster axis, without those that follow from others."""
+def _take_averageable(posterior: Posterior) -> dict[str, Array]:
+    """Return the arrays over clusters, and one number for each column; not what follows from them, nor samples."""
     return {
         name: array
         for name, array in posterior.arrays.items()
-        if name not in posterior.derived and any(posterior.axes[name])
+        if name not in posterior.derived and (any(posterior.axes[name]) or array.ndim == 1)
     }
 
 

@@ -30,7 +30,7 @@ def show_combination(runs: ComparedRuns) -> None:
     if len({(one.settings.model, one.fingerprint) for one in problems}) > 1 or not same_split(runs.results):
         return
     row = problems[0].model_row
-    groups = [domain for domain in row.clusterings if all(one.posterior.normalised for one in runs.results)]
+    groups = row.clusterings if all(one.posterior.normalised for one in runs.results) else {}
     if problems[0].heldout is None and not groups:
         return
     st.subheader("Combined", anchor=False, help=_HELP)
@@ -43,8 +43,8 @@ def show_combination(runs: ComparedRuns) -> None:
     combined = combine_runs(runs.keys, runs.results)
     if combined.score is not None:
         st.text(describe_prediction(combined, runs.labels))
-    for domain in groups:
-        _show_consensus(combined, domain, row.clusterings[domain])
+    for domain, name in combined.clusterings.items():
+        _show_consensus(combined, domain, name)
 
 
 @st.cache_resource(show_spinner="Combining the runs", max_entries=8)
@@ -76,8 +76,8 @@ def _show_consensus(combined: Combination, domain: str, name: str) -> None:
         return
     n_groups, unsure = int(table["cluster"].max()), int((table["certainty"] < 0.5).sum())
     st.text(
-        f"{name.capitalize()}: {say.count(n_groups, 'group')} that the runs agree on. "
-        f"{say.count(unsure, 'object')} of {len(table):,} change company in more than half of the runs."
+        f"{name.capitalize()}: the runs agree on {say.count(n_groups, 'group')}. "
+        f"Certainty is below 0.5 for {unsure:,} of {say.count(len(table), 'object')}."
     )
     st.dataframe(
         table.sort_values(["cluster", "certainty"], ascending=[True, False]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.snapshot import Verdict
@@ -48,7 +47,7 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
     scores = {job.id: last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
     scored = [job for job in ended if math.isfinite(scores[job.id])]
     if scored:
-        alike = [job for job in scored if _split_settings(job) == _split_settings(scored[0])]
+        alike = [job for job in scored if job.problem.settings.split == scored[0].problem.settings.split]
         if len(alike) > 1:
             return _sort_runs(alike, scores), f"best held-out score of {len(alike):,} runs"
     if ended and ended[0].problem.model_row.raced_by == "lower_bound":
@@ -58,7 +57,7 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
             job
             for job in ended
             if job.problem.row == first.problem.row
-            and _split_settings(job) == _split_settings(first)
+            and job.problem.settings.split == first.problem.settings.split
             and math.isfinite(bounds[job.id])
         ]
         if len(alike) > 1:
@@ -76,8 +75,3 @@ def last_value(job: Job, column: str) -> float:
     """Return the last value of a diagnostic that was evaluated; NaN if there is no such value."""
     values = job.history.column(column).tolist()
     return next((value for value in reversed(values) if math.isfinite(value)), math.nan)
-
-
-def _split_settings(job: Job) -> tuple[Any, ...]:
-    settings = job.problem.settings
-    return settings.heldout, settings.heldout_documents, settings.heldout_seed

@@ -99,3 +99,26 @@ def test_tables_of_features_are_combined() -> None:
     combined = acvb_core.combine(runs_of(table, "fab", 2, heldout=0.1, max_sweeps=20))
     assert np.isfinite(combined.score.log_likelihood)
     assert len(combined.tables["features"]) == combined.results[0].snapshot.effective_k["features"]
+
+
+def test_the_mean_of_tables_has_the_mean_of_baselines_and_noise() -> None:
+    table = acvb_core.load_sample("block_images").table
+    runs = runs_of(table, "fab", 2, heldout=0.1, max_sweeps=20)
+    one, other = (run.posterior for run in runs)
+    mean = average_posteriors([one, other])
+    np.testing.assert_allclose(mean["bias"], (one["bias"] + other["bias"]) / 2)
+    np.testing.assert_allclose(mean["precision"], (one["precision"] + other["precision"]) / 2)
+
+
+def test_the_mean_posterior_has_no_samples_of_a_single_run() -> None:
+    runs = runs_of(planted_relation(20, 15, 2, 2, 1).relation, "vb", 2, max_sweeps=3)
+    assert "sampled_rows" in runs[0].posterior.arrays
+    assert not any(
+        name.startswith("sampled_") for name in average_posteriors([run.posterior for run in runs]).arrays
+    )
+
+
+def test_without_held_out_data_the_seed_of_the_split_says_nothing() -> None:
+    relation = planted_relation(20, 15, 2, 2, 1).relation
+    runs = [acvb_core.fit(relation, "vb", heldout_seed=seed, max_sweeps=3) for seed in (0, 1)]
+    assert acvb_core.combine(runs).score is None
