@@ -16,6 +16,7 @@ import os
 import pandas as pd
 
 from acvb_core import fit, load_relation
+from acvb_core.cli.settings import parse_setting
 from acvb_core.registry import method_row
 
 
@@ -46,7 +47,7 @@ def main() -> None:
             model=model,
             heldout=options.heldout,
             heldout_seed=split,
-            **{name: known[name].parse(text) for name, text in given.items()},
+            **{name: parse_setting(known[name], text) for name, text in given.items()},
         )
         last = result.snapshot
         assert last.heldout is not None
@@ -66,7 +67,8 @@ def main() -> None:
     print(frame.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
     print(
         f"mean skill {frame.skill.mean():.4f}, worst {frame.skill.min():.4f}, "
-        f"mean ROC AUC {frame.roc_auc.mean():.4f}"
+        f"mean ROC AUC {frame.roc_auc.mean():.4f}, mean skill by samples {frame.averaged_skill.mean():.4f}, "
+        f"mean bound {frame.lower_bound.mean():.1f}, mean CPU s {frame.cpu_seconds.mean():.2f}"
     )
     print(f"load average {os.getloadavg()[0]:.2f}")
 
