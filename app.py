@@ -17,6 +17,7 @@ else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
     from acvb_core.store.files import StoreError
+    from pages.ui.shared.guard import keep_page
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
     from pages.ui.shared.refresh import follow_browser
     from pages.ui.shared.services import start_warm_up, store
@@ -30,6 +31,7 @@ else:
     st.session_state["_nav"] = True
     answers = [pages.answer for pages in answer_pages().values()]
     further = [page for pages in all_model_pages().values() for page in pages.further]
+    keep_page()
     page = st.navigation(
         [
             st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),

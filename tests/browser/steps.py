@@ -53,14 +53,8 @@ def wait_for(page: Page, script: str, arg: Any = None) -> Any:
 
 
 def visit(page: Page, name: str) -> None:
-    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True)
-    heading = page.get_by_role("heading", level=1, name=name, exact=True)
-    link.click()
-    try:
-        heading.wait_for(timeout=WAIT_MS / 6)
-    except TimeoutError:
-        link.click()  # a click while the page is drawn anew may be lost; people press again
-    expect(heading).to_be_visible()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
 
 
 def fill(page: Page, label: str, value: str) -> None:
@@ -106,9 +100,11 @@ def choose_methods(page: Page, *labels: str) -> None:
         folded.locator("summary").click()
         settled(page)
     for button in folded.locator("button[aria-pressed]").all():
-        if (button.get_attribute("aria-pressed") == "true") != (button.inner_text().strip() in labels):
+        wanted = button.inner_text().strip() in labels
+        if (button.get_attribute("aria-pressed") == "true") != wanted:
             button.click()
             settled(page)
+            expect(button).to_have_attribute("aria-pressed", str(wanted).lower())
 
 
 def bring(page: Page, file: Path, kind: str) -> None:
