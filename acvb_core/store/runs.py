@@ -14,16 +14,8 @@ from acvb_core.engine.job import Job, RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, kind_of
 from acvb_core.store.files import StoreError, remove_file
-from acvb_core.store.results import (
-    RunIdentity,
-    add_identity,
-    read_identity,
-    read_result,
-    swap_error,
-    write_result,
-)
-from acvb_core.store.run_list import RunList
-from acvb_core.store.run_rows import (
+from acvb_core.store.listing.run_list import RunList
+from acvb_core.store.listing.run_rows import (
     RUNS,
     TRASH,
     UNKNOWN,
@@ -34,6 +26,14 @@ from acvb_core.store.run_rows import (
     save_dataset_row,
     save_label,
     save_row,
+)
+from acvb_core.store.results import (
+    RunIdentity,
+    add_identity,
+    read_identity,
+    read_result,
+    swap_error,
+    write_result,
 )
 from acvb_core.store.streams import find_unused_folders, new_folder
 from acvb_core.store.topics.names import TopicNames

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from acvb_core.store.files import remove_file, sync_folder
-from acvb_core.store.run_rows import RUNS, TRASH, run_path, trash_path
+from acvb_core.store.listing.run_rows import RUNS, TRASH, run_path, trash_path
 
 DAY = 24 * 3600.0  # seconds
 

@@ -11,8 +11,9 @@ import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
-from acvb_core.store import files, schema
+from acvb_core.store import files
 from acvb_core.store.files import StoreError
+from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
     SURVEY,

@@ -11,7 +11,7 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Status
 from acvb_core.engine.result import Result
-from acvb_core.store import schema
+from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import WOMEN, assert_same_relation, assert_same_result, odd_corpus
 

@@ -19,9 +19,9 @@ from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.store import schema
 from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
+from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
     SMALL,

@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from acvb_core.store.files import StoreError, sync_folder, write_arrays
-from acvb_core.store.results import VERSION, RunIdentity, add_identity, read_identity
-from acvb_core.store.run_rows import (
+from acvb_core.store.listing.run_rows import (
     RUNS,
     SAVE,
     SELECT,
@@ -28,7 +27,8 @@ from acvb_core.store.run_rows import (
     save_row,
     trash_path,
 )
-from acvb_core.store.schema import DamagedListError, check_whole, open_connection, prepare
+from acvb_core.store.listing.schema import DamagedListError, check_whole, open_connection, prepare
+from acvb_core.store.results import VERSION, RunIdentity, add_identity, read_identity
 
 
 def open_list(folder: Path, path: Path) -> list[str]:

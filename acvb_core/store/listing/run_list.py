@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from acvb_core.store.files import StoreError
-from acvb_core.store.list_repair import open_list
-from acvb_core.store.run_rows import LIST, RUNS
-from acvb_core.store.schema import DamagedListError, open_connection
+from acvb_core.store.listing.list_repair import open_list
+from acvb_core.store.listing.run_rows import LIST, RUNS
+from acvb_core.store.listing.schema import DamagedListError, open_connection
 
 T = TypeVar("T")
 
