@@ -62,6 +62,11 @@ class _RunningMean:
         """Return the posterior of the inner method's last sweep."""
         return self.inner.current(state.inner)
 
+    def can_keep(self, state: AveragedState) -> bool:
+        """Return whether a run can go on from the state, as the inner method says."""
+        can_keep = getattr(self.inner, "can_keep", None)
+        return can_keep is None or bool(can_keep(state.inner))
+
     def phase(self, state: AveragedState) -> Phase:
         """Return whether the mean has started, how many sweeps are in it, and its last change."""
         return Phase(state.samples == 0, state.samples, state.change)

@@ -26,11 +26,12 @@ class Status(StrEnum):
     PAUSED = "paused"
     FINISHED = "finished"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"  #: the process ended before the job did
 
     @property
     def active(self) -> bool:
         """True while the job is not over."""
-        return self not in (Status.FINISHED, Status.FAILED)
+        return self not in (Status.FINISHED, Status.FAILED, Status.INTERRUPTED)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,6 +98,9 @@ class Handle(ABC, Generic[StateT]):
     def _do(self) -> None:
         """Do the work from where it was left, and publish its results."""
 
+    def _hold(self) -> None:
+        """Do what is to be done when a pause begins."""
+
     def _go_on(self) -> None:
         """Start again after a stop or an end."""
         self._stop.clear()
@@ -105,6 +109,7 @@ class Handle(ABC, Generic[StateT]):
 
     def _checkpoint(self) -> None:
         if not self._go.is_set():
+            self._hold()
             with self._executor.yield_place():
                 self._go.wait()
         if self._stop.is_set():

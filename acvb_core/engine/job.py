@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import count
+from typing import Any
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
+from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, name_run
 from acvb_core.engine.race import RaceUpdate, race_and_run
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
+from acvb_core.engine.run_label import RunLabel
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import worst_case_sweeps
-
-#: Most characters of a run's name.
-MOST_CHARACTERS = 60
-
-
-@dataclass(frozen=True)
-class RunLabel:
-    """The name of a run, and what people wrote about it."""
-
-    name: str  #: nothing but what `clean_name` lets through, so that it can be shown as Markdown or HTML
-    note: str = ""
-    tags: tuple[str, ...] = ()
-    pinned: bool = False  #: the run is listed before others
-
-
-def clean_name(text: str) -> str:
-    """Return a name without the characters that Markdown and HTML treat as markup, and not too long."""
-    return " ".join(re.sub(r"[^\w .,+()·×-]", " ", text).split())[:MOST_CHARACTERS].strip()
-
-
-def number_name(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken: the same, or with the first free number behind it."""
-    numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
-    return next(each for each in numbered if each not in taken)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,7 +63,7 @@ class Inspection(JobState):
         if rate is None:
             return None
         most = self._most_sweeps_left
-        left = most if self._is_racing else estimate_sweeps_left(self.problem, self.history, most)
+        left = most if self.is_racing else estimate_sweeps_left(self.problem, self.history, most)
         return None if left is None else left / rate
 
     @property
@@ -102,7 +80,8 @@ class Inspection(JobState):
         return None if course is None or not len(course.change) else float(course.change[-1])
 
     @property
-    def _is_racing(self) -> bool:
+    def is_racing(self) -> bool:
+        """True while restarts race: the run is not decided yet."""
         return self.race_report is not None and self.race_report.rung is not None
 
     @property
@@ -130,25 +109,54 @@ class Job(Handle[Inspection]):
         state = Inspection(problem=problem, history=History(), max_sweeps=problem.max_sweeps)
         super().__init__(state, executor, job_id=job_id)
         self.label = RunLabel(problem.label)
+        self.keeper: Keeper | None = None  #: keeps the run while it goes on, where it is to be kept
+        self._asked = problem
+        self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
 
     @classmethod
-    def restore(cls, result: Result, executor: Executor, *, job_id: str, created: float) -> Job:
-        """Return the handle of a run that ended earlier, perhaps in another process."""
-        job = cls(result.problem, executor, job_id=job_id)
-        job.created = created
-        job._state = Inspection(
-            status=Status.FINISHED,
-            problem=result.problem,
-            history=result.diagnostics,
-            max_sweeps=result.max_sweeps,
-            snapshot=result.snapshot,
-            race_report=result.race_report,
-        )
-        if (race := result.race_report) is not None:
-            settings = result.problem.settings
-            job.label = RunLabel(name_run(replace(settings, seed=race.first_seed, restarts=race.restarts)))
+    def restore(
+        cls,
+        stored: Result | Problem,
+        executor: Executor,
+        *,
+        job_id: str,
+        created: float,
+        read_state: Callable[[], tuple[Any, Any] | None] | None = None,
+    ) -> Job:
+        """Return the handle of a run of earlier, perhaps of another process: it ended, or was interrupted.
+
+        `stored`: the problem alone of a run that had done no sweep.
+        `read_state`: returns what the run goes on from, None where that is not known.
+        """
+        if not isinstance(stored, Result):
+            job = cls(stored, executor, job_id=job_id)
+            job._state = replace(job._state, status=Status.INTERRUPTED)
+        else:
+            job = cls(stored.problem, executor, job_id=job_id)
+            job._state = Inspection(
+                status=Status.INTERRUPTED if stored.snapshot.verdict is None else Status.FINISHED,
+                problem=stored.problem,
+                history=stored.diagnostics,
+                max_sweeps=stored.max_sweeps,
+                snapshot=stored.snapshot,
+                race_report=stored.race_report,
+            )
+            if (race := stored.race_report) is not None:
+                settings = stored.problem.settings
+                job.label = RunLabel(
+                    name_run(replace(settings, seed=race.first_seed, restarts=race.restarts))
+                )
+        job.created, job._read_state = created, read_state
         job._ended.set()
         return job
+
+    def record(self) -> Result | Problem:
+        """Return the run as it can be kept now; the problem alone where it would begin anew, as a race does."""
+        now = self._state
+        if now.snapshot is None or now.is_racing:
+            return self._asked
+        name = self.label.name
+        return Result(now.problem, now.history, now.snapshot, now.max_sweeps, now.race_report, name)
 
     @property
     def problem(self) -> Problem:
@@ -175,6 +183,8 @@ class Job(Handle[Inspection]):
         seen = self.inspect()
         if seen.snapshot is None or not self.can_extend:
             raise ValueError("only a run that reached its cap or was stopped can be extended")
+        if not self._take_state():
+            raise AcvbError("What the run goes on from was not kept. Start it again with more sweeps.")
         self._state = replace(self._state, max_sweeps=seen.snapshot.sweep + sweeps)
         self._go_on()
 
@@ -186,8 +196,57 @@ class Job(Handle[Inspection]):
             seen.status is Status.FINISHED
             and seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
             and seen.snapshot is not None
-            and seen.snapshot.state is not None
+            and (seen.snapshot.state is not None or self._is_state_stored)
         )
+
+    @property
+    def can_continue(self) -> bool:
+        """True when the run was interrupted; one that began from the topics of another run cannot begin again."""
+        return self._state.status is Status.INTERRUPTED and not self.problem.settings.start
+
+    def continue_run(self) -> None:
+        """Go on with a run that was interrupted: it ends with the same bits as if it had not been.
+
+        It goes on from the sweep after which it was last kept, or begins anew where it was not.
+
+        Raises ValueError: the run was not interrupted, or began from the topics of another run.
+        Raises AcvbError: what was kept of it cannot be read.
+        """
+        if not self.can_continue:
+            raise ValueError("only a run that was interrupted can be continued")
+        if not self._take_state():
+            self._state = replace(self._state, snapshot=None, history=History())
+        self._go_on()
+
+    @property
+    def _is_state_stored(self) -> bool:
+        return self._read_state is not None and not self.problem.settings.start
+
+    def _take_state(self) -> bool:
+        """Read the state back where it is not at hand; return whether there is one."""
+        snapshot = self._state.snapshot
+        if snapshot is None or snapshot.state is not None:
+            return snapshot is not None
+        kept = None if self._read_state is None else self._read_state()
+        if kept is None:
+            return False
+        state, memory = kept
+        self._state = replace(self._state, snapshot=replace(snapshot, state=state, memory=memory))
+        return True
+
+    def release_state(self, read_state: Callable[[], tuple[Any, Any] | None]) -> None:
+        """Let go of the state of a run that is over and was stored; `read_state` gives it back."""
+        now = self._state
+        if now.status is Status.FINISHED and now.snapshot is not None:
+            self._read_state = read_state
+            self._state = replace(now, snapshot=replace(now.snapshot, state=None, memory=None))
+
+    def _hold(self) -> None:
+        snapshot = self._state.snapshot
+        if self.keeper is not None and snapshot is not None and not self._state.is_racing:
+            can_keep = getattr(self._state.problem.inference, "can_keep", None)
+            if can_keep is None or can_keep(snapshot.state):
+                self.keeper.keep()
 
     def result(self) -> Result:
         """Return the result of a job that has ended with at least one sweep.
@@ -205,6 +264,12 @@ class Job(Handle[Inspection]):
     def _do(self) -> None:
         now = self._state
         begins = now.snapshot is None
+        if self.keeper is not None:
+            self.keeper.begin()
+        if now.snapshot is not None and now.snapshot.verdict is not None:  # extended: the end was none
+            now = self._state = replace(now, snapshot=replace(now.snapshot, verdict=None))
+            if self.keeper is not None:
+                self.keeper.keep()
         if begins:
             self._publish(Status.STARTING)
             now.problem.refuse_too_large()  # before the compiler, which takes some seconds
@@ -225,3 +290,5 @@ class Job(Handle[Inspection]):
                 snapshot=update.snapshot.release_state(),
                 race_report=update.race_report,
             )
+            if self.keeper is not None and update.snapshot.verdict is None and not self._state.is_racing:
+                self.keeper.keep_if_due()

@@ -130,8 +130,12 @@ def remove_file(path: Path) -> None:
         raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
 
 
-def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | None = None) -> Arrays:
+def read_npz(
+    path: Path, names: Sequence[str] | None = None, stored: BinaryIO | None = None, without: str | None = None
+) -> Arrays:
     """Return arrays of an npz file: those of some names, or all; from `stored` in place of the file, where given.
+
+    Arrays whose names begin with `without`, where given, are not read.
 
     Raises StoreError: the file is not there, or is damaged: one of the arrays is missing.
     """
@@ -140,7 +144,8 @@ def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | 
             nullcontext(stored) if stored is not None else path.open("rb") as file,
             np.load(file, allow_pickle=False) as arrays,
         ):
-            return {name: arrays[name] for name in (arrays.files if names is None else names)}
+            chosen = arrays.files if names is None else names
+            return {name: arrays[name] for name in chosen if without is None or not name.startswith(without)}
     except FileNotFoundError:
         raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
     except OSError as error:
@@ -150,17 +155,23 @@ def read_npz(path: Path, names: Sequence[str] | None = None, stored: BinaryIO | 
 
 
 def read_arrays(
-    path: Path, *, version: int, stored: BinaryIO | None = None, foreign: StoreError | None = None
+    path: Path,
+    *,
+    version: int,
+    stored: BinaryIO | None = None,
+    foreign: StoreError | None = None,
+    without: str | None = None,
 ) -> Arrays:
     """Return all arrays of an npz file, up to a version; from `stored` in place of the file, where given.
 
-    A file that is none of the program's raises `foreign`, where given; otherwise it counts as damaged.
+    A file that is none of the program's raises `foreign`, where given; otherwise it counts as damaged. Arrays whose
+    names begin with `without`, where given, are not read.
 
     Raises StoreError: the file is not there, is damaged, or was written by a newer version of the program.
     """
     if foreign is not None and not _is_npz(path, stored):
         raise foreign
-    arrays = read_npz(path, stored=stored)
+    arrays = read_npz(path, stored=stored, without=without)
     check_version(path, arrays, version, foreign)
     return arrays
 

@@ -1,10 +1,9 @@
-"""The jobs of every workspace: kept while they run, saved when they end, found again after a restart."""
+"""The jobs of every workspace: kept in the store while they run and when they end, found again after a restart."""
 
 from __future__ import annotations
 
 import threading
 import time
-import traceback
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,12 +15,15 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import plural
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
-from acvb_core.engine.job import Job, RunLabel, clean_name
+from acvb_core.engine.job import Job
+from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem
+from acvb_core.engine.run_label import RunLabel, clean_name
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
+from acvb_core.store.saving import keep_run, save_ended_run
 from acvb_core.store.saving_executor import SavingExecutor
-from acvb_core.store.shelf import AbsentRun, Shelf, name_settings
+from acvb_core.store.shelf import AbsentRun, Shelf, explain_error, name_settings
 
 _DAY = 24 * 3600.0
 
@@ -30,7 +32,7 @@ class JobBook:
     """Registry of jobs by workspace, for any number of threads.
 
     `executor`: where the jobs run.
-    `store`: where finished ones are kept.
+    `store`: where they are kept: each before it starts, every few seconds of its work, and when it is over.
     """
 
     def __init__(self, executor: Executor, store: RunStore) -> None:
@@ -39,6 +41,7 @@ class JobBook:
         self._lock = threading.Lock()
         self._at_work = self._waiting = 0  # submitted and not ended; those of them that wait for a place
         self._idle = threading.Condition()
+        self._closing = False
 
     def jobs(self, workspace: str) -> list[Job]:
         """Return the jobs of a workspace, oldest first; stored ones are loaded at the first call."""
@@ -64,7 +67,8 @@ class JobBook:
         job_id = uuid.uuid4().hex[:12]
         job = Job(problem, self._saving(workspace, job_id), job_id=job_id)
         with shelf.lock:
-            self._place(shelf, job)
+            self._place(workspace, shelf, job)
+        self._keep(workspace, job_id)
         return job.start()
 
     def relabel(self, workspace: str, job_id: str, **changes: Any) -> None:
@@ -153,22 +157,19 @@ class JobBook:
     def save_again(self, workspace: str, job_id: str) -> None:
         """Try to save a run that has ended; `unsaved_runs` says if it failed."""
         shelf = self._shelf(workspace)
-        try:
-            self._save(workspace, job_id)
-        except Exception as error:
-            shelf.faults[job_id] = _explain(error)
-            traceback.print_exc()
-        else:
-            shelf.faults.pop(job_id, None)
+        with shelf.note_faults(job_id):
+            save_ended_run(self._store, shelf, workspace, job_id, leave_unbegun=self._closing)
 
     def close(self, timeout: float | None = None, tell: Callable[[str], object] = str) -> bool:
         """Stop everything and wait until it is saved; False when that took longer than `timeout` seconds.
 
-        A run cut short is saved as stopped; its state is not kept, so it cannot be extended afterwards.
+        A run cut short is saved as stopped, and can be extended afterwards; one that waits for a place is found as
+        interrupted.
 
         `timeout`: by default it waits as long as it takes.
         `tell`: takes what is going on, in sentences for the user.
         """
+        self._closing = True
         with self._lock:
             shelves = dict(self._shelves)
         jobs = [job for shelf in shelves.values() for job in shelf.jobs.copy().values()]
@@ -216,13 +217,16 @@ class JobBook:
 
     def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
         try:
-            self._place(shelf, self._store.load(job_id, self._saving(workspace, job_id)))
+            self._place(workspace, shelf, self._store.load(job_id, self._saving(workspace, job_id)))
         except Exception as error:
             name = self._name_absent(job_id, settings)
-            shelf.unreadable[job_id] = AbsentRun(job_id, settings, _explain(error), time.time(), name=name)
+            shelf.unreadable[job_id] = AbsentRun(
+                job_id, settings, explain_error(error), time.time(), name=name
+            )
 
-    def _place(self, shelf: Shelf, job: Job) -> None:
+    def _place(self, workspace: str, shelf: Shelf, job: Job) -> None:
         """Put a job on a shelf, under the name it has in the store; a new name is stored where that is possible."""
+        job.keeper = Keeper(partial(self._keep, workspace, job.id))
         label = self._stored_label(job.id)
         if label is not None:
             job.label = label
@@ -251,25 +255,13 @@ class JobBook:
             self._waiting += waiting
             self._idle.notify_all()
 
+    def _keep(self, workspace: str, job_id: str) -> None:
+        shelf = self._shelves[workspace]
+        with shelf.note_faults(job_id):
+            keep_run(self._store, shelf, workspace, job_id)
+
     def _finish(self, workspace: str, job_id: str) -> None:
         try:
             self.save_again(workspace, job_id)
         finally:
             self._count(-1, 0)
-
-    def _save(self, workspace: str, job_id: str) -> None:
-        shelf = self._shelves[workspace]
-        with shelf.storing:
-            # Looked up under the lock: a run extended meanwhile is saved as it is now, a deleted one deleted.
-            job = shelf.find(job_id)
-            if job is None or job.inspect().verdict is None:
-                return
-            self._store.save(workspace, job_id, job.created, job.result())
-            if job_id in shelf.deleted:
-                self._store.move_to_trash(job_id)
-
-
-def _explain(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}."
-    return str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Finished runs on disk: the answer, its diagnostics and the settings, in one npz file beside the data's."""
+"""Runs on disk: the answer, its diagnostics, the settings and the state, in one npz file beside the data's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
@@ -29,9 +29,12 @@ from acvb_core.store.files import (
     text_bytes,
     write_arrays,
 )
+from acvb_core.store.states import decode_state, encode_state
 
-#: Version 2 says which run it holds, and of which data.
-VERSION = 2
+#: Version 2 says which run it holds, and of which data. Version 3 may be of a run that is not over, and have the state
+#: that it goes on from.
+VERSION = 3
+_STATE = "state_"  # beginning of the names of its arrays
 
 # Fields of a snapshot that are plain values; the others are put together below.
 _VALUES = (
@@ -55,8 +58,8 @@ class RunIdentity:
     settings: Mapping[str, Any]
 
 
-def write_result(path: Path, result: Result, run: RunIdentity | None = None) -> None:
-    """Write everything of a result but its data and the state that a run goes on from.
+def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, state: bool = True) -> None:
+    """Write everything of a result but its data; `state`: with what the run goes on from, where it is at hand.
 
     `read_identity` gives back which run it is; without that the file is of version 1.
     """
@@ -66,16 +69,48 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None) -> 
         "settings": result.problem.settings.to_dict(),
         "max_sweeps": result.max_sweeps,
         "snapshot": {name: to_numbers(getattr(last, name)) for name in _VALUES},
-        "verdict": str(result.verdict),
+        "verdict": None if last.verdict is None else str(last.verdict),
         "heldout": None if last.heldout is None else last.heldout._asdict(),
         "history": list(history.columns),
         "race": None if result.race_report is None else result.race_report.to_dict(),
         "posterior": form,
     }
+    version = 1 if run is None else 2
+    # A start from topics is not kept, so that nothing could be made of the state.
+    if run is not None and state and last.state is not None and not result.problem.settings.start:
+        about["state"], parts = encode_state((last.state, last.memory))
+        arrays, version = arrays | parts, VERSION
+    elif last.verdict is None:
+        version = VERSION
     if run is not None:
         about["run"] = _own_fields(run)
     arrays |= {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
-    write_arrays(path, arrays, version=1 if run is None else VERSION)
+    write_arrays(path, arrays, version=version)
+
+
+def write_problem(path: Path, problem: Problem, run: RunIdentity) -> None:
+    """Write a run that has done no sweep yet."""
+    about = {"settings": problem.settings.to_dict(), "run": _own_fields(run)}
+    write_arrays(path, {"about": text_bytes(about)}, version=VERSION)
+
+
+def read_state(path: Path) -> tuple[Any, Any] | None:
+    """Return the state of a run and what the engine keeps between sweeps; None where they were not kept.
+
+    Raises StoreError: the file is gone, damaged, or of a version whose states this program does not have.
+    """
+    arrays = read_arrays(path, version=VERSION, without="posterior_")
+    try:
+        about = from_text_bytes(arrays["about"])
+        if "state" not in about:
+            return None
+        state, memory = decode_state(about["state"], arrays)
+    except (*DAMAGE, AttributeError, ImportError) as error:
+        raise StoreError(
+            f"{path} has no state that this version of the program can go on from ({error}). Start the run again with "
+            "the same settings and seed."
+        ) from error
+    return state, memory
 
 
 def _own_fields(run: RunIdentity) -> dict[str, Any]:
@@ -130,57 +165,62 @@ def swap_error(path: Path, job_id: str) -> StoreError:
     )
 
 
-def read_result(path: Path, data: Any) -> Result:
-    """Return the result that `write_result` wrote, on the data it was made from.
+def read_result(path: Path, data: Any) -> Result | Problem:
+    """Return the result that `write_result` wrote, on the data it was made from; of `write_problem`, the problem.
 
-    The problem is posed anew: the same seed holds the same entries or words out. There is no state to go on from.
+    The problem is posed anew: the same seed holds the same entries or words out. The state is left to `read_state`.
 
     Raises StoreError: the file is gone, damaged, newer than this program, or of a method that this program does not
       have.
     """
-    arrays = read_arrays(path, version=VERSION)
+    arrays = read_arrays(path, version=VERSION, without=_STATE)
     try:
         about = from_text_bytes(arrays["about"])
-        settings = about["settings"]
-        posterior = decode_posterior(about["posterior"], arrays)
-        frame = pd.DataFrame(arrays["history"], columns=about["history"])
-        max_sweeps = int(about["max_sweeps"])
-        problem = build_problem(
-            data,
-            settings["method"],
-            settings["values"],
-            model=settings["model"],
-            seed=settings["seed"],
-            heldout=settings["heldout"],
-            heldout_seed=settings["heldout_seed"],
-            restarts=settings.get("restarts", 1),
-            heldout_documents=settings.get("heldout_documents", 0.0),
-        )
-        problem = replace(problem, settings=replace(problem.settings, **_start_words(settings)))
-        race = about.get("race")
-        race_report = None if race is None else RaceReport.from_dict(race)
-        score = about["heldout"]
-        sweeps = int(about["snapshot"]["sweep"])
-        if "passes" not in frame:  # of a version that knew of no other sweeps than whole passes
-            frame.insert(frame.columns.get_loc("burn_in") + 1, "passes", frame["sweep"].astype(np.float64))
-        unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
-        snapshot = Snapshot(
-            **(unknown | {name: about["snapshot"][name] for name in _VALUES if name in about["snapshot"]}),
-            heldout=None if score is None else problem.model.score_type(**score),
-            verdict=Verdict(about["verdict"]),
-            posterior=posterior,
-            state=None,
-        )
-        # Of a stream only the words are known.
-        objects = problem.train.shape[1:] if problem.row.streams else problem.train.shape
-        for domain, count in zip(posterior.averaged, objects, strict=False):
-            if len(posterior[domain]) != count:
-                raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
+        problem = _pose(data, about["settings"])
+        return problem if "snapshot" not in about else _decode_result(problem, about, arrays)
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except (*DAMAGE, AttributeError) as error:
         raise damage_error(path) from error
-    return Result(problem, History.from_frame(frame), snapshot, max_sweeps, race_report)
+
+
+def _pose(data: Any, settings: dict[str, Any]) -> Problem:
+    problem = build_problem(
+        data,
+        settings["method"],
+        settings["values"],
+        model=settings["model"],
+        seed=settings["seed"],
+        heldout=settings["heldout"],
+        heldout_seed=settings["heldout_seed"],
+        restarts=settings.get("restarts", 1),
+        heldout_documents=settings.get("heldout_documents", 0.0),
+    )
+    return replace(problem, settings=replace(problem.settings, **_start_words(settings)))
+
+
+def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> Result:
+    posterior = decode_posterior(about["posterior"], arrays)
+    frame = pd.DataFrame(arrays["history"], columns=about["history"])
+    race, score, verdict = about.get("race"), about["heldout"], about["verdict"]
+    sweeps = int(about["snapshot"]["sweep"])
+    if "passes" not in frame:  # of a version that knew of no other sweeps than whole passes
+        frame.insert(frame.columns.get_loc("burn_in") + 1, "passes", frame["sweep"].astype(np.float64))
+    unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
+    snapshot = Snapshot(
+        **(unknown | {name: about["snapshot"][name] for name in _VALUES if name in about["snapshot"]}),
+        heldout=None if score is None else problem.model.score_type(**score),
+        verdict=None if verdict is None else Verdict(verdict),
+        posterior=posterior,
+        state=None,
+    )
+    # Of a stream only the words are known.
+    objects = problem.train.shape[1:] if problem.row.streams else problem.train.shape
+    for domain, count in zip(posterior.averaged, objects, strict=False):
+        if len(posterior[domain]) != count:
+            raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
+    race_report = None if race is None else RaceReport.from_dict(race)
+    return Result(problem, History.from_frame(frame), snapshot, int(about["max_sweeps"]), race_report)
 
 
 def _start_words(settings: dict[str, Any]) -> dict[str, Any]:

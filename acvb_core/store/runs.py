@@ -6,12 +6,15 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job, RunLabel
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
+from acvb_core.engine.run_label import RunLabel
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, kind_of
 from acvb_core.store.files import StoreError, remove_file
 from acvb_core.store.listing.run_list import RunList
@@ -32,7 +35,9 @@ from acvb_core.store.results import (
     add_identity,
     read_identity,
     read_result,
+    read_state,
     swap_error,
+    write_problem,
     write_result,
 )
 from acvb_core.store.streams import find_unused_folders, new_folder
@@ -41,7 +46,7 @@ from acvb_core.store.trash import Trash, is_stale
 
 
 class RunStore:
-    """A folder of finished runs and loaded data, safe to use from several threads and processes.
+    """A folder of runs and loaded data, safe to use from several threads and processes.
 
     Every call opens a connection of its own. Files are replaced whole; a data set is stored once however
     many runs were made of it, and goes with the last of them. Run files say whose they are, so that the list of
@@ -71,26 +76,35 @@ class RunStore:
         """The reason why nothing can be kept at the moment, None where it can; what is kept can be read."""
         return self._list.unwritable
 
-    def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
+    def save(
+        self, workspace: str, job_id: str, created: float, run: Result | Problem, *, state: bool = True
+    ) -> None:
         """Keep a run of a workspace, created so many seconds after the epoch; one of the same id is replaced.
 
-        An id is made of letters, digits, - and _.
+        An id is made of letters, digits, - and _. The run is over or not; a problem is one that did no sweep yet.
+
+        `state`: with what the run goes on from, where it is at hand.
         """
         path = run_path(self.folder, job_id)
-        data = result.problem.data
-        kind, key = kind_of(data), dataset_key(data)
+        problem = run.problem if isinstance(run, Result) else run
+        kind, key = kind_of(problem.data), dataset_key(problem.data)
         # As they come back from JSON, so that the list and the file say the same.
-        summary, settings = json.loads(json.dumps([result.summary(), result.problem.settings.to_dict()]))
-        run = RunIdentity(job_id, workspace, float(created), kind.name, key, summary, settings)
+        summary, settings = json.loads(
+            json.dumps([run.summary() if isinstance(run, Result) else {}, problem.settings.to_dict()])
+        )
+        identity = RunIdentity(job_id, workspace, float(created), kind.name, key, summary, settings)
         with self._list.writing() as connection:
             before = find_run(connection, job_id)
-            self._data.keep(kind, key, data)
+            self._data.keep(kind, key, problem.data)
             try:
-                write_result(path, result, run)
+                if isinstance(run, Result):
+                    write_result(path, run, identity, state=state)
+                else:
+                    write_problem(path, problem, identity)
             except StoreError:
                 self._data.drop(connection, kind.name, key)
                 raise
-            save_row(connection, run)
+            save_row(connection, identity)
             self._trash.remove(job_id)
             if before is not None:
                 self._data.drop(connection, before.kind, before.dataset)
@@ -109,7 +123,7 @@ class RunStore:
         return self._list.read(lambda connection: find_runs(connection, workspace))
 
     def load(self, job_id: str, executor: Executor) -> Job:
-        """Return the handle of a stored run, which is over and cannot be extended.
+        """Return the handle of a stored run, which is over or was interrupted.
 
         Raises StoreError: there is no such run, one of its files is gone or damaged, or its file holds another run.
         """
@@ -128,8 +142,17 @@ class RunStore:
             run = listed
         elif run.job_id != job_id:
             raise swap_error(path, job_id)
-        result = read_result(path, self._data.read(run.kind, run.dataset))
-        return Job.restore(result, executor, job_id=job_id, created=run.created)
+        stored = read_result(path, self._data.read(run.kind, run.dataset))
+        return Job.restore(
+            stored, executor, job_id=job_id, created=run.created, read_state=partial(self.read_state, job_id)
+        )
+
+    def read_state(self, job_id: str) -> tuple[Any, Any] | None:
+        """Return what a stored run goes on from, and what the engine keeps; None where that is not stored.
+
+        Raises StoreError: the file is gone or damaged, or of a version with other states.
+        """
+        return read_state(run_path(self.folder, job_id))
 
     def label(self, job_id: str) -> RunLabel | None:
         """Return the name and notes of a run, None where it has none yet."""

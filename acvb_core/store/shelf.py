@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.job import Job, number_name
+from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Settings, name_run
+from acvb_core.engine.run_label import number_name
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,17 @@ class Shelf:
         self.lock = threading.Lock()
         self.storing = threading.Lock()
 
+    @contextmanager
+    def note_faults(self, job_id: str) -> Iterator[None]:
+        """Note why a run could not be stored, or that it could."""
+        try:
+            yield
+        except Exception as error:
+            self.faults[job_id] = explain_error(error)
+            traceback.print_exc()
+        else:
+            self.faults.pop(job_id, None)
+
     def find(self, job_id: str) -> Job | None:
         """Return the handle of a job, also of a deleted one."""
         absent = self.deleted.get(job_id)
@@ -58,3 +72,10 @@ def name_settings(settings: Mapping[str, Any]) -> str:
         return name_run(Settings(**{name: value for name, value in settings.items() if name in known}))
     except (TypeError, ValueError, AttributeError, AcvbError):
         return "a run"
+
+
+def explain_error(error: Exception) -> str:
+    """Return why something could not be stored or read, in one sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}."
+    return str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"

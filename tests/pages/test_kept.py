@@ -206,3 +206,41 @@ def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
     assert named[f"remove_{one.id}"] == "Delete CVB0 · K 3 × 3 · seed 0"
     assert named[f"extend_{one.id}"] == "Go on with CVB0 · K 3 × 3 · seed 0"
     assert "\u200b" not in named.values()
+
+
+def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_app: Open) -> None:
+    workspace = Workspace(with_sample.session_state["ws"])
+    assert workspace.dataset is not None
+    values = {"k_rows": 3, "k_cols": 3, "max_sweeps": 3}
+    for seed in range(3):
+        problem = build_problem(workspace.dataset.data, "cvb0", values, seed=seed)
+        services.store().save(workspace.id, f"{seed:012x}", 1.0 + seed, problem)
+    app = restart(open_app)
+    assert texts(app).count("interrupted") >= 3
+    assert "3 runs were interrupted: the app ended before." in texts(app)
+    assert f"continue_{0:012x}" in keys(app)
+    assert f"stop_{0:012x}" not in keys(app)
+    for page in ("home", "runs", "compare", "blocks"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception
+    app.switch_page("pages/run.py").run()
+    press(app, f"continue_{0:012x}")
+    until(app, lambda: jobs_of(app)[0].inspect().verdict is not None)
+    assert "2 runs were interrupted" in texts(app)
+    press(app, "continue_all")
+    until(app, lambda: all(job.inspect().verdict is not None for job in jobs_of(app)))
+    app.run()
+    assert "interrupted" not in texts(app)
+    assert "continue_all" not in keys(app)
+
+
+def test_a_run_that_cannot_go_on_says_why(with_sample: AppTest, open_app: Open) -> None:
+    (job,) = run_all(with_sample)
+    path = services.store().folder / "runs" / f"{job.id}.npz"
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"state_0.npy") + 300] ^= 255
+    app = restart(open_app)
+    path.write_bytes(whole)
+    press(app, f"extend_{job.id}")
+    assert "That could not be done:" in [error.value for error in app.error]
+    assert f"{job.id}.npz" in texts(app)

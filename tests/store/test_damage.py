@@ -26,7 +26,7 @@ from tests.store.support import (
 def test_a_damaged_file_is_named_and_hides_nothing_else(
     store: RunStore, executor: Executor, women: Result, survey: Result, folder: str, damage: str
 ) -> None:
-    store.save("mine", "bad", 1.0, women)
+    store.save("mine", "bad", 1.0, women, state=False)
     path = next((store.folder / folder).iterdir())
     store.save("mine", "good", 2.0, survey)
     whole = path.read_bytes()
@@ -108,7 +108,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_debris(
 def test_a_run_of_an_unknown_method_is_refused_by_name(
     store: RunStore, executor: Executor, women: Result
 ) -> None:
-    store.save("mine", "run", 0.0, women)
+    store.save("mine", "run", 0.0, women, state=False)
     path = store.folder / "runs" / "run.npz"
     arrays = files.read_arrays(path, version=2)
     about = files.from_text_bytes(arrays["about"])

@@ -14,9 +14,10 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job, RunLabel
+from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
+from acvb_core.engine.run_label import RunLabel
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
@@ -35,18 +36,25 @@ class MemoryStore:
     """Keeps runs in memory, and counts what is asked of it."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, tuple[str, float, Result]] = {}
-        self.aside: dict[str, tuple[str, float, Result]] = {}
+        self.kept: dict[str, tuple[str, float, Result | Problem]] = {}
+        self.aside: dict[str, tuple[str, float, Result | Problem]] = {}
         self.saved: list[str] = []
         self.labels: dict[str, RunLabel] = {}
         self.loads = 0
         self.slow = threading.Event()
         self.slow.set()
 
-    def save(self, workspace: str, job_id: str, created: float, result: Result) -> None:
-        assert self.slow.wait(SECONDS)
-        self.kept[job_id] = (workspace, created, result)
-        self.saved.append(job_id)
+    def save(
+        self, workspace: str, job_id: str, created: float, run: Result | Problem, *, state: bool = True
+    ) -> None:
+        if isinstance(run, Result) and run.snapshot.verdict is not None:
+            assert self.slow.wait(SECONDS)
+            self.saved.append(job_id)
+        self.kept[job_id] = (workspace, created, run)
+
+    def read_state(self, job_id: str) -> tuple[Any, Any] | None:
+        run = self.kept[job_id][2]
+        return (run.snapshot.state, run.snapshot.memory) if isinstance(run, Result) else None
 
     def runs(self, workspace: str) -> list[Row]:
         return [Row(job_id) for job_id, (owner, _, _) in self.kept.items() if owner == workspace]
@@ -56,8 +64,8 @@ class MemoryStore:
 
     def load(self, job_id: str, executor: Executor) -> Job:
         self.loads += 1
-        _, created, result = self.kept[job_id]
-        return Job.restore(result, executor, job_id=job_id, created=created)
+        _, created, run = self.kept[job_id]
+        return Job.restore(run, executor, job_id=job_id, created=created)
 
     def move_to_trash(self, job_id: str) -> bool:
         if job_id not in self.kept:

@@ -15,7 +15,7 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
-from acvb_core.store.results import write_result
+from acvb_core.store.results import VERSION, write_result
 from acvb_core.store.runs import RunStore
 from tests.store.support import SURVEY, assert_same_relation, assert_same_result
 
@@ -300,6 +300,6 @@ def test_a_file_that_claims_another_data_set_is_refused(
         with pytest.raises(StoreError, match="is not the relation it was stored as"):
             store.load(job_id, executor)
     path = folder / "runs" / "one.npz"
-    write_arrays(path, read_arrays(path, version=2), version=3)
+    write_arrays(path, read_arrays(path, version=VERSION), version=VERSION + 1)
     with pytest.raises(StoreError, match="newer version"):
         RunStore(folder).load("one", executor)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
@@ -59,12 +60,13 @@ def test_per_block_hyper_parameters_come_back(store: RunStore, executor: Executo
     assert_same_result(result, store.load("run", executor).result())
 
 
-def test_a_stored_run_cannot_be_extended(store: RunStore, executor: Executor, women: Result) -> None:
+def test_a_run_that_was_stored_without_its_state_cannot_be_extended(
+    store: RunStore, executor: Executor, women: Result
+) -> None:
     assert women.verdict is Verdict.MAX_SWEEPS
-    store.save("mine", "run", 0.0, women)
+    store.save("mine", "run", 0.0, women, state=False)
     job = store.load("run", executor)
-    assert not job.can_extend
-    with pytest.raises(ValueError, match="can be extended"):
+    with pytest.raises(AcvbError, match="was not kept"):
         job.extend(5)
 
 
@@ -138,7 +140,7 @@ def test_a_relation_of_a_run_that_cannot_be_written_does_not_stay(
     store.save("mine", "run", 0.0, women)
     before = sorted((store.folder / "relations").iterdir())
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise StoreError("no space left")
 
     monkeypatch.setattr("acvb_core.store.runs.write_result", full)

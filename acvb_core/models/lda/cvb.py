@@ -148,6 +148,10 @@ class CollapsedLda(VariationalMethod):
             return None
         return Responsibilities(state.buffers.q, self.tokens.counts)
 
+    def can_keep(self, state: CollapsedState) -> bool:
+        """Return whether a run can go on from the state: not while the next one has its responsibilities."""
+        return state.buffers.age == state.age
+
     def _pass(
         self, state: CollapsedState, counts: Counts, variances: Counts | None, begin: int, end: int
     ) -> tuple[float, float]:

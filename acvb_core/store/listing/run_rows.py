@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from acvb_core.engine.job import RunLabel, clean_name
+from acvb_core.engine.run_label import RunLabel, clean_name
 from acvb_core.store.files import StoreError
 from acvb_core.store.results import RunIdentity
 

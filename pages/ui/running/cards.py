@@ -30,6 +30,9 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "longdashdot": (11, 3, 3, 3),
 }
 
+_CONTINUE = "Continue from where it was last saved"
+_NO_START = "It began from topics, which are not kept: start a new run from them"
+
 # Letters of a name that has room beside a badge in the narrowest card.
 _LONGEST = 10
 
@@ -194,6 +197,12 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
         with beside():
             if paused:
                 _show_icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
+            elif seen.status is Status.INTERRUPTED:
+                help = _CONTINUE if job.can_continue else _NO_START
+                _show_icon_button(
+                    f"continue_{job.id}", "play_arrow", f"Continue {name}", help, job.continue_run,
+                    disabled=not job.can_continue,
+                )  # fmt: skip
             else:
                 _show_icon_button(
                     f"pause_{job.id}", "pause", f"Pause {name}", "Pause", job.pause, disabled=not active
@@ -229,7 +238,7 @@ def _describe_extension(job: Job, more: int) -> str:
 
 
 def _explain_end(seen: Inspection) -> str:
-    if seen.status.active:
+    if seen.status.active or seen.status is Status.INTERRUPTED:
         return "A run can go on for longer once it has ended or was stopped"
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
         if seen.problem.row.streams:

@@ -11,7 +11,12 @@ from pages.ui.running.compare_page import MOST_RUNS
 from pages.ui.running.live import model_in_use, select_jobs, show_live_runs
 from pages.ui.running.setup import show_run_form, tunable_methods
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import show_damaged_runs, show_deleted_runs, show_store_notices
+from pages.ui.shared.absent import (
+    show_damaged_runs,
+    show_deleted_runs,
+    show_interrupted_runs,
+    show_store_notices,
+)
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run
@@ -84,6 +89,7 @@ def show_run() -> None:
     st.title("Run", anchor=False)
     show_store_notices()
     show_damaged_runs(workspace)
+    show_interrupted_runs(workspace)
     dataset = workspace.dataset
     jobs = workspace.jobs
     if dataset is None and not jobs:

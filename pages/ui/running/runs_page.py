@@ -8,12 +8,19 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from acvb_core.engine.job import MOST_CHARACTERS, Job
+from acvb_core.engine.job import Job
+from acvb_core.engine.run_label import MOST_CHARACTERS
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import zip_runs
 from pages.ui.running.run_table import ORDERS, fold_grids, select_runs, sort_runs, tabulate_runs
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import show_damaged_runs, show_deleted_runs, show_store_notices, try_action
+from pages.ui.shared.absent import (
+    show_damaged_runs,
+    show_deleted_runs,
+    show_interrupted_runs,
+    show_store_notices,
+    try_action,
+)
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.model_pages import models_on, pages_of_run
 from pages.ui.shared.overview import switch_data
@@ -57,6 +64,7 @@ def show_runs_page() -> None:
     st.title("Runs", anchor=False)
     show_store_notices()
     show_damaged_runs(workspace)
+    show_interrupted_runs(workspace)
     show_deleted_runs(workspace)
     jobs = workspace.jobs
     if not jobs:

@@ -1,4 +1,4 @@
-"""Runs that are not among the cards, deleted or damaged, and what else the user should know of what is kept."""
+"""Runs that were deleted, damaged or interrupted, and what else the user should know of what is kept."""
 
 from __future__ import annotations
 
@@ -71,6 +71,29 @@ def show_store_notices() -> None:
     if store.unwritable is not None:
         st.warning("Nothing can be saved. New runs are gone when the app ends.", icon=":material/warning:")
         st.text(store.unwritable)
+
+
+def show_interrupted_runs(workspace: Workspace) -> None:
+    """Draw how many runs were interrupted, with one button that continues them all."""
+    runs = [job for job in workspace.jobs if job.can_continue]
+    if not runs:
+        return
+
+    def continue_all() -> None:
+        for job in runs:
+            try_action(job.continue_run)
+
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", border=True, key="interrupted_runs"
+    ):
+        were, them = ("was", "it") if len(runs) == 1 else ("were", "them all")
+        st.text(
+            f"{say.count(len(runs), 'run')} {were} interrupted: the app ended before. Nothing that was saved is lost.",
+            width="content",
+        )
+        st.button(
+            f"Continue {them}", icon=":material/play_arrow:", key="continue_all", on_click=continue_all,
+        )  # fmt: skip
 
 
 def show_damaged_runs(workspace: Workspace) -> None:

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from acvb_core.engine.job import Inspection, Job, Status, clean_name
+from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.run_label import clean_name
 from acvb_core.engine.snapshot import Verdict
 
 if TYPE_CHECKING:
@@ -98,6 +99,12 @@ STATUSES: dict[Status, State] = {
     Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),
     Status.FAILED: State("failed", "red", ":material/error:", "Ended by an error."),
     Status.FINISHED: State("stopped", "gray", ":material/stop:", "Stopped before its first sweep was done."),
+    Status.INTERRUPTED: State(
+        "interrupted",
+        "orange",
+        ":material/power_off:",
+        "The app ended before the run did. Continue it: it goes on from where it was last saved, to the same result.",
+    ),
 }
 
 

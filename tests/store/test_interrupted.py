@@ -1,0 +1,313 @@
+"""Runs that were not over when the process ended: found again, continued, and extended."""
+
+from __future__ import annotations
+
+import io
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.data.relation import Relation
+from acvb_core.engine import keeper
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Status
+from acvb_core.engine.job import Job
+from acvb_core.engine.keeper import Keeper
+from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.store.files import StoreError, from_text_bytes, text_bytes
+from acvb_core.store.jobbook import JobBook
+from acvb_core.store.runs import RunStore
+from acvb_core.store.states import decode_state, encode_state
+from benchmarks.kill_runs import end_of, kill_and_continue, uninterrupted
+
+SECONDS = 300
+
+
+@pytest.fixture
+def problem() -> Problem:
+    relation = Relation.build(np.random.default_rng(5).random((30, 20)) < 0.3)
+    values = {"k_rows": 4, "k_cols": 4, "max_sweeps": 60, "tol": 1e-12, "hyper": "fixed", "init": "random"}
+    return build_problem(relation, "acvb0", values, heldout=0.1)
+
+
+def shortened(problem: Problem, sweeps: int) -> Problem:
+    values = {**problem.settings.values, "max_sweeps": sweeps}
+    return replace(problem, settings=replace(problem.settings, values=values))
+
+
+def finish(job: Job) -> Any:
+    assert job.wait(SECONDS)
+    return end_of(job)
+
+
+class Held:
+    """Lets a run go on to a sweep and holds it there until the block is over."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, sweep: int) -> None:
+        self.reached, self.release = threading.Event(), threading.Event()
+        first = keeper.Keeper.keep_if_due
+        held = self
+
+        def keep_and_hold(this: Keeper) -> None:
+            held.sweeps += 1
+            if held.sweeps == sweep:
+                this.keep()
+                held.reached.set()
+                assert held.release.wait(SECONDS)
+            else:
+                first(this)
+
+        self.sweeps = 0
+        monkeypatch.setattr(keeper.Keeper, "keep_if_due", keep_and_hold)
+
+
+def test_runs_survive_a_kill_and_end_with_the_same_bits(tmp_path: Path) -> None:
+    wanted = uninterrupted()
+    for number, after in enumerate((0.0, 0.4, 1.5)):
+        found = kill_and_continue(tmp_path / str(number), after, wanted)
+        assert found.lost == []
+        assert found.different == []
+        assert found.finished + found.interrupted == len(wanted)
+        assert found.interrupted or number
+
+
+def test_an_interrupted_run_shows_what_it_has_and_goes_on(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = finish(Job(problem, Executor(1)).start())
+    with monkeypatch.context() as patch:
+        held = Held(patch, 17)
+        book = JobBook(Executor(1), RunStore(tmp_path))
+        job, queued = book.add("mine", problem), book.add("mine", problem)
+        assert held.reached.wait(SECONDS)
+        found, waiting = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        held.release.set()
+        assert job.wait(SECONDS)
+        assert queued.wait(SECONDS)
+    seen = found.inspect()
+    assert seen.status is Status.INTERRUPTED
+    assert seen.verdict is None
+    assert seen.snapshot is not None
+    assert seen.snapshot.sweep == 17
+    assert len(seen.history) == 17
+    assert not found.can_extend
+    assert waiting.inspect().snapshot is None
+    found.continue_run()
+    waiting.continue_run()
+    assert finish(found) == finish(waiting) == finish(job) == wanted
+    with pytest.raises(ValueError, match="interrupted"):
+        found.continue_run()
+
+
+def test_a_stored_run_is_extended_as_if_it_had_never_left(problem: Problem, tmp_path: Path) -> None:
+    short = shortened(problem, 20)
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", short)
+    assert job.wait(SECONDS)
+    assert book.close(SECONDS)
+    assert job.inspect().snapshot.state is None  # type: ignore[union-attr] - it is in the store
+    (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    for one in (job, again):
+        assert one.can_extend
+        one.extend(40)
+    assert finish(again)[3:] == finish(job)[3:] == finish(Job(problem, Executor(1)).start())[3:]
+
+
+def test_a_run_killed_in_its_extension_is_no_finished_run(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = shortened(problem, 20)
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", short)
+    assert job.wait(SECONDS)
+    with monkeypatch.context() as patch:
+        held = Held(patch, 5)
+        job.extend(40)
+        assert held.reached.wait(SECONDS)
+        (found,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        held.release.set()
+    wanted = finish(job)
+    seen = found.inspect()
+    assert (seen.status, seen.max_sweeps) == (Status.INTERRUPTED, 60)
+    assert seen.snapshot is not None
+    assert seen.snapshot.sweep == 25
+    found.continue_run()
+    assert finish(found) == wanted
+
+
+def test_a_run_that_is_paused_is_kept_as_it_is(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, **__: None)
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", problem)
+    while job.inspect().snapshot is None:
+        threading.Event().wait(0.01)
+    job.pause()
+    for _ in range(SECONDS * 100):
+        (found,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        if found.inspect().snapshot is not None:
+            break
+        threading.Event().wait(0.01)
+    assert found.inspect().snapshot.sweep == job.inspect().snapshot.sweep  # type: ignore[union-attr]
+    job.stop()
+    assert job.wait(SECONDS)
+
+
+def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = RunStore(tmp_path)
+    book = JobBook(Executor(1), store)
+
+    def fail(*_: Any, **__: Any) -> None:
+        assert len(store.runs("mine")) == 1
+        raise AcvbError("no")
+
+    monkeypatch.setattr("acvb_core.engine.job.race_and_run", fail)
+    job = book.add("mine", problem)
+    assert job.wait(SECONDS)
+    assert job.inspect().status is Status.FAILED
+    assert book.close(SECONDS)
+    assert store.runs("mine") == []
+
+
+def test_a_damaged_state_is_named_and_the_answer_stays(problem: Problem, tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
+    book = JobBook(Executor(1), store)
+    job = book.add("mine", shortened(problem, 5))
+    assert job.wait(SECONDS)
+    assert book.close(SECONDS)
+    path = tmp_path / "runs" / f"{job.id}.npz"
+    whole = bytearray(path.read_bytes())
+    whole[whole.rindex(b"state_0.npy", 0, len(whole) // 2) + 300] ^= 255
+    path.write_bytes(whole)
+    (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    assert again.result().verdict is Verdict.MAX_SWEEPS
+    with pytest.raises(StoreError, match=f"{job.id}.npz"):
+        again.extend(5)
+    assert again.inspect().status is Status.FINISHED
+
+
+def test_a_full_disk_costs_the_state_and_not_the_answer(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = RunStore.save
+
+    def save_little(this: RunStore, *arguments: Any, state: bool = True) -> None:
+        record = arguments[-1]
+        if state and isinstance(record, Result) and record.snapshot.state is not None:
+            raise StoreError("no space left")
+        save(this, *arguments, state=state)
+
+    monkeypatch.setattr(RunStore, "save", save_little)
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", shortened(problem, 5))
+    assert job.wait(SECONDS)
+    assert book.close(SECONDS)
+    assert book.unsaved_runs("mine") == {}
+    assert job.can_extend  # its state stays in memory
+    (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    assert end_of(again) == end_of(job)
+    with pytest.raises(AcvbError, match="not kept"):
+        again.extend(5)
+
+
+def test_keeping_takes_a_fiftieth_of_a_run_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, kept = {"cpu": 0.0, "wall": 0.0}, []
+    monkeypatch.setattr("time.thread_time", lambda: clock["cpu"])
+    monkeypatch.setattr("time.monotonic", lambda: clock["wall"])
+
+    def keep() -> None:
+        kept.append(clock["cpu"])
+        clock["cpu"] += cost
+        clock["wall"] += cost
+
+    this = Keeper(keep)
+    this.begin()
+    for cost in (0.01, 1.0):
+        kept.clear()
+        for _ in range(4000):
+            clock["cpu"] += 0.1
+            this.keep_if_due()
+        gaps = np.diff(kept)
+        assert np.all(gaps >= max(10.0, 50.0 * cost) - 0.1)
+        assert np.all(gaps[1:] <= max(10.0, 50.0 * cost) + cost + 0.2)
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A state with everything that a state may have."""
+
+    one: np.ndarray
+    same: np.ndarray
+    scalar: np.float32
+    words: dict[str, Any]
+    missing: None = None
+
+
+def through_a_file(state: Any) -> Any:
+    tree, arrays = encode_state(state)
+    file = io.BytesIO()
+    np.savez(file, tree=text_bytes(tree), **arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        read = {name: stored[name] for name in stored.files}
+    return decode_state(from_text_bytes(read.pop("tree")), read)
+
+
+def test_a_state_comes_back_with_its_kinds_and_what_it_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.store.states._PACKAGE", "tests.")
+    array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    words = {"nan": float("nan"), "pair": (1, [2.5, None]), "set": frozenset({(1, 2)}), "text": "\ud83d"}
+    back = through_a_file(Odd(array, array, np.float32(0.1), words))
+    assert type(back) is Odd
+    assert back.one is back.same
+    assert back.one.flags.f_contiguous
+    assert np.array_equal(back.one, array)
+    assert (type(back.scalar), back.scalar) == (np.float32, np.float32(0.1))
+    assert np.isnan(back.words.pop("nan"))
+    assert back.words == {name: value for name, value in words.items() if name != "nan"}
+
+
+@pytest.mark.parametrize(
+    ("tree", "fault"),
+    [
+        (["object", "os:_wrap_close", []], "no class of a state"),
+        (["object", "acvb_core.store.states:import_module", []], "no class of a state"),
+        (
+            ["object", "acvb_core.models.irm.gibbs.gibbs:GibbsState", [["labels", 1]]],
+            "this version has labels, hyper",
+        ),
+        ({"a": 1}, "no value of a state"),
+    ],
+)
+def test_a_state_makes_only_what_a_state_has(tree: Any, fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        decode_state(tree, {})
+
+
+def test_what_is_no_state_is_not_kept() -> None:
+    with pytest.raises(TypeError, match="cannot be kept"):
+        encode_state((1, threading.Lock()))
+
+
+def test_a_run_that_began_from_topics_says_that_it_cannot_begin_again(
+    problem: Problem, tmp_path: Path
+) -> None:
+    store = RunStore(tmp_path)
+    begun = replace(problem, settings=replace(problem.settings, start="10 topics"))
+    *_, last = run(begun, max_sweeps=3)
+    assert last.state is not None
+    store.save("mine", "a", 1.0, begun)
+    job = store.load("a", Executor(1))
+    assert job.inspect().status is Status.INTERRUPTED
+    assert not job.can_continue
