@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from acvb_core import TrainedTopics, load_model
+from acvb_core import TrainedTopics, __version__, load_model
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import Progress
@@ -26,6 +26,7 @@ from acvb_core.registry import method_row, methods_of
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import write_run
 from acvb_core.store.leftovers import remove_leftovers
+from acvb_core.store.unfinished import FILE, UnfinishedRun
 
 INTERRUPTED = 130
 #: Methods that are compared where none was typed; of models that do not have the first, so many of their own.
@@ -48,12 +49,31 @@ def fit(arguments: argparse.Namespace) -> int:
         **run_options(arguments, source),
     )
     lines = [*source.lines, *_added_words(problem, source)]
+    unfinished = None if out is None or start is not None else UnfinishedRun(out, problem, __version__)
+    resume = None if unfinished is None else unfinished.read()
+    if resume is not None:
+        lines.append(
+            f"Continued the run that was interrupted after {plural(resume.snapshot.sweep, 'sweep')}."
+        )
     try:
         with stop_on_signal() as checkpoint:
-            result = fitting.solve(problem, Progress(sys.stderr, quiet=arguments.quiet), checkpoint)
+            result = fitting.solve(
+                problem,
+                Progress(sys.stderr, quiet=arguments.quiet),
+                checkpoint,
+                resume=resume,
+                keep=None if unfinished is None else unfinished.keep,
+            )
     except StopRun:
         return report_nothing()
     removed = [] if out is None else write(result, arguments, out)
+    if unfinished is not None:
+        if unfinished.fault is not None:
+            lines.append(f"The run could not be kept while it went on: {unfinished.fault}")
+        if result.was_stopped:
+            lines.append(f"Stopped. The same command continues it, from {FILE}.")
+        else:
+            unfinished.remove()
     shown = result_json if arguments.json else result_text
     sys.stdout.write(shown(result, lines, out, removed))
     return INTERRUPTED if result.was_stopped else 0

@@ -12,12 +12,13 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.free_memory import refuse_too_large
+from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
-from acvb_core.engine.race import race_and_run
+from acvb_core.engine.race import RaceUpdate, race_and_run
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import method_row, model_for, model_row
 
@@ -112,17 +113,36 @@ def fit(
     return solve(problem, watch, checkpoint)
 
 
-def solve(problem: Problem, watch: Watcher | None = None, checkpoint: Checkpoint = no_checkpoint) -> Result:
-    """Run a problem in this thread, to its end or until the checkpoint raises `StopRun`; its restarts race first."""
-    problem.refuse_too_large()  # nobody should wait for the compiler first
+def solve(
+    problem: Problem,
+    watch: Watcher | None = None,
+    checkpoint: Checkpoint = no_checkpoint,
+    *,
+    resume: RaceUpdate | None = None,
+    keep: Callable[[RaceUpdate], None] | None = None,
+) -> Result:
+    """Run a problem in this thread, to its end or until the checkpoint raises `StopRun`; its restarts race first.
+
+    `resume`: go on from here instead of starting anew.
+    `keep`: called every few seconds of a run's own work (`Keeper`), and where it was stopped, with all that it goes on
+      from.
+    """
+    if resume is None:
+        problem.refuse_too_large()  # nobody should wait for the compiler first
     announce = getattr(watch, "compiling", None)
     compile_for(problem, lambda: announce(problem) if announce else None)
     update = None
-    for update in race_and_run(problem, checkpoint=checkpoint):
+    keeper = Keeper(lambda: keep(update) if keep is not None and update is not None else None)
+    keeper.begin()
+    for update in race_and_run(problem, resume=resume, checkpoint=checkpoint):
         if watch is not None and update.last_sweep is not None:
             watch(*update.last_sweep)
+        if update.snapshot.verdict is None and not update.is_racing:
+            keeper.keep_if_due()
     if update is None:
         raise StopRun
+    if update.snapshot.verdict is Verdict.STOPPED and not update.is_racing:
+        keeper.keep()
     problem, cap = update.problem, update.problem.max_sweeps
     return Result(problem, update.history, update.snapshot.release_state(), cap, update.race_report)
 

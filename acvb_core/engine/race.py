@@ -37,6 +37,11 @@ class RaceUpdate:
     #: The run that did the last sweep, and its result; None in the update that ends a race.
     last_sweep: tuple[Problem, Snapshot] | None = None
 
+    @property
+    def is_racing(self) -> bool:
+        """True while restarts race: the run is not decided yet."""
+        return self.race_report is not None and self.race_report.rung is not None
+
 
 def race_and_run(
     problem: Problem,

@@ -17,7 +17,8 @@ import acvb_core
 from acvb_core.cli.progress import Progress
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
-from tests.cli.support import ROOT, SMALL, WOMEN, Run
+from acvb_core.store.files import StoreError
+from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,85 @@ def test_ctrl_c_keeps_what_there_is(run: Run, monkeypatch: pytest.MonkeyPatch, t
     assert stopped.json["heldout"]["log_likelihood"] < 0
     assert len(pd.read_csv(tmp_path / "history.csv")) == 3
     assert signal.getsignal(signal.SIGINT) is before
+
+
+class Killed(BaseException):
+    """The end of the process."""
+
+
+def untimed(outcome: Outcome) -> dict[str, Any]:
+    """What a run says of itself, without its times and where it began."""
+    times = ("cpu_seconds", "wall_seconds", "diagnostics_seconds", "peak_memory_mb", "report", "out")
+    kept = {name: value for name, value in outcome.json.items() if name not in times}
+    return kept | {"race": kept["race"]["winner"]} if "race" in kept else kept
+
+
+@pytest.mark.parametrize("ended_by", ["kill", "Ctrl-C"])
+@pytest.mark.parametrize("more", [(), ("--restarts", "2", "--method", "vb")], ids=["alone", "race"])
+def test_the_same_command_continues_a_run_that_was_interrupted(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended_by: str, more: tuple[str, ...]
+) -> None:
+    command = [
+        "fit",
+        WOMEN,
+        "--json",
+        "--heldout",
+        "0.2",
+        *more,
+        *SMALL,
+        "--tol",
+        "1e-12",
+        "--max-sweeps",
+        "40",
+    ]
+    whole = run(*command, "--out", tmp_path / "whole")
+    out = tmp_path / "cut"
+    with monkeypatch.context() as patch:
+        if ended_by == "Ctrl-C":
+            press_ctrl_c_at(25, patch)
+            stopped = run(*command, "--out", out)
+            assert (stopped.code, stopped.json["sweeps"]) == (130, 25)
+            assert "Stopped. The same command continues it, from unfinished.npz." in stopped.json["report"]
+        else:
+            watch = Progress.__call__
+
+            def killed(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
+                watch(self, problem, snapshot)
+                if snapshot.sweep == 26:
+                    raise Killed
+
+            patch.setattr(Progress, "__call__", killed)
+            patch.setattr("acvb_core.engine.keeper.KEEP_EVERY", 0.0)
+            patch.setattr("acvb_core.engine.keeper.KEEP_RATIO", 0.0)
+            with pytest.raises(Killed):
+                run(*command, "--out", out)
+    assert (out / "unfinished.npz").exists()
+    again = run(*command, "--out", out)
+    assert "Continued the run that was interrupted after 25 sweeps." in again.json["report"]
+    assert untimed(again) == untimed(whole)
+    assert not (out / "unfinished.npz").exists()
+
+
+def test_what_is_left_of_another_run_is_not_continued(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as patch:
+        press_ctrl_c_at(3, patch)
+        run("fit", WOMEN, "--json", "--out", tmp_path, *SMALL)
+    other = run("fit", WOMEN, "--json", "--seed", "1", "--out", tmp_path, *SMALL)
+    assert not any("Continued" in line for line in other.json["report"])
+    assert not (tmp_path / "unfinished.npz").exists()
+
+
+def test_a_run_that_cannot_be_kept_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("no space left")
+
+    monkeypatch.setattr("acvb_core.store.unfinished.write_result", full)
+    monkeypatch.setattr("acvb_core.engine.keeper.KEEP_EVERY", 0.0)
+    done = run("fit", WOMEN, "--json", "--out", tmp_path, *SMALL)
+    assert done.code == 0
+    assert "The run could not be kept while it went on: no space left" in done.json["report"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])

@@ -1,0 +1,67 @@
+"""A run that a command has begun in its folder: after an interruption the same command goes on with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import RaceUpdate
+from acvb_core.engine.result import Result
+from acvb_core.store.datasets import dataset_key, kind_of
+from acvb_core.store.files import StoreError, remove_file
+from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
+
+FILE = "unfinished.npz"
+
+
+class UnfinishedRun:
+    """A run in a folder, while it goes on and after it was cut off.
+
+    `folder`: where the results of the run are to be.
+    `problem`: the run; what is there of another run, on other data or of another version, is not used.
+    `version`: of the package, as another one may give other numbers.
+    """
+
+    def __init__(self, folder: Path, problem: Problem, version: str) -> None:
+        self.fault: str | None = None
+        self._path, self._problem = folder / FILE, problem
+        asked = json.loads(json.dumps({"version": version, "asked": problem.settings.to_dict()}))
+        kind = kind_of(problem.data).name
+        self._identity = RunIdentity("unfinished", "", 0.0, kind, dataset_key(problem.data), asked, {})
+
+    def read(self) -> RaceUpdate | None:
+        """Return the run as it was last kept; None where it begins anew.
+
+        Raises StoreError: the file is damaged.
+        """
+        if not self._path.exists():
+            return None
+        identity = read_identity(self._path)
+        if identity is None or replace(identity, settings={}) != self._identity:
+            return None
+        stored, kept = read_result(self._path, self._problem.data), read_state(self._path)
+        if kept is None or not isinstance(stored, Result):
+            return None
+        snapshot = replace(stored.snapshot, state=kept[0], memory=kept[1])
+        return RaceUpdate(stored.problem, stored.diagnostics, snapshot, stored.race_report)
+
+    def keep(self, update: RaceUpdate) -> None:
+        """Keep the run as it is now; `fault` says why that was not possible."""
+        snapshot = replace(update.snapshot, verdict=None)
+        problem = update.problem
+        result = Result(problem, update.history, snapshot, problem.max_sweeps, update.race_report)
+        try:
+            write_result(self._path, result, self._identity)
+        except StoreError as error:
+            self.fault = str(error)
+        else:
+            self.fault = None
+
+    def remove(self) -> None:
+        """Remove what was kept: the run is over.
+
+        Raises StoreError: it cannot be removed.
+        """
+        remove_file(self._path)
