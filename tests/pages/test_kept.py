@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -244,3 +246,20 @@ def test_a_run_that_cannot_go_on_says_why(with_sample: AppTest, open_app: Open) 
     press(app, f"extend_{job.id}")
     assert "That could not be done:" in [error.value for error in app.error]
     assert f"{job.id}.npz" in texts(app)
+
+
+def test_a_folder_that_another_server_uses_is_refused(open_app: Open) -> None:
+    hold = (
+        "import sys, time; from pathlib import Path; from acvb_core.store.claim import Claim; "
+        "kept = Claim(Path(sys.argv[1])); print(flush=True); time.sleep(600)"
+    )
+    command = [sys.executable, "-c", hold, str(services.home())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        app = open_app()
+        other.kill()
+    assert "The folder for runs cannot be used. Choose another one with ACVB_HOME." in [
+        e.value for e in app.error
+    ]
+    assert f"another server (process {other.pid})" in texts(app)

@@ -17,6 +17,7 @@ import streamlit as st
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.store.claim import Claim
 from acvb_core.store.experiments.book import ExperimentBook
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
@@ -40,8 +41,17 @@ def executor() -> Executor:
 
 @st.cache_resource(show_spinner=False)
 def store() -> RunStore:
-    """Return the store of this process."""
+    """Return the store of this process.
+
+    Raises StoreError: its folder cannot be used, or another server uses it.
+    """
+    _claim(home())
     return RunStore(home())
+
+
+@st.cache_resource(show_spinner=False)
+def _claim(folder: Path) -> Claim:
+    return Claim(folder)
 
 
 @st.cache_resource(show_spinner=False)

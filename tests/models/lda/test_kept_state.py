@@ -11,7 +11,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import build_problem
 
 
-class Enough(Exception):
+class EnoughError(Exception):
     """Raised to cut a sweep short."""
 
 
@@ -27,10 +27,10 @@ def test_only_a_state_that_has_its_responsibilities_can_be_kept(
 
     def stop() -> None:
         if next(calls, None) is None:
-            raise Enough
+            raise EnoughError
 
     assert inference.can_keep(first)
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         inference.sweep(first, np.random.default_rng(1), stop)
     assert inference.can_keep(first), "a sweep that was cut short goes on from there"
     second, _ = inference.sweep(first, np.random.default_rng(1))
