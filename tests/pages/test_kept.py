@@ -219,7 +219,7 @@ def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_ap
         services.store().save(workspace.id, f"{seed:012x}", 1.0 + seed, problem)
     app = restart(open_app)
     assert texts(app).count("interrupted") >= 3
-    assert "3 runs were interrupted: the app ended before." in texts(app)
+    assert "3 runs were interrupted when the app ended." in texts(app)
     assert f"continue_{0:012x}" in keys(app)
     assert f"stop_{0:012x}" not in keys(app)
     for page in ("home", "runs", "compare", "blocks"):
