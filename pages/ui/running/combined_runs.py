@@ -44,7 +44,7 @@ def show_combination(runs: ComparedRuns) -> None:
     if combined.score is not None:
         st.text(describe_prediction(combined, runs.labels))
     for domain, name in combined.clusterings.items():
-        _show_consensus(combined, domain, name)
+        _show_consensus(combined, domain, name, runs.labels)
 
 
 @st.cache_resource(show_spinner="Combining the runs", max_entries=8)
@@ -67,7 +67,7 @@ def describe_prediction(combined: Combination, labels: Sequence[str]) -> str:
     )
 
 
-def _show_consensus(combined: Combination, domain: str, name: str) -> None:
+def _show_consensus(combined: Combination, domain: str, name: str, labels: Sequence[str]) -> None:
     """Draw the groups that the runs agree on, and the file of them."""
     try:
         table = combined.consensus(domain)
@@ -91,8 +91,10 @@ def _show_consensus(combined: Combination, domain: str, name: str) -> None:
                 "Certainty", min_value=0.0, max_value=1.0, format="%.2f"
             ),
             **{
-                f"run_{n}": st.column_config.NumberColumn(f"Run {n}")
-                for n in range(1, len(combined.results) + 1)
+                f"run_{n}": st.column_config.NumberColumn(
+                    f"Run {n}", help=f"{label}. Its groups have the numbers of its own page."
+                )
+                for n, label in enumerate(labels, start=1)
             },
         },
     )
