@@ -106,13 +106,14 @@ def one_line_fault(
 
 def _first_bytes(stream: Utf8Stream) -> tuple[bytes, bool]:
     """Return the first bytes, with two line ends if the file has so many, and whether they are all."""
-    head = b""
-    while len(head) < _HEAD_BYTES or (head.count(b"\n") < 2 and len(head) < _MAX_HEAD_BYTES):
+    head, lines = bytearray(), 0
+    while len(head) < _HEAD_BYTES or (lines < 2 and len(head) < _MAX_HEAD_BYTES):
         chunk = stream.read(_HEAD_BYTES)
         if not chunk:
-            return head, True
+            return bytes(head), True
         head += chunk
-    return head, False
+        lines += chunk.count(b"\n")
+    return bytes(head), False
 
 
 def _cut(head: bytes, whole: bool, delimiter: str, name: str) -> Head:
