@@ -243,7 +243,7 @@ class Job(Handle[Inspection]):
 
     def _hold(self) -> None:
         snapshot = self._state.snapshot
-        if self.keeper is not None and snapshot is not None and not self._state.is_racing:
+        if self.keeper is not None and snapshot is not None:
             can_keep = getattr(self._state.problem.inference, "can_keep", None)
             if can_keep is None or can_keep(snapshot.state):
                 self.keeper.keep()
@@ -290,5 +290,5 @@ class Job(Handle[Inspection]):
                 snapshot=update.snapshot.release_state(),
                 race_report=update.race_report,
             )
-            if self.keeper is not None and update.snapshot.verdict is None and not self._state.is_racing:
+            if self.keeper is not None and update.snapshot.verdict is None:
                 self.keeper.keep_if_due()

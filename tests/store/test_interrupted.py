@@ -16,9 +16,11 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine import keeper
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
+from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
 from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
@@ -141,6 +143,41 @@ def test_a_run_killed_in_its_extension_is_no_finished_run(
     assert seen.snapshot.sweep == 25
     found.continue_run()
     assert finish(found) == wanted
+
+
+def test_an_extension_is_known_before_its_first_sweep(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", shortened(problem, 20))
+    assert job.wait(SECONDS)
+    found: list[Any] = []
+
+    def look_and_run(*arguments: Any, **options: Any) -> Any:
+        (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        found.append(again.inspect())
+        return race_and_run(*arguments, **options)
+
+    monkeypatch.setattr("acvb_core.engine.job.race_and_run", look_and_run)
+    job.extend(40)
+    assert job.wait(SECONDS)
+    assert [(one.status, one.max_sweeps, one.snapshot.sweep) for one in found] == [
+        (Status.INTERRUPTED, 60, 20)
+    ]
+
+
+def test_a_race_under_way_is_kept_as_one_that_begins(problem: Problem) -> None:
+    racing = replace(problem, settings=replace(problem.settings, restarts=2))
+    update = next(iter(race_and_run(racing)))
+    job = Job(racing, Executor(1))
+    job._publish(
+        Status.RUNNING,
+        problem=update.problem,
+        history=update.history,
+        snapshot=update.snapshot,
+        race_report=update.race_report,
+    )
+    assert job.record() is racing
 
 
 def test_a_run_that_is_paused_is_kept_as_it_is(
@@ -307,7 +344,12 @@ def test_a_run_that_began_from_topics_says_that_it_cannot_begin_again(
     begun = replace(problem, settings=replace(problem.settings, start="10 topics"))
     *_, last = run(begun, max_sweeps=3)
     assert last.state is not None
-    store.save("mine", "a", 1.0, begun)
-    job = store.load("a", Executor(1))
-    assert job.inspect().status is Status.INTERRUPTED
-    assert not job.can_continue
+    history = History()
+    history.append(last)
+    result = Result(begun, history, last, 60)
+    for kept in (begun, result):
+        store.save("mine", "a", 1.0, kept)
+        job = store.load("a", Executor(1))
+        assert not job.can_continue
+        assert not job.can_extend
+    assert store.read_state("a") is None
