@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -13,6 +14,8 @@ import pytest
 from acvb_core.core.protocols import Array, Inference, Posterior, Responsibilities, SweepInfo
 from acvb_core.core.rows import Method
 from acvb_core.registry import METHODS, methods_of
+from acvb_core.store.files import from_text_bytes, text_bytes
+from acvb_core.store.states import decode_state, encode_state
 
 from .cases_irm import IrmCases
 from .cases_lda import LdaCases
@@ -199,3 +202,14 @@ def bits_of(posterior: Posterior) -> dict[str, Any]:
     """Return a posterior in a form that == compares bit by bit."""
     found = {name: (array.shape, array.tobytes()) for name, array in posterior.arrays.items()}
     return found | {"hyper": {name: np.float64(v).tobytes() for name, v in posterior.hyper.items()}}
+
+
+def through_a_file(state: Any) -> Any:
+    """Return a state as it comes back from a file."""
+    tree, arrays = encode_state(state)
+    file = io.BytesIO()
+    np.savez(file, tree=text_bytes(tree), **arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        read = {name: stored[name] for name in stored.files}
+    return decode_state(from_text_bytes(read.pop("tree")), read)

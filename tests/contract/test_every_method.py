@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from .cases import (
     last_of,
     limited,
     name_of,
+    through_a_file,
     usual,
     variations,
 )
@@ -259,7 +260,9 @@ def test_run_cut_short_and_resumed_gives_the_bits_of_one_that_was_not(
                 assert len(rest) == max(16 - first[-1].sweep, 1)
         posed = problem()
         part = all_snapshots(posed, max_sweeps=5)
-        part += all_snapshots(posed, resume=part[-1], max_sweeps=11)
+        state, memory = through_a_file((part[-1].state, part[-1].memory))
+        kept = replace(part[-1], state=state, memory=memory)
+        part += all_snapshots(posed, resume=kept, max_sweeps=11)
         part += all_snapshots(posed, resume=part[-1])
         assert [s.sweep for s in part] == list(range(1, 17))
         assert bits(part[-1]) == whole[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,11 +23,12 @@ from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.store.files import StoreError, from_text_bytes, text_bytes
+from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.store.states import decode_state, encode_state
 from benchmarks.kill_runs import end_of, kill_and_continue, uninterrupted
+from tests.contract.cases import through_a_file
 
 SECONDS = 300
 
@@ -289,16 +289,6 @@ class Odd:
     scalar: np.float32
     words: dict[str, Any]
     missing: None = None
-
-
-def through_a_file(state: Any) -> Any:
-    tree, arrays = encode_state(state)
-    file = io.BytesIO()
-    np.savez(file, tree=text_bytes(tree), **arrays)
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as stored:
-        read = {name: stored[name] for name in stored.files}
-    return decode_state(from_text_bytes(read.pop("tree")), read)
 
 
 def test_a_state_comes_back_with_its_kinds_and_what_it_shares(monkeypatch: pytest.MonkeyPatch) -> None:
