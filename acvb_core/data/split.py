@@ -108,7 +108,7 @@ def hold_out_cells(table: Table, share: float, seed: int, *, max_entries: int = 
 def _number_to_hold_out(
     n: int, share: float, seed: int, most: int, what: tuple[str, str]
 ) -> tuple[int, str | None]:
-    """Return how many of `n` entries are held out, and a note where that is less than asked."""
+    """Return how many of `n` entries are held out, and a note if fewer than asked."""
     check_share(share, seed)
     if most < 0:
         raise ParameterError(f"max_entries must be at least 0, not {most}.")

@@ -126,7 +126,7 @@ class Job(Handle[Inspection]):
         """Return the handle of a run of earlier, perhaps of another process: it ended, or was interrupted.
 
         `stored`: the problem alone of a run that had done no sweep.
-        `read_state`: returns what the run goes on from, None where that is not known.
+        `read_state`: returns what the run goes on from, None if it was not kept.
         """
         if not isinstance(stored, Result):
             job = cls(stored, executor, job_id=job_id)
@@ -261,6 +261,16 @@ class Job(Handle[Inspection]):
         name = self.label.name
         return Result(seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report, name)
 
+    def publish_update(self, update: RaceUpdate) -> None:
+        """Show a run, or the race of its restarts, as it is after a sweep."""
+        self._publish(
+            Status.RUNNING,
+            problem=update.problem,
+            history=update.history,
+            snapshot=update.snapshot.release_state(),
+            race_report=update.race_report,
+        )
+
     def _do(self) -> None:
         now = self._state
         begins = now.snapshot is None
@@ -283,12 +293,6 @@ class Job(Handle[Inspection]):
         for update in race_and_run(
             now.problem, resume=resume, max_sweeps=now.max_sweeps, checkpoint=self._checkpoint
         ):
-            self._publish(
-                Status.RUNNING,
-                problem=update.problem,
-                history=update.history,
-                snapshot=update.snapshot.release_state(),
-                race_report=update.race_report,
-            )
+            self.publish_update(update)
             if self.keeper is not None and update.snapshot.verdict is None:
                 self.keeper.keep_if_due()

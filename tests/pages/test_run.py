@@ -326,13 +326,7 @@ def test_readers_cope_with_a_change_of_the_lead() -> None:
     assert live.describe_race(job.inspect()) == "6 starts will race by the lower bound."
     leaders, said = [], set()
     for update in engine_race(problem):
-        job._publish(
-            Status.RUNNING,
-            problem=update.problem,
-            history=update.history,
-            snapshot=update.snapshot,
-            race_report=update.race_report,
-        )
+        job.publish_update(update)
         leaders.append(update.race_report.leader)
         said.add(live.describe_race(job.inspect()).split(",")[0])
         result = picking.read_answer(job)

@@ -170,13 +170,7 @@ def test_a_race_under_way_is_kept_as_one_that_begins(problem: Problem) -> None:
     racing = replace(problem, settings=replace(problem.settings, restarts=2))
     update = next(iter(race_and_run(racing)))
     job = Job(racing, Executor(1))
-    job._publish(
-        Status.RUNNING,
-        problem=update.problem,
-        history=update.history,
-        snapshot=update.snapshot,
-        race_report=update.race_report,
-    )
+    job.publish_update(update)
     assert job.record() is racing
 
 

@@ -71,7 +71,7 @@ def load_relation(
         Feather, Excel, ODS, JSON Lines or SQLite. A data frame is one of pandas, polars, pyarrow, duckdb or another
         library with the Arrow stream protocol; a graph is one of networkx. A list, or any iterable, holds pairs of
         labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0 for none and NaN (or
-        masked) where that is not known; others need a threshold.
+        masked) where the link is unknown; others need a threshold.
     filename : str, optional
         The name the user knows the source by.
     format : "auto", or the name of a format of relations

@@ -170,7 +170,7 @@ def endings_of(kind: Kind) -> tuple[str, ...]:
 
 
 def wanted_format(name: str, kind: Kind) -> str | None:
-    """Return the format that was asked for, None for "auto"; ParameterError where there is none of this name."""
+    """Return the format that was asked for, None for "auto"; ParameterError for an unknown name."""
     known = choices_of(kind)
     if name != "auto" and name not in known:
         raise ParameterError(f"There is no format {name!r}; choose auto, {', '.join(known)}.")

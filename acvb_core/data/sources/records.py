@@ -155,7 +155,7 @@ class RecordReader:
         self.trimmed = int(self._state[kernel.TRIMMED])
 
     def _behind_line(self, block: NDArray[np.uint8], final: bool) -> int:
-        """Return where the line behind a broken one begins; all of the block where that is not in it."""
+        """Return where the line behind a broken one begins; all of the block if it has none."""
         ends = np.flatnonzero((block == 10) | (block == 13))
         self._in_broken = not len(ends) and not final
         if not len(ends):

@@ -66,7 +66,7 @@ def pixel_names(height: int, width: int) -> list[str]:
 
 
 def parse_image_size(given: ImageSize) -> tuple[int, int] | None:
-    """Return height and width of "8x8", (8, 8) or None; ParameterError says that it is none of these."""
+    """Return height and width of "8x8", (8, 8) or None; ParameterError for anything else."""
     if given is None:
         return None
     text = given if isinstance(given, str) else "x".join(map(str, given))
