@@ -7,25 +7,32 @@ from __future__ import annotations
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui.shared.serving import AccessGuard, exit_normally, require_guard
 
 if get_script_run_ctx(suppress_warning=True) is None:
+    # The navigation below lists the pages. Streamlit would serve those of the folder `pages` until it has run once.
+    PagesManager.uses_pages_directory = False
     app = st.App(__file__, lifespan=exit_normally, middleware=[Middleware(AccessGuard)])
 else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
+    from acvb_core.core.errors import ParameterError
     from acvb_core.store.files import StoreError
+    from pages.ui.access.sign_in import require_sign_in, show_sign_out
     from pages.ui.shared.guard import keep_page
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
     from pages.ui.shared.refresh import follow_browser
-    from pages.ui.shared.services import start_warm_up, store
+    from pages.ui.shared.services import executor, start_warm_up, store
     from pages.ui.shared.sidebar import show_sidebar
     from pages.ui.shared.style import apply_style
-    from pages.ui.shared.workspace import enter_workspace
+    from pages.ui.workspace.entrance import enter_workspace
+    from pages.ui.workspace.links import show_arrival
 
     require_guard()
+    require_sign_in()
     start_warm_up()
     workspace = enter_workspace()
     st.session_state["_nav"] = True
@@ -48,7 +55,11 @@ else:
     apply_style()
     follow_browser(page.url_path)
     try:
+        executor()
         store()
+    except ParameterError as error:
+        st.error(str(error), icon=":material/error:")
+        st.stop()
     except StoreError as error:
         st.error(
             "The folder for runs cannot be used. Choose another one with ACVB_HOME.", icon=":material/error:"
@@ -56,4 +67,6 @@ else:
         st.text(str(error))
         st.stop()
     show_sidebar(workspace)
+    show_sign_out()
+    show_arrival(workspace, page.url_path)
     page.run()

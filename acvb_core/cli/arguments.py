@@ -59,7 +59,34 @@ def build_parser() -> Parser:
     _add_read(add_command("read", "Read a corpus of any size to a folder, for methods that stream.", "read"))
     text = "Say which topics documents are of, with the topics as a run left them."
     _add_transform(add_command("transform", text, "transform"))
+    text = "Start the app, and print its address. Ctrl-C stops it."
+    app = commands.add_parser("app", help=text, description=text, allow_abbrev=False)
+    app.set_defaults(run=_lazy_command("app.start", "app"))
+    _add_app(app)
     return top
+
+
+def _add_app(app: Parser) -> None:
+    app.add_argument(
+        "--port", type=_parse_port, default=8501, metavar="N", help="port to listen on (default: 8501)"
+    )
+    app.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address or name of this machine to listen on (default: 127.0.0.1, for this machine only); 0.0.0.0 "
+        "listens on all addresses. Whoever reaches the address can use the app, unless it asks to sign in: see "
+        "docs/serving.md",
+    )
+    app.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name that browsers may open the app by, such as that of a reverse proxy: example.org, or "
+        "example.org:8443 for another port than 80 and 443; can be given several times (default: only 127.0.0.1, "
+        "localhost, [::1] and the --host are served)",
+    )
 
 
 def _add_fit(fit: Parser) -> None:
@@ -203,6 +230,12 @@ def _add_links(to: Parser) -> None:
 def _parse_count(text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _parse_port(text: str) -> int:
+    if not re.fullmatch(r"\d{1,5}", text) or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 65535")
     return int(text)
 
 

@@ -55,11 +55,12 @@ def fit(arguments: argparse.Namespace) -> int:
         lines.append(
             f"Continued the run that was interrupted after {plural(resume.snapshot.sweep, 'sweep')}."
         )
+    progress = Progress(sys.stderr, quiet=arguments.quiet)
     try:
-        with stop_on_signal() as checkpoint:
+        with stop_on_signal() as checkpoint, progress.keep_telling():
             result = fitting.solve(
                 problem,
-                Progress(sys.stderr, quiet=arguments.quiet),
+                progress,
                 checkpoint,
                 resume=resume,
                 keep=None if unfinished is None else unfinished.keep,
@@ -95,7 +96,7 @@ def compare(arguments: argparse.Namespace) -> int:
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
     try:
-        with stop_on_signal() as checkpoint:
+        with stop_on_signal() as checkpoint, progress.keep_telling():
             comparison = fitting.compare(
                 source.data,
                 methods,

@@ -22,7 +22,8 @@ _ENDED = {
     Verdict.CONVERGED: "converged",
     Verdict.MAX_SWEEPS: "reached the cap without converging",
     Verdict.STOPPED: "stopped",
-    Verdict.DIVERGED: "diverged",
+    Verdict.DIVERGED: "diverged (a number stopped being finite: do not trust this answer; try another --seed, or "
+    "settings closer to the defaults)",
 }
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.problem import SLOW_SWEEP, Problem
 from acvb_core.engine.snapshot import MOTION, Snapshot
 
 _BAR = 20
+#: Seconds without a sweep after which a line says so.
+_SILENCE = 10.0
 
 
 class Progress:
@@ -22,11 +27,15 @@ class Progress:
         self._run: Problem | None = None
         self._number = over
         self._next = 0.0
+        #: The run that is under way, where it is, and since when.
+        self._waiting: tuple[Problem, str, float] | None = None
+        self._told = 0.0
 
     def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
         """Show a snapshot, if it is time to."""
         if self._quiet:
             return
+        self._wait(problem, None if snapshot.verdict else f"sweep {snapshot.sweep + 1:,}")
         if problem is not self._run:
             self._run, self._number = problem, self._number + 1
             self._next = time.monotonic() + (0.0 if self._terminal else self._pause)
@@ -34,6 +43,48 @@ class Progress:
             return
         self._next = time.monotonic() + self._pause
         _write_line(self._stream, self._text(problem, snapshot), last=snapshot.verdict is not None)
+
+    def starting(self, problem: Problem) -> None:
+        """Say where a sweep will take long."""
+        if self._quiet:
+            return
+        if problem.sweep_seconds >= SLOW_SWEEP:
+            fewer = " or ".join(dict.fromkeys(problem.model_row.domains.values()))
+            took = _rough_duration(problem.sweep_seconds)
+            text = f"{problem.label}  a sweep will take about {took}; fewer {fewer} take less"
+            _write_line(self._stream, text, last=True)
+        self._wait(problem, "the start of the run")
+
+    @contextmanager
+    def keep_telling(self) -> Iterator[None]:
+        """Say every few seconds, for as long as the block lasts, how long a run has gone on without a sweep."""
+        over = threading.Event()
+
+        def tell() -> None:
+            while not over.wait(1.0):
+                self.tell_silence()
+
+        # Not by the checkpoint: a start may compute for minutes in a library that knows of none.
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
+
+    def tell_silence(self) -> None:
+        """Say how long the run has gone on, where nothing was said for some seconds."""
+        now, waiting = time.monotonic(), self._waiting
+        if waiting is None or now < self._told + _SILENCE:
+            return
+        problem, what, since = waiting
+        self._told = now
+        _write_line(self._stream, f"{problem.label}  {what}, {now - since:,.0f} s so far", last=False)
+
+    def _wait(self, problem: Problem, what: str | None) -> None:
+        self._told = time.monotonic()
+        self._waiting = None if what is None else (problem, what, self._told)
 
     def compiling(self, problem: Problem) -> None:
         """Say why nothing moves yet."""
@@ -91,6 +142,13 @@ def _write_line(stream: TextIO, text: str, *, last: bool) -> None:
     else:
         stream.write(f"{text}\n")
     stream.flush()
+
+
+def _rough_duration(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 1.5 * length:
+            return f"{float(f'{seconds / length:.1g}'):,.0f} {unit}"
+    return f"{float(f'{seconds:.1g}'):.0f} s"
 
 
 def _how_far(problem: Problem, snapshot: Snapshot) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from acvb_core.cli.corpus_folders import holds_corpus, holds_texts
@@ -143,7 +143,7 @@ def _scale_as_typed(arguments: argparse.Namespace, data: Any, model: ModelRow, l
     """Return data as they are, a table standardised or not as was typed, with a line where it is not."""
     asked = getattr(arguments, "standardise", None)
     if isinstance(data, Table) and asked is not None:
-        data = replace(data, standardise=asked)
+        data = data.with_standardise(asked)
     unscaled = isinstance(data, Table) and not data.standardise
     notes = ["Columns are taken as they are, not standardised."] if unscaled else []
     return Source(data, model, [*lines, *notes])

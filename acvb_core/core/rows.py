@@ -123,6 +123,8 @@ class ModelRow:
     #: Data -> how many entries, pairs, words or cells are known, from which a run learns.
     observed: Callable[[Any], int] | None = None
     unit: tuple[str, str] = ("entry", "entries")  #: what one of those is called, and many
+    #: (data, method name, values) -> about how many seconds of an idle processor a sweep takes; a stream's are short.
+    sweep_seconds: Callable[[Any, str, Values], float] = lambda data, method, values: 0.0
     one_domain: bool = False  #: the model is for relations with the same objects on both sides
     #: Raises ParameterError for an object that no run of the model can continue from.
     check_start: Callable[[Any], None] | None = None

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.metadata import check_metadata
-from acvb_core.data.names import unique_names
+from acvb_core.data.names import mend_text, text_array, unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.objects import to_sparse
 
@@ -102,9 +102,9 @@ class Corpus:
             matrix,
             unique_names(vocabulary, n_words, "word", name),
             unique_names(documents, n_documents, "document", name),
-            name,
-            None if texts is None else tuple(texts),
-            None if groups is None else np.array([str(group) for group in groups], dtype=object),
+            mend_text(name),
+            None if texts is None else tuple(map(mend_text, texts)),
+            None if groups is None else text_array(groups),
             tokeniser,
             check_metadata(metadata, n_documents, name),
         )

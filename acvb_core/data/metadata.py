@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.names import mend_text
 from acvb_core.data.sources.values import MISSING_WORDS
 
 Kind = Literal["integer", "number", "day", "time", "string"]
@@ -113,7 +114,7 @@ def check_metadata(metadata: Mapping[str, Any] | None, n: int, source: str) -> d
     Whole numbers become int64, other numbers float64, dates datetime64 in days or µs, all else strings (None and NaN
     among them: "").
     """
-    found = {str(name): _type_column(values) for name, values in (metadata or {}).items()}
+    found = {mend_text(str(name)): _type_column(values) for name, values in (metadata or {}).items()}
     for name, column in found.items():
         if column.shape != (n,):
             what = f"the column {name!r} has the shape {column.shape} for {n:,} documents"
@@ -129,6 +130,6 @@ def _type_column(values: Any) -> NDArray[Any]:
         return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
     found = np.empty(array.shape, dtype=object)
     found.flat[:] = [
-        "" if value is None or value != value else str(value) for value in array.ravel().tolist()
+        "" if value is None or value != value else mend_text(str(value)) for value in array.ravel().tolist()
     ]
     return found

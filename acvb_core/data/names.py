@@ -14,10 +14,22 @@ from acvb_core.core.errors import DataError
 Test = Callable[[str], bool]
 
 
+#: Half of a surrogate pair, in words: JSON can say it, and no file can be written with it.
+HALF_LETTER = "half of a letter (an escape such as \\ud83d without the other half)"
+
+
+def mend_text(text: str) -> str:
+    """Return text that can be written to any file: half of a surrogate pair becomes its escape in JSON."""
+    if is_text(text):
+        return text
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return whole.encode(errors="backslashreplace").decode()
+
+
 def text_of(value: Any) -> str:
     """Return a value as a label: 3.0 and 3 are the same, and "" stands for nothing (None, NaN, pandas' NA)."""
     if isinstance(value, str):
-        return value
+        return mend_text(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return ""
     if isinstance(value, bool | np.bool_):
@@ -28,6 +40,11 @@ def text_of(value: Any) -> str:
             return ""
         return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
     return str(value)
+
+
+def text_array(values: ArrayLike) -> NDArray[Any]:
+    """Return values as an object array of str that can be written to any file."""
+    return np.array([mend_text(str(value)) for value in np.asarray(values, dtype=object)], dtype=object)
 
 
 def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
@@ -45,7 +62,7 @@ def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) ->
     """
     if names is None:
         return np.array([str(i) for i in range(count)], dtype=object)
-    found = np.array([str(name) for name in np.asarray(names, dtype=object)], dtype=object)
+    found = text_array(names)
     if len(found) != count:
         what = f"{len(found):,} {kind} labels were given for {count:,} {kind}s"
         raise DataError(what, source=source, remedy=f"Give one label for each {kind}.")
@@ -101,3 +118,12 @@ def number_repeated(
                 made.add(new)
                 changed.append(name)
         yield new
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text has no half of a letter in it, so that it can be written in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

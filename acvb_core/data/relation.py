@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.names import frame_labels, unique_names
+from acvb_core.data.names import frame_labels, mend_text, text_array, unique_names
 from acvb_core.data.relations.patterns import as_pattern, read_links
 
 
@@ -142,7 +142,8 @@ class Relation:
         rows = unique_names(row_labels, links.shape[0], "row", name)
         columns = unique_names(column_labels, links.shape[1], "column", name)
         known = _check_attributes(attributes or {}, links.shape[0], name)
-        return cls(links, unknown, rows, columns, name, row_kind, column_kind, network, known)
+        kinds = mend_text(row_kind), mend_text(column_kind)
+        return cls(links, unknown, rows, columns, mend_text(name), *kinds, network, known)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -288,9 +289,9 @@ def _check_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str)
     """Return the attributes as arrays of text; each must have one value for each row object."""
     checked = {}
     for attribute, values in given.items():
-        labels = np.array([str(value) for value in np.asarray(values, dtype=object)], dtype=object)
+        labels = text_array(values)
         if len(labels) != n_objects:
             what = f"the attribute {attribute!r} has {len(labels):,} values for {n_objects:,} row objects"
             raise DataError(what, source=name, remedy="Give one value for each.")
-        checked[str(attribute)] = labels
+        checked[mend_text(str(attribute))] = labels
     return checked

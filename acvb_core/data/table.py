@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.names import unique_names
+from acvb_core.data.names import mend_text, text_array, unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.objects import is_frame, to_array, to_dense
 from acvb_core.data.tables.image import Image
@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 
 #: Largest size of a number: squares and their sums stay finite.
 LARGEST = 1e100
+#: Largest standard deviation of a column that is not standardised, and its inverse the smallest: variances, and ratios
+#: of them, can be written.
+LARGEST_SPREAD = 1e50
 #: Columns that are worked on at a time, so that no second copy of a large table is kept.
 _AT_ONCE = 32
 _NAMED = 5
@@ -103,7 +106,8 @@ class Table:
         ------
         DataError
             The values are no numbers or not two-dimensional, a side is empty, a number is infinite or above 1e100,
-            a column has no two different values, a name is repeated, or lengths disagree.
+            a column has no two different values, a column that is not standardised has a standard deviation outside
+            1e-50 to 1e50, a name is repeated, or lengths disagree.
         """
         if is_frame(values):
             from acvb_core.data.tables.readers import read_frame
@@ -120,11 +124,12 @@ class Table:
         row_names = unique_names(rows, n_rows, "row", name)
         groups = None
         if labels is not None:
-            groups = np.array([str(label) for label in np.asarray(labels, dtype=object)], dtype=object)
+            groups = text_array(labels)
             if len(groups) != n_rows:
                 what = f"{len(groups):,} labels were given for {n_rows:,} rows"
                 raise DataError(what, source=name, remedy="Give a label for every row, or none.")
-        return cls(cells, row_names, column_names, name, standardise, groups, image)
+        table = cls(cells, row_names, column_names, mend_text(name), labels=groups, image=image)
+        return table.with_standardise(standardise)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -211,6 +216,12 @@ class Table:
             "fingerprint": self.fingerprint,
         }
 
+    def with_standardise(self, standardise: bool) -> Table:
+        """Return the same table standardised or not; a DataError refuses units in which methods cannot work."""
+        table = replace(self, standardise=standardise)
+        _check_units(table)
+        return table
+
     def with_values(self, values: Floats) -> Table:
         """Return the same rows and columns with other values (float64, C order, of the same shape)."""
         return replace(self, values=values)
@@ -270,4 +281,19 @@ def _check_columns(values: Floats, columns: NDArray[Any], name: str) -> None:
             f"values: {list_names(columns[constant])}",
             source=name,
             remedy="Leave constant columns out: they say nothing about the rows.",
+        )
+
+
+def _check_units(table: Table) -> None:
+    """Refuse columns in units so large or small that methods could not work in them."""
+    if table.standardise:
+        return
+    sd = table.moments.sd
+    wrong = (sd > LARGEST_SPREAD) | (sd < 1 / LARGEST_SPREAD)
+    if wrong.any():
+        raise DataError(
+            f"the column {str(table.columns[wrong.argmax()])!r} has the standard deviation {sd[wrong.argmax()]:.3g}, "
+            f"which is outside {1 / LARGEST_SPREAD:g} to {LARGEST_SPREAD:g}",
+            source=table.name,
+            remedy="Standardise the columns, or give this one in other units.",
         )

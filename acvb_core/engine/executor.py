@@ -1,32 +1,84 @@
-"""An executor of jobs: a bounded number of daemon threads in this process."""
+"""An executor of jobs: a bounded number of daemon threads in this process, shared fairly between owners."""
 
 from __future__ import annotations
 
+import copy
 import os
+import sys
 import threading
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+#: As many methods as the Run page starts together and promises to show side by side.
+SIDE_BY_SIDE = 3
+
+
+class Ticket:
+    """Work that was handed to an executor: it waits in line, and leaves the line when it starts."""
+
+    def __init__(self, executor: Executor, work: Callable[[], None], name: str) -> None:
+        self._executor, self._work, self._name = executor, work, name
+        self.owner = executor.owner
+
+    @property
+    def position(self) -> int | None:
+        """Position in line, from 1, in the order of starts as it stands now; None for work that does not wait."""
+        return self._executor.find_position(self)
+
+    def leave_line(self) -> None:
+        """Start work that waits at once, beside the others: it was told to stop, so it takes no time."""
+        self._executor.take_from_line(self)
+
+    def start(self, then: Callable[[], None] | None = None) -> None:
+        """Do the work on a thread of its own, and `then` what follows it."""
+
+        def run() -> None:
+            lower_priority(self._executor.niceness)
+            try:
+                self._work()
+            finally:
+                if then is not None:
+                    then()
+
+        threading.Thread(target=run, name=self._name, daemon=True).start()
+
 
 class Executor:
-    """Run callables on at most `limit` threads at a time, first come, first served.
+    """Run callables on at most `limit` threads at a time; owners that wait take turns.
 
-    Kernels release the interpreter lock, so as many run at once as there are cores; a few more than that keep
-    side-by-side comparisons live on small machines.
+    Work of the owner with the fewest running jobs starts first; among equals, that of the owner whose last start was
+    longest ago. The work of one owner starts in the order in which it came.
+
+    `limit`: by default the number of cores, for kernels release the interpreter lock. On a machine with fewer than
+    three, three: the methods of one comparison are watched side by side, and a third one would show nothing until
+    another has ended.
+
+    `niceness`: of the threads, from 0 to 19; on Linux, higher ones let the other threads of the process go first.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
-        self.limit = limit or max(4, os.cpu_count() or 1)
+    def __init__(self, limit: int | None = None, niceness: int = 0) -> None:
+        self.limit = limit or max(SIDE_BY_SIDE, os.cpu_count() or 1)
+        self.niceness = niceness
+        self.owner = ""
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Callable[[], None], str]] = deque()
-        self._running = 0
+        self._waiting: list[Ticket] = []
+        self._running = Counter[str]()  # by owner
+        self._starts: dict[str, int] = {}  # number of the last start of each owner
 
-    def submit(self, work: Callable[[], None], name: str) -> None:
-        """Start `work` on a thread of its own as soon as there is room."""
+    def for_owner(self, owner: str) -> Executor:
+        """Return this executor as one of its owners uses it: the same threads and the same line."""
+        own = copy.copy(self)
+        own.owner = owner
+        return own
+
+    def submit(self, work: Callable[[], None], name: str) -> Ticket:
+        """Start `work` on a thread of its own as soon as it is its turn."""
+        ticket = Ticket(self, work, name)
         with self._lock:
-            self._waiting.append((work, name))
+            self._waiting.append(ticket)
         self._start_next()
+        return ticket
 
     @contextmanager
     def yield_place(self) -> Iterator[None]:
@@ -34,27 +86,57 @@ class Executor:
 
         The caller resumes at once afterwards, beside that job.
         """
-        with self._lock:
-            self._running -= 1
-        self._start_next()
+        self._leave_place(self.owner)
         try:
             yield
         finally:
             with self._lock:
-                self._running += 1
+                self._running[self.owner] += 1
+
+    def find_position(self, ticket: Ticket) -> int | None:
+        """Return the position of a ticket in line, from 1; None if it does not wait."""
+        with self._lock:
+            return self._line().index(ticket) + 1 if ticket in self._waiting else None
+
+    def take_from_line(self, ticket: Ticket) -> None:
+        """Start a ticket at once if it waits; it counts as no running job."""
+        with self._lock:
+            if ticket not in self._waiting:
+                return
+            self._waiting.remove(ticket)
+        ticket.start()
+
+    def _line(self) -> list[Ticket]:
+        """Return what waits in the order in which it would start if no running job ended before.
+
+        Each start adds a running job of its owner: a ticket is weighed with those that its owner has ahead of it. Among
+        equals, an owner who has not started any meanwhile goes first.
+        """
+        ahead, keys = Counter[str](), dict[Ticket, tuple[int, int, int]]()
+        for ticket in self._waiting:
+            owner = ticket.owner
+            keys[ticket] = (self._running[owner] + ahead[owner], ahead[owner], self._starts.get(owner, 0))
+            ahead[owner] += 1
+        return sorted(keys, key=keys.__getitem__)
 
     def _start_next(self) -> None:
         with self._lock:
-            if self._running >= self.limit or not self._waiting:
+            if not self._waiting or self._running.total() >= self.limit:
                 return
-            work, name = self._waiting.popleft()
-            self._running += 1
-        threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
+            ticket = self._line()[0]
+            self._waiting.remove(ticket)
+            self._running[ticket.owner] += 1
+            self._starts[ticket.owner] = max(self._starts.values(), default=0) + 1
+        ticket.start(lambda: self._leave_place(ticket.owner))
 
-    def _run(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        finally:
-            with self._lock:
-                self._running -= 1
-            self._start_next()
+    def _leave_place(self, owner: str) -> None:
+        with self._lock:
+            self._running[owner] -= 1
+        self._start_next()
+
+
+def lower_priority(niceness: int) -> None:
+    """Let threads of lower niceness go before this one; elsewhere than on Linux, priorities are those of processes."""
+    if niceness and sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)

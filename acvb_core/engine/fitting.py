@@ -70,8 +70,8 @@ def fit(
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the problem and each Snapshot, in a race those of every entrant. Where it has a method `compiling`,
-        that is called with the problem before functions are compiled, which takes some seconds, once.
+        Called with the problem and each Snapshot, in a race those of every entrant. Where it has methods `starting` and
+        `compiling`, they are called with the problem before the run, and before functions are compiled for it.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     **values
@@ -129,6 +129,9 @@ def solve(
     """
     if resume is None:
         problem.refuse_too_large()  # nobody should wait for the compiler first
+    starting = getattr(watch, "starting", None)
+    if starting is not None:
+        starting(problem)
     announce = getattr(watch, "compiling", None)
     compile_for(problem, lambda: announce(problem) if announce else None)
     update = None

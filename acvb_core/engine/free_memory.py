@@ -11,9 +11,17 @@ from acvb_core.registry import methods_of
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that new work can have; None where the system does not tell."""
+    """Return the bytes of memory that new work can have; None where the system does not tell.
+
+    It is all that is free, or as many hundredths of it as ACVB_MEMORY_PERCENT says.
+
+    Raises ParameterError: ACVB_MEMORY_PERCENT is not a whole number from 1 to 100.
+    """
     known = [free for free in (_system_memory(), _container_memory()) if free is not None]
-    return min(known, default=None)
+    percent = os.environ.get("ACVB_MEMORY_PERCENT") or "100"
+    if not percent.isascii() or not percent.isdigit() or not 1 <= int(percent) <= 100:
+        raise ParameterError(f"ACVB_MEMORY_PERCENT is {percent!r}; it must be a whole number from 1 to 100.")
+    return min(known) * int(percent) // 100 if known else None
 
 
 def refuse_too_large(needed: int, model: ModelRow, method: Method) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Ticket
 from acvb_core.engine.run import StopRun
 
 
@@ -57,6 +57,7 @@ class Handle(ABC, Generic[StateT]):
         self.id = job_id or uuid.uuid4().hex[:12]
         self.created = time.time()
         self._executor = executor
+        self._ticket: Ticket | None = None
         self._go = threading.Event()
         self._go.set()
         self._stop = threading.Event()
@@ -68,8 +69,13 @@ class Handle(ABC, Generic[StateT]):
         # An event for each start: a job seen finished may be extended before its old thread has set the last one.
         self._ended = ended = threading.Event()
         self._publish(Status.QUEUED)
-        self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}")
+        self._ticket = self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}")
         return self
+
+    @property
+    def position(self) -> int | None:
+        """Position among all that wait for a place, from 1; None for a job that does not wait."""
+        return None if self._ticket is None else self._ticket.position
 
     def pause(self) -> None:
         """Hold the job at its next checkpoint (some 100 ms away)."""
@@ -80,9 +86,11 @@ class Handle(ABC, Generic[StateT]):
         self._go.set()
 
     def stop(self) -> None:
-        """End the job at its next checkpoint and keep what it has."""
+        """End the job at its next checkpoint and keep what it has; one that waits in line leaves it."""
         self._stop.set()
         self._go.set()
+        if self._ticket is not None:
+            self._ticket.leave_line()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Block until the job has ended; False when `timeout` seconds passed first."""

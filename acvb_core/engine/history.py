@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.stored_arrays import StoredArrays
+
+_ROWS = "history"
 
 
 class History:
@@ -17,12 +22,16 @@ class History:
     """
 
     def __init__(self) -> None:
-        self._published: tuple[tuple[str, ...], NDArray[np.float64], int] = ((), np.empty((0, 0)), 0)
+        self._published: tuple[tuple[str, ...], NDArray[np.float64] | StoredArrays, int] = (
+            (),
+            np.empty((0, 0)),
+            0,
+        )
 
     def append(self, snapshot: Snapshot) -> None:
         """Add a row; a snapshot of the sweep that stands last takes its place."""
         row = snapshot.row()
-        columns, buffer, length = self._published
+        columns, buffer, length = self._read()
         if not length:
             columns, buffer = tuple(row), np.empty((256, len(row)))
         if not row.keys() <= set(columns):
@@ -38,6 +47,19 @@ class History:
         buffer[length] = [row.get(name, np.nan) for name in columns]
         self._published = (columns, buffer, length + 1)
 
+    def _read(self) -> tuple[tuple[str, ...], NDArray[np.float64], int]:
+        columns, rows, length = self._published
+        return columns, rows[_ROWS] if isinstance(rows, StoredArrays) else rows, length
+
+    def release(self, read: Callable[[str], NDArray[np.float64]]) -> None:
+        """Let go of the rows; `read` gives those of "history" back whenever they are asked for."""
+        columns, _, length = self._published
+        self._published = (columns, StoredArrays((_ROWS,), read), length)
+
+    def hold(self) -> None:
+        """Hold the rows again, to add others."""
+        self._published = self._read()
+
     def __len__(self) -> int:
         return self._published[2]
 
@@ -48,14 +70,14 @@ class History:
 
     def column(self, name: str) -> NDArray[np.float64]:
         """Return one column so far, shape (n,); all NaN for an unknown name."""
-        columns, buffer, length = self._published
-        if name not in columns:
-            return np.full(length, np.nan)
+        if name not in self.columns:
+            return np.full(len(self), np.nan)
+        columns, buffer, length = self._read()
         return buffer[:length, columns.index(name)]
 
     def frame(self) -> pd.DataFrame:
         """Return a copy as a frame; sweep, samples, burn_in and effective_k_* as whole numbers."""
-        columns, buffer, length = self._published
+        columns, buffer, length = self._read()
         frame = pd.DataFrame(buffer[:length].copy(), columns=list(columns))
         for name in frame.columns:
             if name in ("sweep", "samples", "burn_in") or name.startswith("effective_k_"):

@@ -41,11 +41,7 @@ class Inspection(JobState):
     def sweeps_per_second(self) -> float | None:
         """Sweeps per second of clock time over the run so far; None before the first."""
         last = self.snapshot
-        return (
-            None
-            if last is None or not last.sweep or last.wall_seconds <= 0
-            else last.sweep / last.wall_seconds
-        )
+        return None if last is None or last.wall_seconds <= 0 else last.sweep / last.wall_seconds or None
 
     @property
     def seconds_left(self) -> float | None:
@@ -142,10 +138,8 @@ class Job(Handle[Inspection]):
                 race_report=stored.race_report,
             )
             if (race := stored.race_report) is not None:
-                settings = stored.problem.settings
-                job.label = RunLabel(
-                    name_run(replace(settings, seed=race.first_seed, restarts=race.restarts))
-                )
+                asked = replace(stored.problem.settings, seed=race.first_seed, restarts=race.restarts)
+                job.label = RunLabel(name_run(asked))
         job.created, job._read_state = created, read_state
         job._ended.set()
         return job
@@ -196,20 +190,21 @@ class Job(Handle[Inspection]):
             seen.status is Status.FINISHED
             and seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
             and seen.snapshot is not None
-            and (seen.snapshot.state is not None or self._is_state_stored)
+            and (seen.snapshot.state is not None or self._read_state is not None)
         )
 
     @property
     def can_continue(self) -> bool:
-        """True when the run was interrupted; one that began from the topics of another run cannot begin again."""
-        return self._state.status is Status.INTERRUPTED and not self.problem.settings.start
+        """True when the run was interrupted, and what it began from was kept."""
+        can_begin = self.problem.start is not None or not self.problem.settings.start
+        return self._state.status is Status.INTERRUPTED and can_begin
 
     def continue_run(self) -> None:
         """Go on with a run that was interrupted: it ends with the same bits as if it had not been.
 
         It goes on from the sweep after which it was last kept, or begins anew where it was not.
 
-        Raises ValueError: the run was not interrupted, or began from the topics of another run.
+        Raises ValueError: the run was not interrupted, or what it began from was not kept.
         Raises AcvbError: what was kept of it cannot be read.
         """
         if not self.can_continue:
@@ -218,21 +213,30 @@ class Job(Handle[Inspection]):
             self._state = replace(self._state, snapshot=None, history=History())
         self._go_on()
 
-    @property
-    def _is_state_stored(self) -> bool:
-        return self._read_state is not None and not self.problem.settings.start
-
     def _take_state(self) -> bool:
         """Read the state back where it is not at hand; return whether there is one."""
         snapshot = self._state.snapshot
+        if snapshot is not None:  # what is stored will be replaced, while pages still show it
+            snapshot.hold_posterior()
+            self._state.history.hold()
         if snapshot is None or snapshot.state is not None:
             return snapshot is not None
-        kept = None if self._read_state is None else self._read_state()
-        if kept is None:
-            return False
-        state, memory = kept
-        self._state = replace(self._state, snapshot=replace(snapshot, state=state, memory=memory))
-        return True
+        read, self._read_state = self._read_state, None
+        try:
+            kept = None if read is None else read()
+        except AcvbError as error:
+            anew = " Continue it again to start from the beginning." if self.can_continue else ""
+            raise AcvbError(f"{error}{anew}") from error
+        if kept is not None:
+            self._state = replace(self._state, snapshot=replace(snapshot, state=kept[0], memory=kept[1]))
+        return kept is not None
+
+    def release_answer(self, read: Callable[[str], Any]) -> None:
+        """Let go of the arrays of a run that is over and was stored; `read` gives them back, by their names there."""
+        now = self._state
+        if now.snapshot is not None and now.status is Status.FINISHED:
+            now.history.release(read)
+            self._state = replace(now, snapshot=now.snapshot.release_posterior(read))
 
     def release_state(self, read_state: Callable[[], tuple[Any, Any] | None]) -> None:
         """Let go of the state of a run that is over and was stored; `read_state` gives it back."""
@@ -242,9 +246,9 @@ class Job(Handle[Inspection]):
             self._state = replace(now, snapshot=replace(now.snapshot, state=None, memory=None))
 
     def _hold(self) -> None:
-        snapshot = self._state.snapshot
+        snapshot, inference = self._state.snapshot, self._state.problem.inference
         if self.keeper is not None and snapshot is not None:
-            can_keep = getattr(self._state.problem.inference, "can_keep", None)
+            can_keep = getattr(inference, "can_keep", None)
             if can_keep is None or can_keep(snapshot.state):
                 self.keeper.keep()
 
@@ -255,9 +259,7 @@ class Job(Handle[Inspection]):
         """
         seen = self.inspect()
         if seen.snapshot is None or seen.verdict is None:
-            raise ValueError(
-                "the job has no result: it is still running, failed, or stopped before one sweep"
-            )
+            raise ValueError("the job has no result: it still runs, failed, or stopped before one sweep")
         name = self.label.name
         return Result(seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report, name)
 
@@ -282,14 +284,13 @@ class Job(Handle[Inspection]):
                 self.keeper.keep()
         if begins:
             self._publish(Status.STARTING)
+            self._checkpoint()  # it may have been stopped while it waited
             now.problem.refuse_too_large()  # before the compiler, which takes some seconds
         compile_for(now.problem, lambda: self._publish(Status.COMPILING))
         self._publish(Status.STARTING if begins else Status.RUNNING)
-        resume = (
-            None
-            if now.snapshot is None
-            else RaceUpdate(now.problem, now.history, now.snapshot, now.race_report)
-        )
+        resume = None
+        if now.snapshot is not None:
+            resume = RaceUpdate(now.problem, now.history, now.snapshot, now.race_report)
         for update in race_and_run(
             now.problem, resume=resume, max_sweeps=now.max_sweeps, checkpoint=self._checkpoint
         ):

@@ -62,6 +62,10 @@ def name_run(settings: Settings, row: Method | None = None) -> str:
     return " · ".join([row.label, *size, seeds])
 
 
+#: Seconds of a sweep from which a user is told before the run.
+SLOW_SWEEP = 20.0
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A method bound to its training data, and the held-out data that score it."""
@@ -77,6 +81,7 @@ class Problem:
     note: str | None  #: what the split had to change, for the user
     inference: Inference
     model: Model
+    start: Start | None = None  #: what the inference begins from; None where it begins anew
     check_memory: bool = True  #: refuse to start where more memory is needed than is free
 
     @property
@@ -115,6 +120,11 @@ class Problem:
             self.train, self.model_row, self.row, self.settings.values, self.settings.restarts
         )
         return needed + (0 if self.heldout is None else self.model_row.scoring_bytes * self.heldout.n)
+
+    @property
+    def sweep_seconds(self) -> float:
+        """Rough estimate of how long a sweep will take, by the sizes of the data and the settings."""
+        return self.model_row.sweep_seconds(self.train, self.row.name, dict(self.settings.values))
 
     def refuse_too_large(self) -> None:
         """Raise ParameterError where the run needs more memory than is free, unless that is not to be checked."""
@@ -250,5 +260,6 @@ def build_problem(
         note=split.note,
         inference=inference,
         model=owner.build(split.train),
+        start=start,
         check_memory=check_memory,
     )

@@ -23,7 +23,9 @@ class RunLabel:
 
 def clean_name(text: str) -> str:
     """Return a name without the characters that Markdown and HTML treat as markup, and not too long."""
-    return " ".join(re.sub(r"[^\w .,+()·×-]", " ", text).split())[:MOST_CHARACTERS].strip()
+    # Markdown takes _ for markup only where a word begins or ends.
+    plain = re.sub(r"[^\w .,+()·×-]|(?<!\w)_+|_+(?!\w)", " ", text)
+    return " ".join(plain.split())[:MOST_CHARACTERS].strip()
 
 
 def number_name(name: str, taken: Collection[str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from acvb_core.core.protocols import Posterior
+from acvb_core.core.protocols import Array, Posterior
+from acvb_core.engine.stored_arrays import StoredArrays
 
 
 class Verdict(StrEnum):
@@ -77,6 +78,16 @@ class Snapshot:
     def release_state(self) -> Snapshot:
         """Return the snapshot without the state, by far the largest part, when the run cannot be extended."""
         return replace(self, state=None) if self.verdict in (Verdict.CONVERGED, Verdict.DIVERGED) else self
+
+    def release_posterior(self, read: Callable[[str], Array]) -> Snapshot:
+        """Return the snapshot without the arrays of the answer; `read` gives them back, by their names in the store."""
+        arrays = StoredArrays(tuple(self.posterior.arrays), lambda name: read(f"posterior_{name}"))
+        return replace(self, posterior=replace(self.posterior, arrays=arrays))
+
+    def hold_posterior(self) -> None:
+        """Hold the arrays of the answer again."""
+        if isinstance(self.posterior.arrays, StoredArrays):
+            self.posterior.arrays.hold()
 
     def row(self) -> dict[str, float]:
         """Return the diagnostics as one flat row; NaN, or no entry, where there is none."""

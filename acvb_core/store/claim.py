@@ -23,7 +23,7 @@ class Claim:
     def __init__(self, folder: Path) -> None:
         self.give_up = _do_nothing
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it tells the keys of all workspaces
             lock = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError:
             return

@@ -133,9 +133,23 @@ def _decode_network(arrays: Arrays) -> tuple[Network | None, dict[str, NDArray[A
     return network, attributes
 
 
+def _decode_shape(arrays: Arrays) -> tuple[int, int]:
+    shape = arrays["shape"]
+    if shape.shape != (2,) or shape.dtype != np.int64:
+        raise ValueError(f"no shape: {shape.dtype} of {shape.shape}")
+    return int(shape[0]), int(shape[1])
+
+
+def _check_positions(*positions: NDArray[Any]) -> None:
+    for array in positions:
+        if array.ndim != 1 or array.dtype.kind != "i":
+            raise ValueError(f"no positions: {array.dtype} of {array.shape}")
+
+
 def _decode_pattern(name: str, arrays: Arrays) -> sparse.csr_array:
-    indices, shape = arrays[f"{name}_indices"], tuple(int(n) for n in arrays["shape"])
+    indices, shape = arrays[f"{name}_indices"], _decode_shape(arrays)
     stored = (np.ones(len(indices), dtype=np.bool_), indices, arrays[f"{name}_indptr"])
+    _check_positions(indices, arrays[f"{name}_indptr"])
     pattern = sparse.csr_array(stored, shape=shape)
     pattern.check_format(full_check=True)
     return pattern
@@ -163,7 +177,8 @@ def _encode_corpus(corpus: Corpus) -> dict[str, Any]:
 def _decode_corpus(arrays: Arrays) -> Corpus:
     about = from_text_bytes(arrays["about"])
     columns = from_text_bytes(arrays["metadata"]) if "metadata" in arrays else {}
-    shape = tuple(int(n) for n in arrays["shape"])
+    shape = _decode_shape(arrays)
+    _check_positions(arrays["indices"], arrays["indptr"])
     counts = sparse.csr_array((arrays["counts"], arrays["indices"], arrays["indptr"]), shape=shape)
     counts.check_format(full_check=True)
     return Corpus.build(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import pandas as pd
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Spaces before the sign do not keep a spreadsheet from running it; some take the wide forms for the signs themselves.
+_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
 
 
 def csv_text(frame: pd.DataFrame) -> str:
@@ -27,4 +29,4 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def _guard_cell(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

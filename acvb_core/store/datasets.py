@@ -14,8 +14,8 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES
-from acvb_core.store.files import StoreError, damage_error, remove_file
-from acvb_core.store.streams import read_stream, remove_stream, stream_key, write_stream
+from acvb_core.store.files import StoreError, damage_error, file_bytes, remove_file
+from acvb_core.store.streams import read_stream, remove_stream, stream_bytes, stream_key, write_stream
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class DataKind:
     read: Callable[[Path], Any]  #: path -> data
     loader: str  #: public function that reads such data from a user's file
     called: str  #: the attribute of that function's answer which holds the data
+    size: Callable[[Path], int] = file_bytes  #: bytes of what lies at a path that `write` was given
     remove: Callable[[Path], None] = remove_file  #: removes what lies at a path that `write` was given
     elsewhere: bool = False  #: `write` only says where the data lie, and is called as often as they are kept
 
@@ -60,6 +61,7 @@ KINDS = (
         read_stream,
         loader="read_to_disk",
         called="corpus",
+        size=stream_bytes,
         remove=remove_stream,
         elsewhere=True,
     ),
@@ -148,6 +150,11 @@ class DataFiles:
         if not used:
             kind = find_kind(name)
             kind.remove(kind.file(self.folder, key))
+
+    def size(self, name: str, key: str) -> int:
+        """Return the bytes that data of a kind and a key take; 0 of a kind that this version does not know."""
+        kind = next((kind for kind in KINDS if kind.name == name), None)
+        return 0 if kind is None else kind.size(kind.file(self.folder, key))
 
     def read(self, name: str, key: str) -> Any:
         """Return the data of a kind and a key.

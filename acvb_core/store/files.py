@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tokenize
 import uuid
 import zipfile
 import zlib
@@ -22,8 +23,8 @@ Arrays = dict[str, NDArray[Any]]
 
 #: What reading a file that is cut short or overwritten can raise.
 DAMAGE = (
-    ValueError, KeyError, IndexError, TypeError, EOFError, OverflowError, MemoryError, NotImplementedError,
-    zipfile.BadZipFile, zlib.error,
+    ValueError, KeyError, IndexError, TypeError, EOFError, OverflowError, MemoryError, RuntimeError,
+    SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -130,6 +131,14 @@ def remove_file(path: Path) -> None:
         raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
 
 
+def file_bytes(path: Path) -> int:
+    """Return the size of a file, or of all files in a folder; 0 where there is none."""
+    try:
+        return sum(file_bytes(each) for each in path.iterdir()) if path.is_dir() else path.stat().st_size
+    except OSError:  # it has gone meanwhile
+        return 0
+
+
 def read_npz(
     path: Path, names: Sequence[str] | None = None, stored: BinaryIO | None = None, without: str | None = None
 ) -> Arrays:
@@ -145,7 +154,10 @@ def read_npz(
             np.load(file, allow_pickle=False) as arrays,
         ):
             chosen = arrays.files if names is None else names
-            return {name: arrays[name] for name in chosen if without is None or not name.startswith(without)}
+            found = {name: arrays[name] for name in chosen if without is None or not name.startswith(without)}
+        if not all(isinstance(array, np.ndarray) for array in found.values()):
+            raise ValueError("a member of the file is no array")
+        return found
     except FileNotFoundError:
         raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
     except OSError as error:
@@ -164,7 +176,7 @@ def read_arrays(
 ) -> Arrays:
     """Return all arrays of an npz file, up to a version; from `stored` in place of the file, where given.
 
-    A file that is none of the program's raises `foreign`, where given; otherwise it counts as damaged. Arrays whose
+    A file that the program did not write raises `foreign`, where given; otherwise it counts as damaged. Arrays whose
     names begin with `without`, where given, are not read.
 
     Raises StoreError: the file is not there, is damaged, or was written by a newer version of the program.

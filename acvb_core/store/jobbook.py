@@ -39,7 +39,7 @@ class JobBook:
         self._executor, self._store = executor, store
         self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
-        self._at_work = self._waiting = 0  # submitted and not ended; those of them that wait for a place
+        self._at_work = 0  # submitted and not ended
         self._idle = threading.Condition()
         self._closing = False
 
@@ -70,6 +70,16 @@ class JobBook:
             self._place(workspace, shelf, job)
         self._keep(workspace, job_id)
         return job.start()
+
+    def adopt(self, workspace: str, job_id: str, label: RunLabel) -> None:
+        """Show a run that was put into the store by someone else, under the label that it has elsewhere.
+
+        Raises AcvbError: the store cannot be written to.
+        """
+        shelf = self._shelf(workspace)
+        with shelf.storing:
+            self._load(workspace, shelf, job_id, {})
+        self.relabel(workspace, job_id, **vars(label))
 
     def relabel(self, workspace: str, job_id: str, **changes: Any) -> None:
         """Change the name, note, tags or pin of a run: fields of `RunLabel`.
@@ -177,12 +187,10 @@ class JobBook:
         stopped = [job for job, status in active.items() if status is not Status.QUEUED]
         if stopped:
             tell(f"Saving {plural(len(stopped), 'running run')}. Press Ctrl-C to leave without saving.")
-        for job in active:
+        for job in sorted(active, key=stopped.__contains__):  # first what waits, or it would get a place
             job.stop()
-        with (
-            self._idle
-        ):  # what waits for a place has nothing to save, and may never get one in a process that ends
-            done = self._idle.wait_for(lambda: self._at_work == self._waiting, timeout)
+        with self._idle:
+            done = self._idle.wait_for(lambda: not self._at_work, timeout)
         for workspace, shelf in shelves.items():
             for job_id in list(shelf.faults):
                 self.save_again(workspace, job_id)
@@ -217,7 +225,9 @@ class JobBook:
 
     def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
         try:
-            self._place(workspace, shelf, self._store.load(job_id, self._saving(workspace, job_id)))
+            self._place(
+                workspace, shelf, self._store.load(job_id, self._saving(workspace, job_id), workspace)
+            )
         except Exception as error:
             name = self._name_absent(job_id, settings)
             shelf.unreadable[job_id] = AbsentRun(
@@ -225,7 +235,7 @@ class JobBook:
             )
 
     def _place(self, workspace: str, shelf: Shelf, job: Job) -> None:
-        """Put a job on a shelf, under the name it has in the store; a new name is stored where that is possible."""
+        """Put a job on a shelf, under the name it has in the store; a new name is stored if possible."""
         job.keeper = Keeper(partial(self._keep, workspace, job.id))
         label = self._stored_label(job.id)
         if label is not None:
@@ -247,12 +257,11 @@ class JobBook:
 
     def _saving(self, workspace: str, job_id: str) -> Executor:
         ended = partial(self._finish, workspace, job_id)
-        return SavingExecutor(self._executor, partial(self._count, 1, 1), partial(self._count, 0, -1), ended)
+        return SavingExecutor(self._executor.for_owner(workspace), partial(self._count, 1), ended)
 
-    def _count(self, at_work: int, waiting: int) -> None:
+    def _count(self, at_work: int) -> None:
         with self._idle:
             self._at_work += at_work
-            self._waiting += waiting
             self._idle.notify_all()
 
     def _keep(self, workspace: str, job_id: str) -> None:
@@ -264,4 +273,4 @@ class JobBook:
         try:
             self.save_again(workspace, job_id)
         finally:
-            self._count(-1, 0)
+            self._count(-1)

@@ -34,7 +34,10 @@ from acvb_core.store.states import decode_state, encode_state
 #: Version 2 says which run it holds, and of which data. Version 3 may be of a run that is not over, and have the state
 #: that it goes on from.
 VERSION = 3
-_STATE = "state_"  # beginning of the names of its arrays
+_STATE, _START = (
+    "state_",
+    "start_",
+)  # beginnings of the names of its arrays, and of those of what it began from
 
 # Fields of a snapshot that are plain values; the others are put together below.
 _VALUES = (
@@ -76,8 +79,7 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
         "posterior": form,
     }
     version = 1 if run is None else 2
-    # A start from topics is not kept, so that nothing could be made of the state.
-    if run is not None and state and last.state is not None and not result.problem.settings.start:
+    if run is not None and state and last.state is not None:
         about["state"], parts = encode_state((last.state, last.memory))
         arrays, version = arrays | parts, VERSION
     elif last.verdict is None:
@@ -85,13 +87,13 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
     if run is not None:
         about["run"] = _own_fields(run)
     arrays |= {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
-    write_arrays(path, arrays, version=version)
+    write_arrays(path, arrays | ({} if run is None else _encode_start(result.problem)), version=version)
 
 
 def write_problem(path: Path, problem: Problem, run: RunIdentity) -> None:
     """Write a run that has done no sweep yet."""
     about = {"settings": problem.settings.to_dict(), "run": _own_fields(run)}
-    write_arrays(path, {"about": text_bytes(about)}, version=VERSION)
+    write_arrays(path, {"about": text_bytes(about), **_encode_start(problem)}, version=VERSION)
 
 
 def read_state(path: Path) -> tuple[Any, Any] | None:
@@ -176,7 +178,7 @@ def read_result(path: Path, data: Any) -> Result | Problem:
     arrays = read_arrays(path, version=VERSION, without=_STATE)
     try:
         about = from_text_bytes(arrays["about"])
-        problem = _pose(data, about["settings"])
+        problem = _pose(data, about["settings"], _decode_start(path, arrays))
         return problem if "snapshot" not in about else _decode_result(problem, about, arrays)
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
@@ -184,7 +186,26 @@ def read_result(path: Path, data: Any) -> Result | Problem:
         raise damage_error(path) from error
 
 
-def _pose(data: Any, settings: dict[str, Any]) -> Problem:
+def _encode_start(problem: Problem) -> Arrays:
+    """Return what a run began from, as arrays."""
+    if problem.start is None:
+        return {}
+    from acvb_core.store.topics.trained import model_arrays
+
+    return {f"{_START}{name}": array for name, array in model_arrays(problem.start).items()}
+
+
+def _decode_start(path: Path, arrays: Arrays) -> Any:
+    """Return what `_encode_start` gave; None where the run began anew, or was kept without it."""
+    begins = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
+    if not begins:
+        return None
+    from acvb_core.store.topics.trained import decode_model
+
+    return decode_model(path, begins)
+
+
+def _pose(data: Any, settings: dict[str, Any], start: Any) -> Problem:
     problem = build_problem(
         data,
         settings["method"],
@@ -195,17 +216,17 @@ def _pose(data: Any, settings: dict[str, Any]) -> Problem:
         heldout_seed=settings["heldout_seed"],
         restarts=settings.get("restarts", 1),
         heldout_documents=settings.get("heldout_documents", 0.0),
+        start=start,
     )
+    # The data have the words of the start by now.
     return replace(problem, settings=replace(problem.settings, **_start_words(settings)))
 
 
 def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> Result:
     posterior = decode_posterior(about["posterior"], arrays)
-    frame = pd.DataFrame(arrays["history"], columns=about["history"])
+    frame = _decode_history(about, arrays)
     race, score, verdict = about.get("race"), about["heldout"], about["verdict"]
     sweeps = int(about["snapshot"]["sweep"])
-    if "passes" not in frame:  # of a version that knew of no other sweeps than whole passes
-        frame.insert(frame.columns.get_loc("burn_in") + 1, "passes", frame["sweep"].astype(np.float64))
     unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
     snapshot = Snapshot(
         **(unknown | {name: about["snapshot"][name] for name in _VALUES if name in about["snapshot"]}),
@@ -223,6 +244,37 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
     return Result(problem, History.from_frame(frame), snapshot, int(about["max_sweeps"]), race_report)
 
 
+def _decode_history(about: dict[str, Any], arrays: Arrays) -> pd.DataFrame:
+    if arrays["history"].dtype != np.float64:
+        raise ValueError(f"no history: {arrays['history'].dtype}")
+    frame = pd.DataFrame(arrays["history"], columns=about["history"])
+    if "passes" not in frame:  # of a version that knew of no other sweeps than whole passes
+        frame.insert(frame.columns.get_loc("burn_in") + 1, "passes", frame["sweep"].astype(np.float64))
+    return frame
+
+
+def read_array(path: Path, name: str) -> Any:
+    """Return one array of a result, as `read_result` gives it: of the posterior, or "history".
+
+    Raises StoreError: the file is gone or damaged.
+    """
+    if name != "history":
+        return read_npz(path, (name,))[name]
+    arrays = read_npz(path, ("about", name))
+    try:
+        return _decode_history(from_text_bytes(arrays["about"]), arrays).to_numpy(dtype=np.float64)
+    except DAMAGE as error:
+        raise damage_error(path) from error
+
+
+def has_state(path: Path) -> bool:
+    """Return whether a file has a state; whether it can be read is seen by `read_state`."""
+    try:
+        return "state" in from_text_bytes(read_npz(path, ("about",))["about"])
+    except DAMAGE as error:
+        raise damage_error(path) from error
+
+
 def _start_words(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the names of what a run began with, where it did not begin anew; the start itself is not kept."""
+    """Return what the settings say of a start, where the run did not begin anew."""
     return {name: settings[name] for name in ("start", "of") if settings.get(name)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,23 +15,28 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, kind_of
-from acvb_core.store.files import StoreError, remove_file
+from acvb_core.store.files import StoreError, file_bytes, remove_file
 from acvb_core.store.listing.run_list import RunList
 from acvb_core.store.listing.run_rows import (
     RUNS,
     TRASH,
     UNKNOWN,
+    find_kept,
     find_label,
     find_run,
     find_runs,
+    find_workspaces,
     run_path,
     save_dataset_row,
     save_label,
     save_row,
+    trash_path,
 )
 from acvb_core.store.results import (
     RunIdentity,
     add_identity,
+    has_state,
+    read_array,
     read_identity,
     read_result,
     read_state,
@@ -40,9 +44,9 @@ from acvb_core.store.results import (
     write_problem,
     write_result,
 )
-from acvb_core.store.streams import find_unused_folders, new_folder
+from acvb_core.store.streams import new_folder
 from acvb_core.store.topics.names import TopicNames
-from acvb_core.store.trash import Trash, is_stale
+from acvb_core.store.trash import Trash, remove_cut_off_writes
 
 
 class RunStore:
@@ -63,7 +67,7 @@ class RunStore:
         self._data, self._trash = DataFiles(self.folder), Trash(self.folder)
         if self.unwritable is None:
             with suppress(OSError, StoreError):  # it is tried again with the next start
-                self._sweep_up()
+                remove_cut_off_writes(self.folder)
                 self._purge()
 
     @property
@@ -114,18 +118,41 @@ class RunStore:
         deleted = self._trash.job_ids()
         return [run for run in self._read_list(workspace) if run.job_id not in deleted]
 
+    def find_owner(self, job_id: str) -> str | None:
+        """Return the workspace of a run, deleted or not; None where there is no such run."""
+        run = self._list.read(lambda connection: find_run(connection, job_id))
+        return None if run is None else run.workspace
+
     def trash(self, workspace: str) -> list[RunIdentity]:
         """Return the deleted runs of a workspace that can be brought back, oldest first."""
         deleted = self._trash.job_ids()
         return [run for run in self._read_list(workspace) if run.job_id in deleted]
 
+    def workspaces(self) -> set[str]:
+        """Return the names of all that keep runs or data here."""
+        return self._list.read(find_workspaces)
+
+    def used_bytes(self, *owners: str) -> int:
+        """Return the bytes of the files that some owners keep: runs, deleted ones too, and each data set once."""
+        kept = [self._list.read(partial(find_kept, owner=owner)) for owner in owners]
+        runs = [
+            place(self.folder, job_id)
+            for ids, _ in kept
+            for job_id in ids
+            for place in (run_path, trash_path)
+        ]
+        data = {pair for _, pairs in kept for pair in pairs}
+        return sum(map(file_bytes, runs)) + sum(self._data.size(*pair) for pair in data)
+
     def _read_list(self, workspace: str) -> list[RunIdentity]:
         return self._list.read(lambda connection: find_runs(connection, workspace))
 
-    def load(self, job_id: str, executor: Executor) -> Job:
+    def load(self, job_id: str, executor: Executor, workspace: str | None = None) -> Job:
         """Return the handle of a stored run, which is over or was interrupted.
 
-        Raises StoreError: there is no such run, one of its files is gone or damaged, or its file holds another run.
+        `workspace`: whose run it must be; by default anybody's.
+        Raises StoreError: there is no such run, one of its files is gone or damaged, its file holds another run, or it
+          is another workspace's.
         """
         path = run_path(self.folder, job_id)
         listed = self._list.read(lambda connection: find_run(connection, job_id))
@@ -142,13 +169,25 @@ class RunStore:
             run = listed
         elif run.job_id != job_id:
             raise swap_error(path, job_id)
+        # It was listed without an owner while its file was damaged.
+        if workspace not in (None, run.workspace):
+            raise StoreError("this run belongs to another workspace.")
         stored = read_result(path, self._data.read(run.kind, run.dataset))
-        return Job.restore(
-            stored, executor, job_id=job_id, created=run.created, read_state=partial(self.read_state, job_id)
-        )
+        read_state = partial(self.read_state, job_id) if has_state(path) else None
+        job = Job.restore(stored, executor, job_id=job_id, created=run.created, read_state=read_state)
+        job.release_answer(partial(self.read_array, job_id))
+        return job
+
+    def read_array(self, job_id: str, name: str) -> Any:
+        """Return one array of a stored run, deleted or not.
+
+        Raises StoreError: the file is gone or damaged.
+        """
+        path, aside = run_path(self.folder, job_id), trash_path(self.folder, job_id)
+        return read_array(path if path.exists() else aside, name)
 
     def read_state(self, job_id: str) -> tuple[Any, Any] | None:
-        """Return what a stored run goes on from, and what the engine keeps; None where that is not stored.
+        """Return what a stored run goes on from, and what the engine keeps; None if they were not stored.
 
         Raises StoreError: the file is gone or damaged, or of a version with other states.
         """
@@ -257,12 +296,3 @@ class RunStore:
         It does not exist yet. One that is never kept is removed a day later.
         """
         return new_folder(self.folder / STREAMS)
-
-    def _sweep_up(self) -> None:
-        """Remove what writes that were cut off long ago left behind."""
-        for path in self.folder.glob("*/*.part"):
-            if is_stale(path):
-                path.unlink(missing_ok=True)
-        for folder in find_unused_folders(self.folder / STREAMS):
-            if is_stale(folder):
-                shutil.rmtree(folder, ignore_errors=True)

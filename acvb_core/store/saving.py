@@ -53,5 +53,6 @@ def _save_result(store: RunStore, workspace: str, job: Job) -> None:
             raise
         store.save(workspace, job.id, job.created, result, state=False)
     else:
-        if result.snapshot.state is not None and not result.problem.settings.start:
+        if result.snapshot.state is not None:
             job.release_state(partial(store.read_state, job.id))
+    job.release_answer(partial(store.read_array, job.id))

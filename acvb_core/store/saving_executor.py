@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Ticket
 
 
 class SavingExecutor(Executor):
@@ -15,28 +15,21 @@ class SavingExecutor(Executor):
     where its end is noticed without anyone waiting for it.
     """
 
-    def __init__(
-        self,
-        inner: Executor,
-        submitted: Callable[[], None],
-        begun: Callable[[], None],
-        ended: Callable[[], None],
-    ) -> None:
+    def __init__(self, inner: Executor, submitted: Callable[[], None], ended: Callable[[], None]) -> None:
         self.limit = inner.limit
-        self._inner, self._submitted, self._begun, self._ended = inner, submitted, begun, ended
+        self._inner, self._submitted, self._ended = inner, submitted, ended
 
-    def submit(self, work: Callable[[], None], name: str) -> None:
-        """Start `work` as soon as there is room."""
+    def submit(self, work: Callable[[], None], name: str) -> Ticket:
+        """Start `work` as soon as it is its turn."""
 
         def both() -> None:
-            self._begun()
             try:
                 work()
             finally:
                 self._ended()
 
         self._submitted()
-        self._inner.submit(both, name)
+        return self._inner.submit(both, name)
 
     @contextmanager
     def yield_place(self) -> Iterator[None]:

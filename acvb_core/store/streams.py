@@ -8,6 +8,7 @@ import shutil
 import uuid
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from acvb_core.store.files import (
     DAMAGE,
     StoreError,
     damage_error,
+    file_bytes,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
@@ -108,6 +110,14 @@ def remove_stream(path: Path) -> None:
     remove_file(path)
     if folder is not None:
         remove_unused(folder, path.parent)
+
+
+def stream_bytes(path: Path) -> int:
+    """Return the bytes of a note, and of the folder that it tells of if that is the store's own."""
+    folder = None
+    with suppress(StoreError):
+        folder = own_folder(path)
+    return file_bytes(path) + (0 if folder is None else file_bytes(folder))
 
 
 def remove_unused(folder: Path, home: Path) -> None:

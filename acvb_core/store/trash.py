@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
 
+from acvb_core.store.datasets import STREAMS
 from acvb_core.store.files import remove_file, sync_folder
 from acvb_core.store.listing.run_rows import RUNS, TRASH, run_path, trash_path
+from acvb_core.store.streams import find_unused_folders
 
 DAY = 24 * 3600.0  # seconds
 
@@ -57,6 +60,16 @@ def is_stale(path: Path) -> bool:
         return time.time() - path.stat().st_mtime > DAY
     except FileNotFoundError:
         return False
+
+
+def remove_cut_off_writes(folder: Path) -> None:
+    """Remove what writes to a store that were cut off long ago left behind."""
+    for path in folder.glob("*/*.part"):
+        if is_stale(path):
+            path.unlink(missing_ok=True)
+    for streamed in find_unused_folders(folder / STREAMS):
+        if is_stale(streamed):
+            shutil.rmtree(streamed, ignore_errors=True)
 
 
 def _move(path: Path, to: Path) -> None:

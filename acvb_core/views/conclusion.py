@@ -71,7 +71,7 @@ def _describe_end(result: Result) -> str:
             return "Its average has converged; the single sweeps still move around it."
         return "Converged."
     if result.verdict is Verdict.DIVERGED:
-        return "The run diverged: do not trust this answer."
+        return "The run diverged: do not trust this answer. Try another seed, or settings closer to the defaults."
     if result.verdict is Verdict.STOPPED:
         return "Stopped by hand before it ended."
     if result.problem.row.monitored is None:

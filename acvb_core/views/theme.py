@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -98,13 +99,28 @@ def rgba(colour: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity:g})"
 
 
+# Marks that turn the direction of what follows, which may be the text behind a name.
+_TURNS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_RIGHT_TO_LEFT = ("R", "AL", "AN")
+
+
+def isolate(text: str) -> str:
+    """Return a name that leaves the direction of the text around it alone; marks that turn it are left out."""
+    if text.isascii():
+        return text
+    plain = text.translate(_TURNS)
+    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in plain):
+        return f"\u2068{plain}\u2069"
+    return plain
+
+
 def escape(text: object, limit: int | None = None) -> str:
     """Return text that Plotly shows as it is, without tags, links or template fields, in at most `limit` characters."""
     plain = " ".join(str(text).split())
     if limit is not None and len(plain) > limit:
         plain = plain[: limit - 1] + "…"
     # Plotly knows only a few named entities, so quotes stay; %{…} is its template field, $…$ its formula.
-    return html.escape(plain, quote=False).replace("%", "&#37;").replace("$", "&#36;")
+    return html.escape(isolate(plain), quote=False).replace("%", "&#37;").replace("$", "&#36;")
 
 
 _CODES = {"float64": "f8", "float32": "f4", "int32": "i4", "int16": "i2", "uint8": "u1"}

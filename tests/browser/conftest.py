@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Dialog, Error, Page, Playwright, expect, sync_playwright
 
+from acvb_core.store.runs import RunStore
 from tests.browser.steps import WAIT_MS, address_of, cards_that_say, run_example, settled, visit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +83,7 @@ def wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) ->
 def running_app(folder: Path) -> Iterator[str]:
     """Run the app with `folder` as its home until the block ends, and give its address.
 
-    Fails when the app ends by itself or writes a traceback to its log.
+    Fails when the app ends by itself, or writes a traceback or the key of a workspace to its log.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
@@ -114,6 +115,8 @@ def running_app(folder: Path) -> Iterator[str]:
     text = log.read_text()
     assert not ended_early, f"the app ended by itself:\n{text}"
     assert "Traceback" not in text, f"the app failed somewhere:\n{text}"
+    keys = RunStore(folder / "home").workspaces()
+    assert not [key for key in keys if key in text], f"the log names a workspace:\n{text}"
 
 
 @pytest.fixture

@@ -329,6 +329,8 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     assert len(tints(page)) > 10
     press(page, "Known labels")
     expect(table(page, "garden")).to_be_visible()
+    table(page, "garden").hover()
+    expect(page.locator('[aria-label="Download as CSV"]')).to_be_hidden()  # its file would not be guarded
 
     words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
     assert words["topic"].nunique() == 3

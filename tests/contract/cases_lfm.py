@@ -56,6 +56,10 @@ class LfmCases:
             "rows without cells": Table.build(unseen),
             "own units": Table.build(planted.values * units + 7, standardise=False),
             "own units, missing cells": Table.build(unseen * units - 7, standardise=False),
+            "numbers of all sizes": Table.build(planted.values[:, :5] * [1e99, 1e-150, 1.0, 1e-99, 1e16]),
+            "own units, as far apart as may be": Table.build(
+                planted.values[:, :3] * [1e49, 1e-49, 1.0], standardise=False
+            ),
             "far from zero": Table.build(1e7 + planted.values),
             "noise": Table.build(rng.normal(size=(25, 5))),
             "nearly no noise": certain.table,

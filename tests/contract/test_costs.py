@@ -113,6 +113,17 @@ def test_little_memory_is_used_before_the_check(row: Method) -> None:
     assert peak_of(lambda: build_problem(data, row.name, values, model=row.model)) < 3 * size
 
 
+@every_method
+def test_a_sweep_of_more_parts_is_estimated_to_take_longer(row: Method) -> None:
+    """The windows of a stream are short in any case."""
+    data = wide(row.model)[0]
+    sizes = [parameter.name for parameter in row.parameters if parameter.name.split("_")[0] == "k"]
+    few, many = (
+        build_problem(data, row.name, dict.fromkeys(sizes, k), model=row.model).sweep_seconds for k in (4, 8)
+    )
+    assert few == many == 0.0 if row.streams else 0.0 < 1.5 * few < many < 60.0
+
+
 @methods_for("lda")
 def test_memory_of_large_counts_is_as_estimated(row: Method) -> None:
     """Few words, many tokens: a sampler has a topic for each."""

@@ -169,3 +169,16 @@ def test_a_picture_has_its_pixels_where_they_belong():
 def test_pictures_that_are_none(image):
     with pytest.raises(DataError, match="3 columns do not make a picture"):
         image.check(3, "pictures")
+
+
+@pytest.mark.parametrize("unit", [1e60, 1e-60, 1e-310])
+def test_units_that_methods_cannot_work_in_are_refused(unit: float) -> None:
+    values = np.array([[1.0, unit], [2.0, 3 * unit], [4.0, 2 * unit]])
+    standardised = Table.build(values, columns=["fine", "odd"])
+    wanted = "column 'odd' has the standard deviation .* outside 1e-50 to 1e\\+50. Standardise the columns"
+    for not_standardised in (
+        lambda: Table.build(values, columns=["fine", "odd"], standardise=False),
+        lambda: standardised.with_standardise(False),
+    ):
+        with pytest.raises(DataError, match=wanted):
+            not_standardised()

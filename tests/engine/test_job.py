@@ -159,9 +159,12 @@ def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
     begin = threading.Event()
     executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
     job = started(jobs, small_problem("cvb0"), executor)
+    after = started(jobs, small_problem("cvb0"), executor)
+    assert (job.position, after.position) == (1, 2)
     job.stop()
-    begin.set()
+    assert (job.position, after.position) == (None, 1)
     assert job.wait(PATIENCE)
+    begin.set()
     seen = job.inspect()
     assert (seen.status, seen.snapshot, seen.verdict, seen.error) == (Status.FINISHED, None, None, None)
     assert not job.can_extend
@@ -338,52 +341,6 @@ def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
     for number, job in enumerate(many):
         assert job.inspect().verdict is Verdict.MAX_SWEEPS
         assert bits(job.inspect().snapshot) == bits(many[number % 3].inspect().snapshot)
-
-
-class WatchedExecutor(Executor):
-    """An executor that notes whenever its number of running jobs is touched without its lock."""
-
-    unlocked = 0
-
-    @property
-    def _running(self) -> int:
-        self.unlocked += not self._lock.locked()
-        return self._number
-
-    @_running.setter
-    def _running(self, number: int) -> None:
-        if number:
-            self.unlocked += not self._lock.locked()
-        self._number = number
-
-
-def test_places_are_counted_under_the_lock() -> None:
-    """Two threads that count at once would lose a place for good, or give one away twice."""
-    executor = WatchedExecutor(1)
-    executor.unlocked = 0
-    done = threading.Event()
-
-    def work() -> None:
-        with executor.yield_place():
-            pass
-        done.set()
-
-    executor.submit(work, "one")
-    assert done.wait(PATIENCE)
-    until(lambda: executor._number == 0)
-    assert executor.unlocked == 0
-
-
-def test_first_come_first_served() -> None:
-    executor, order, done = Executor(1), list[int](), threading.Event()
-    begin = threading.Event()
-    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
-    for number in range(20):
-        executor.submit(lambda number=number: order.append(number), str(number))
-    executor.submit(done.set, "last")
-    begin.set()
-    assert done.wait(PATIENCE)
-    assert order == list(range(20))
 
 
 def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:

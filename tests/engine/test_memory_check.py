@@ -175,3 +175,13 @@ def test_the_lower_of_both_figures_counts(monkeypatch):
     assert available_memory() == 300
     monkeypatch.setattr(free_memory, "_container_memory", lambda: None)
     assert available_memory() == 500
+
+
+def test_a_share_of_the_free_memory_can_be_set(monkeypatch):
+    monkeypatch.setattr(free_memory, "_system_memory", lambda: 500)
+    monkeypatch.setattr(free_memory, "_container_memory", lambda: None)
+    monkeypatch.setenv("ACVB_MEMORY_PERCENT", "50")
+    assert available_memory() == 250
+    monkeypatch.setenv("ACVB_MEMORY_PERCENT", "0.5")
+    with pytest.raises(ParameterError, match="ACVB_MEMORY_PERCENT is '0\\.5'; it must be"):
+        available_memory()

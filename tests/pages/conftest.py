@@ -52,10 +52,10 @@ def _no_hidden_failure(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 def open_app() -> Callable[..., AppTest]:
     """Open a page of the app in a session of its own."""
 
-    def opened(page: str = "home", workspace: str | None = WORKSPACE) -> AppTest:
+    def opened(page: str = "home", workspace: str | None = WORKSPACE, **address: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
-        if workspace is not None:
-            app.query_params["ws"] = workspace
+        for name, value in (({} if workspace is None else {"ws": workspace}) | address).items():
+            app.query_params[name] = value
         if page != "home":
             app.switch_page(f"pages/{page}.py")
         app.run()

@@ -49,6 +49,7 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     assert scores.index.tolist() == [f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")]
     jobs = Workspace(WORKSPACE).jobs
     assert scores["State"].tolist() == [describe_state(job, job.inspect()).text for job in jobs]
+    assert "Scores as CSV" in [button.label for button in app.get("download_button")]
     assert scores["State"].iloc[-1] == "complete"  # as its card says; it has no tolerance to meet
     text = next(element.value for element in app.text if "agree" in element.value)
     assert "Three methods agree well" in text

@@ -92,7 +92,7 @@ def start_server(folder: Path, *options: str) -> Server:
             env={
                 **os.environ,
                 "ACVB_HOME": str(folder / "home"),
-                "PYTHONPATH": str(HERE),
+                "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
                 "OUTSIDE_CALLS": str(outside_calls),
             },
             stdin=subprocess.DEVNULL,

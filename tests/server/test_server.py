@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from starlette.datastructures import Headers
+from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.context import ContextProxy
+from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.shared.serving import AccessGuard, exit_normally, refuse
-from tests.server.running import PROXY, ROOT, SECONDS, Server, start_server
+from pages.ui.shared.serving import AccessGuard, exit_normally, hide_downloads, refuse
+from tests.server.running import PROXY, ROOT, SECONDS, WEBSOCKET, Server, start_server
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}", "127.0.0.1"])
@@ -75,6 +77,38 @@ def test_foreign_host_gets_no_session(server: Server, host: str) -> None:
 def test_foreign_host_and_origin_get_nothing(server: Server, method: str, path: str) -> None:
     assert server.ask(path, host="evil.example", method=method).status == 421
     assert server.ask(path, origin="http://evil.example", method=method).status == 403
+
+
+def test_the_log_has_no_address_of_a_workspace(server: Server) -> None:
+    """Whoever reads the log must not get into a workspace."""
+    key = "0123456789abcdef" * 2
+    for path in ("/", "/run", "/media/x.csv", "/_stcore/stream", "/nowhere"):
+        for name in ("ws", "view"):
+            server.ask(f"{path}?{name}={key}")
+            server.ask(f"{path}?{name}={key}", host="evil.example")
+            server.ask(f"{path}?{name}={key}", **WEBSOCKET)
+    assert key not in server.log.read_text()
+
+
+def test_downloads_have_addresses_that_their_contents_do_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    guessed = memory_media_file_storage._calculate_file_id
+    monkeypatch.setattr(memory_media_file_storage, "_calculate_file_id", guessed)  # put back at the end
+    hide_downloads()
+    storage = memory_media_file_storage.MemoryMediaFileStorage("/media")
+    large = bytearray(1 << 22)
+    files = {bytes(large)}
+    large[1 << 20] = 1  # outside of the parts that Streamlit looks at
+    files |= {bytes(large), b"one"}
+    ids = [
+        storage.load_and_get_id(file, "text/csv", MediaFileKind.DOWNLOADABLE, "runs.csv") for file in files
+    ]
+    assert len(set(ids)) == 3
+    assert not {guessed(file, "text/csv", "runs.csv") for file in files} & set(ids)
+    again = storage.load_and_get_id(b"one", "text/csv", MediaFileKind.DOWNLOADABLE, "runs.csv")
+    assert again in ids, "a page that is drawn again offers the same file"
+    hide_downloads()
+    other = storage.load_and_get_id(b"one", "text/csv", MediaFileKind.DOWNLOADABLE, "runs.csv")
+    assert other not in ids, "another server has other addresses"
 
 
 def test_no_name_is_served_where_none_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sqlite3
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
 from acvb_core.store import files
+from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
 from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
@@ -72,6 +76,42 @@ def test_no_pickle_is_read(tmp_path: Path) -> None:
         np.savez(file, version=1, about=np.array([{"a": 1}], dtype=object))
     with pytest.raises(StoreError, match=r"evil\.npz is damaged"):
         files.read_arrays(path, version=1)
+
+
+def packed(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+def saved(array: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("damage", ["header", "no array", "locked"])
+def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, damage: str) -> None:
+    whole = saved(np.arange(3))
+    content = {"header": whole.replace(b"}", b"("), "no array": b"[1, 2]", "locked": whole}[damage]
+    path = packed(tmp_path / "bad.npz", version=saved(np.array(1)), about=content)
+    if damage == "locked":  # the mark of a member that is encrypted
+        path.write_bytes(
+            path.read_bytes().replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")
+        )
+    with pytest.raises(StoreError, match=r"bad\.npz is damaged"):
+        files.read_arrays(path, version=1)
+
+
+@pytest.mark.parametrize("shape", [np.array([3 + 1j, 2]), np.array([3.0, 2.0]), np.array([3, 2, 1])])
+def test_a_relation_of_a_damaged_shape_is_damaged(tmp_path: Path, shape: np.ndarray) -> None:
+    path = tmp_path / "relation.npz"
+    RELATIONS.write(path, Relation.build([[0, 1], [1, 0], [1, 1]]))
+    arrays = files.read_arrays(path, version=1)
+    files.write_arrays(path, arrays | {"shape": shape}, version=1)
+    with pytest.raises(StoreError, match=r"relation\.npz is damaged"):
+        RELATIONS.read(path)
 
 
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:

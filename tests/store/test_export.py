@@ -54,7 +54,10 @@ def read(text: str) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize(
+    "start",
+    ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", " =", "\x00@", "\u00a0+"],
+)
 def test_text_that_a_spreadsheet_would_run_is_guarded(start: str) -> None:
     frame = pd.DataFrame({f"{start}head": ["fine", f"{start}cmd|' /C calc'!A0", f"in{start}side"]})
     back = read(csv_text(frame))

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine import keeper
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import fit
 from acvb_core.engine.handle import Status
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
@@ -23,6 +25,7 @@ from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
@@ -223,9 +226,30 @@ def test_a_damaged_state_is_named_and_the_answer_stays(problem: Problem, tmp_pat
     path.write_bytes(whole)
     (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
     assert again.result().verdict is Verdict.MAX_SWEEPS
-    with pytest.raises(StoreError, match=f"{job.id}.npz"):
+    with pytest.raises(AcvbError, match=f"{job.id}.npz"):
         again.extend(5)
     assert again.inspect().status is Status.FINISHED
+    assert not again.can_extend
+
+
+def test_an_interrupted_run_with_a_damaged_state_begins_anew_when_asked_again(
+    problem: Problem, tmp_path: Path
+) -> None:
+    store = RunStore(tmp_path)
+    *_, last = run(problem, max_sweeps=3)
+    history = History()
+    history.append(last)
+    store.save("mine", "a", 1.0, Result(problem, history, replace(last, verdict=None), 60))
+    path = tmp_path / "runs" / "a.npz"
+    whole = bytearray(path.read_bytes())
+    whole[whole.rindex(b"state_0.npy", 0, len(whole) // 2) + 300] ^= 255
+    path.write_bytes(whole)
+    (job,) = JobBook(Executor(1), store).jobs("mine")
+    with pytest.raises(AcvbError, match=r"a\.npz is damaged.*Continue it again to start from the beginning"):
+        job.continue_run()
+    assert job.inspect().snapshot.sweep == 3  # type: ignore[union-attr]
+    job.continue_run()
+    assert finish(job) == finish(Job(problem, Executor(1)).start())
 
 
 def test_a_full_disk_costs_the_state_and_not_the_answer(
@@ -248,8 +272,7 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
     assert job.can_extend  # its state stays in memory
     (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
     assert end_of(again) == end_of(job)
-    with pytest.raises(AcvbError, match="not kept"):
-        again.extend(5)
+    assert not again.can_extend
 
 
 def test_keeping_takes_a_fiftieth_of_a_run_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,19 +344,44 @@ def test_what_is_no_state_is_not_kept() -> None:
         encode_state((1, threading.Lock()))
 
 
-def test_a_run_that_began_from_topics_says_that_it_cannot_begin_again(
+def topics_problem(method: str, values: dict[str, Any]) -> Problem:
+    """A run that begins from topics of other texts, with words that its own do not have."""
+    rng = np.random.default_rng(5)
+    old = Corpus.build(rng.poisson(0.5, (40, 25)), vocabulary=[f"w{i}" for i in range(25)])
+    new = Corpus.build(rng.poisson(0.5, (30, 24)), vocabulary=[f"w{i}" for i in range(3, 27)])
+    begun = fit(old, "sdm", k=4, epochs=2.0)
+    return build_problem(new, method, values, start=trained_topics(begun))
+
+
+@pytest.mark.parametrize(
+    ("method", "values", "short"),
+    [
+        ("sdm", {"epochs": 30.0, "window": 10}, {"epochs": 10.0}),
+        ("cvb0", {"max_sweeps": 60, "tol": 1e-12}, {"max_sweeps": 20}),
+    ],
+)
+def test_a_run_that_began_from_topics_goes_on_after_a_restart(
+    tmp_path: Path, method: str, values: dict[str, Any], short: dict[str, Any]
+) -> None:
+    whole = topics_problem(method, values)
+    begun = replace(whole, settings=replace(whole.settings, values=whole.settings.values | short))
+    book = JobBook(Executor(1), RunStore(tmp_path))
+    job = book.add("mine", begun)
+    assert job.wait(SECONDS)
+    assert book.close(SECONDS)
+    store = RunStore(tmp_path)
+    store.save("mine", "waiting", 1.0, whole)
+    waiting, ended = JobBook(Executor(1), store).jobs("mine")
+    waiting.continue_run()
+    ended.extend(whole.max_sweeps - begun.max_sweeps)
+    wanted = finish(Job(whole, Executor(1)).start())
+    assert finish(waiting) == wanted
+    assert finish(ended)[2:] == wanted[2:]
+
+
+def test_a_run_that_was_kept_without_its_topics_says_that_it_cannot_begin_again(
     problem: Problem, tmp_path: Path
 ) -> None:
     store = RunStore(tmp_path)
-    begun = replace(problem, settings=replace(problem.settings, start="10 topics"))
-    *_, last = run(begun, max_sweeps=3)
-    assert last.state is not None
-    history = History()
-    history.append(last)
-    result = Result(begun, history, last, 60)
-    for kept in (begun, result):
-        store.save("mine", "a", 1.0, kept)
-        job = store.load("a", Executor(1))
-        assert not job.can_continue
-        assert not job.can_extend
-    assert store.read_state("a") is None
+    store.save("mine", "a", 1.0, replace(problem, settings=replace(problem.settings, start="10 topics")))
+    assert not store.load("a", Executor(1)).can_continue

@@ -39,6 +39,7 @@ class MemoryStore:
         self.kept: dict[str, tuple[str, float, Result | Problem]] = {}
         self.aside: dict[str, tuple[str, float, Result | Problem]] = {}
         self.saved: list[str] = []
+        self.rows: dict[str, Any] = {}
         self.labels: dict[str, RunLabel] = {}
         self.loads = 0
         self.slow = threading.Event()
@@ -50,7 +51,14 @@ class MemoryStore:
         if isinstance(run, Result) and run.snapshot.verdict is not None:
             assert self.slow.wait(SECONDS)
             self.saved.append(job_id)
+            self.rows[job_id] = run.history.to_numpy(dtype=float)
         self.kept[job_id] = (workspace, created, run)
+
+    def read_array(self, job_id: str, name: str) -> Any:
+        run = self.kept[job_id][2]
+        assert isinstance(run, Result)
+        part = name.removeprefix("posterior_")
+        return run.snapshot.posterior[part] if part != name else self.rows[job_id]
 
     def read_state(self, job_id: str) -> tuple[Any, Any] | None:
         run = self.kept[job_id][2]
@@ -62,7 +70,7 @@ class MemoryStore:
     def trash(self, workspace: str) -> list[Row]:
         return [Row(job_id) for job_id, (owner, _, _) in self.aside.items() if owner == workspace]
 
-    def load(self, job_id: str, executor: Executor) -> Job:
+    def load(self, job_id: str, executor: Executor, workspace: str) -> Job:
         self.loads += 1
         _, created, run = self.kept[job_id]
         return Job.restore(run, executor, job_id=job_id, created=created)
@@ -386,13 +394,19 @@ def test_a_run_that_the_store_does_not_let_go_stays(
     assert book.deleted_runs("mine") == []
 
 
-def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) -> None:
-    book = JobBook(Executor(1), RunStore(tmp_path))
+def empty_file(relation: Relation, folder: Path) -> tuple[Job, Path, bytes]:
+    """Store a run and empty its file; return the run, the file and what it held."""
+    book = JobBook(Executor(1), RunStore(folder))
     job = book.add("mine", short(relation))
     assert finished(book)
-    path = tmp_path / "runs" / f"{job.id}.npz"
+    path = folder / "runs" / f"{job.id}.npz"
     whole = path.read_bytes()
     path.write_bytes(b"")
+    return job, path, whole
+
+
+def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) -> None:
+    job, path, whole = empty_file(relation, tmp_path)
     again = JobBook(Executor(1), RunStore(tmp_path))
     assert again.jobs("mine") == []
     again.load_again("mine", job.id)
@@ -400,6 +414,21 @@ def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) 
     path.write_bytes(whole)
     again.load_again("mine", job.id)
     assert again.unreadable_runs("mine") == []
+    assert [found.id for found in again.jobs("mine")] == [job.id]
+
+
+def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relation, tmp_path: Path) -> None:
+    """Without the list of runs nothing says whose a damaged run is: every workspace is told of it."""
+    job, path, whole = empty_file(relation, tmp_path)
+    for listed in tmp_path.glob("runs.sqlite3*"):
+        listed.unlink()
+    again = JobBook(Executor(1), RunStore(tmp_path))
+    assert len(again.unreadable_runs("mine")) == len(again.unreadable_runs("yours")) == 1
+    path.write_bytes(whole)
+    again.load_again("yours", job.id)
+    assert again.jobs("yours") == []
+    assert "another workspace" in again.unreadable_runs("yours")[0].why
+    again.load_again("mine", job.id)
     assert [found.id for found in again.jobs("mine")] == [job.id]
 
 

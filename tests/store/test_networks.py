@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.data.names import mend_text
 from acvb_core.data.relation import Network, Relation
 from acvb_core.store import files
 from acvb_core.store.codecs import RELATIONS
@@ -32,7 +33,7 @@ def test_a_network_comes_back(store: RunStore, directed: bool, self_links: bool)
 
 @pytest.mark.parametrize("relation", [WOMEN, network(True, False)], ids=["two sides", "network"])
 def test_labels_of_objects_come_back_whatever_they_hold(store: RunStore, relation: Relation) -> None:
-    values = [ODD_LABELS[i % len(ODD_LABELS)] for i in range(relation.shape[0])]
+    values = [mend_text(ODD_LABELS[i % len(ODD_LABELS)]) for i in range(relation.shape[0])]
     known = replace(
         relation,
         attributes={"日 =a": np.array(values, dtype=object), "": np.array(values[::-1], dtype=object)},

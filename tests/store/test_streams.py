@@ -56,6 +56,13 @@ def folder(request: pytest.FixtureRequest, store: RunStore, tmp_path: Path) -> P
     return store.new_stream_folder() if request.param == "own" else tmp_path / "mine"
 
 
+def test_documents_on_disk_count_where_the_store_keeps_them(store: RunStore, folder: Path) -> None:
+    store.save_dataset("mine", kept(folder), [], {})
+    files = [path for path in (store.folder / "streams").rglob("*") if path.is_file()]
+    assert (len(files) > 1) == (folder.parent == store.folder / "streams")
+    assert store.used_bytes("mine") == sum(path.stat().st_size for path in files)
+
+
 def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> None:
     result = streamed(kept(folder))
     store.save("mine", "run", 12.5, result)

@@ -29,7 +29,7 @@ BLOCKS = block_images(60, noise=0.3, seed=0).table
 def odd_table(last: str = "last") -> Table:
     """A table with odd names, groups of which some are not known, missing cells, a row of them, and half a picture."""
     rows = [*ODD_LABELS, last]
-    values = np.random.default_rng(5).normal(size=(len(rows), 3)) * [1e-200, 1.0, 1e90]
+    values = np.random.default_rng(5).normal(size=(len(rows), 3)) * [1e-49, 1.0, 1e49]
     values[2] = np.nan
     values[4, 1], values[5, 1] = -0.0, 5e-324
     image = Image(2, 2, np.array([3, 0, 1]), np.array([np.nan, np.nan, 7.5, np.nan]))

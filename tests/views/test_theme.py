@@ -83,3 +83,18 @@ def test_the_page_of_a_figure_needs_nothing_else(tmp_path: object) -> None:
 def test_clusters_keep_their_colours() -> None:
     assert theme.cluster_colour(1) == theme.cluster_colour(1)
     assert len({theme.cluster_colour(k) for k in range(1, 17)}) == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("plain \u00e9\u0301 \U0001f600", "plain \u00e9\u0301 \U0001f600"),
+        ("\u202eturned", "turned"),
+        ("a\u2067b\u2069\u2069", "ab"),
+        ("\u0645\u0631\u062d\u0628\u0627", "\u2068\u0645\u0631\u062d\u0628\u0627\u2069"),
+        ("\u202e\u05d0", "\u2068\u05d0\u2069"),
+    ],
+)
+def test_a_name_does_not_turn_its_neighbours(name: str, shown: str) -> None:
+    assert theme.isolate(name) == shown
+    assert theme.escape(name) == shown

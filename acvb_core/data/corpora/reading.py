@@ -13,7 +13,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import FileLayout, column_list, column_position
-from acvb_core.data.sources.text_lines import MAX_TEXT, open_lines
+from acvb_core.data.sources.text_lines import MAX_TEXT, long_line_fault, open_lines
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.text_files import CorpusSource
@@ -180,8 +180,7 @@ class Reading:
     def unfit_line(self, number: int, line: str) -> DataError:
         """Return the error for a line with a NUL, which stands for all that no text holds."""
         if line == _TOO_LONG:
-            what = f"this line is longer than {MAX_TEXT:,} characters"
-            return self.fault(what, "Check the line ends; give one document on each line.", line=number)
+            return long_line_fault(self.name, number)
         what = "there is a NUL byte, or one that the encoding does not allow"
         remedy = "This is not plain text: save it as text, or choose another encoding."
         return self.fault(what, remedy, line=number)

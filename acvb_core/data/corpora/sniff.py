@@ -17,13 +17,17 @@ from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, resolve_format, wanted_format
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.recognisers import refuse_text_format
-from acvb_core.data.sources.records import delimiter_code
-from acvb_core.data.sources.text_lines import Head, best_head, one_line_fault, open_lines, read_records
+from acvb_core.data.sources.records import MAX_FIELDS, TooManyFieldsError, delimiter_code
+from acvb_core.data.sources.text_lines import (
+    Head,
+    best_head,
+    one_line_fault,
+    read_head_lines,
+    read_records,
+)
 from acvb_core.data.sources.values import read_value
 
 Records = Sequence[Sequence[str]]
-_HEAD_CHARACTERS = 1 << 22
-_HEAD_LINES = 5_000
 _GUESS_RECORDS = 200
 _PREVIEW_CHARACTERS = 1_000
 TEXT_NAMES = (
@@ -67,7 +71,7 @@ def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     refuse_text_format(source)
     if delimiter is not None:
         delimiter_code(delimiter)
-    lines, found_encoding = _read_head(source, encoding)
+    lines, found_encoding = read_head_lines(source, encoding)
     blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
     format = format or _numbered_format(lines)
     table = None
@@ -148,27 +152,16 @@ def _table_layout(blank: CorpusLayout, table: Head, options: CorpusOptions) -> C
     )
 
 
-def _read_head(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
-    """Return the first lines, two at least if the file has so many, and the encoding."""
-    lines, found = open_lines(source, encoding)
-    head: list[str] = []
-    size = 0
-    for line in itertools.islice(lines, _HEAD_LINES):
-        head.append(line)
-        size += len(line)
-        if size > _HEAD_CHARACTERS and len(head) > 1:
-            break
-    if not any(line.strip() for line in head):
-        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
-    return head, found
-
-
 def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
     """Return the first records with as many fields as the first, up to a fault, which the reader will name."""
     found: list[list[str]] = []
     try:
         for record in itertools.islice(read_records(lines, delimiter, name), _GUESS_RECORDS):
             found.append(record)
+            if len(record) > MAX_FIELDS:
+                raise TooManyFieldsError(len(record), name)
+    except TooManyFieldsError:
+        raise
     except DataError:
         if not found:
             raise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.byte_source import ByteSource, is_repeated
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
@@ -100,17 +100,22 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
         return
     assert isinstance(source, ByteSource)
     try:
-        archive = zipfile.ZipFile(source.seekable())
+        archive = source.archive()
     except DataError:
         raise
     except Exception as problem:  # a damaged archive makes zipfile raise all sorts
         raise _damage_error(source.name, problem) from None
-    with archive:
-        yield [
-            TextFile(file.filename, file.file_size, partial(_unpack, archive, file, source.name))
-            for file in archive.infolist()
-            if not file.is_dir()
-        ]
+    unpacked = sum(file.file_size for file in archive.infolist())
+    if is_repeated(source.size(), unpacked):
+        what = (
+            f"the zip archive has {source.size():,} bytes and unpacks to {unpacked:,}, over and over the same"
+        )
+        raise source.fault(what, "Check how it was made. To read it all the same, load the files in it.")
+    yield [
+        TextFile(file.filename, file.file_size, partial(_unpack, archive, file, source.name))
+        for file in archive.infolist()
+        if not file.is_dir()
+    ]
 
 
 def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> bytes:

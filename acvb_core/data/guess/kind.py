@@ -210,6 +210,8 @@ def _has_measurements(relation: Layout, table: TableLayout, numbers: Sequence[in
     width = table.n_fields
     ends = relation.row_column, relation.column_column
     columns = list(zip(*relation.rows, strict=True))
+    if not columns:
+        return False
     if any(at in numbers and not all(map(_WHOLE.fullmatch, columns[at])) for at in ends if at is not None):
         return True  # 1.5 is no name of an object
     if width > 3:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import text_of
+from acvb_core.data.names import HALF_LETTER, is_text, text_of
 from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import ReadOptions, Sides
 from acvb_core.data.relations.matrices import check_shape
@@ -103,6 +103,8 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
             column=at.colno if at else None,
             remedy=f"{WRITE_AGAIN}, or copy it again.",
         ) from None
+    if "\\u" in text and not is_text(json.dumps(held, ensure_ascii=False)):
+        raise source.fault(f"this file holds {HALF_LETTER}", "Write the letter whole, or leave it out.")
     held = held if isinstance(held, dict) else {}
     given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
     if not isinstance(given, list) or not isinstance(links, list):

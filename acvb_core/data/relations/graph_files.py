@@ -72,8 +72,7 @@ def _read_xml(source: ByteSource, kind: str) -> Graph:
         why = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
         raise source.fault(f"this {kind} cannot be read ({why})", f"{WRITE_AGAIN}.") from None
     if graph.number_of_nodes() != len(check.nodes):
-        what = "nodes stand inside other nodes (nested graphs)"
-        raise source.fault(what, "Save it without groups or subgraphs.")
+        raise source.fault("nodes are nested in other nodes", "Save it without groups or subgraphs.")
     facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
     repeated = len(check.ends) // 2 - graph.number_of_edges()
     if repeated > 0:
@@ -109,6 +108,8 @@ class _XmlCheck:
             # A few nested entities can stand for gigabytes of text, and an external one for any file.
             name = getattr(problem, "name", None)
             raise self._fault("the XML declares an entity, which is not read", name) from None
+        except (LookupError, ValueError) as problem:  # of the encoding that the file declares
+            raise self._fault(f"this XML cannot be decoded ({problem})") from None
         if not self._graphs:
             raise self._source.fault("the file holds no graph", f"{WRITE_AGAIN}, with its graph.")
         for node, line in self.ends:

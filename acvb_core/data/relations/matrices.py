@@ -31,6 +31,7 @@ from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueReader, Valu
 
 #: Entries taken over at a time.
 _PIECE = 1 << 20
+_SIZE = re.compile(r"\d{1,18}", re.ASCII)
 _WRITE_MARKET = "Write it again with scipy.io.mmwrite"
 
 
@@ -100,11 +101,34 @@ def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_
     entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
 
 
+class _MarketText:
+    """A MatrixMarket file as SciPy's compiled reader needs it: with an end of its last line, and without a NUL byte.
+
+    That reader looks for the end of each line, and where there is none it reads on outside of its memory.
+    """
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source, self._stream = source, source.open()
+        self._line, self._ended = 1, False
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes; after the last ones a line end."""
+        content = self._stream.read(size)
+        at = content.find(b"\0")
+        self._line += content.count(b"\n", 0, at if at >= 0 else None)
+        if at >= 0:
+            raise self._source.fault("there is a NUL byte", f"{_WRITE_MARKET}, as plain text.", self._line)
+        if not content and not self._ended:
+            self._ended = True
+            return b"\n"
+        return content
+
+
 def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRelation:
     """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
     _check_market_head(source, options)
     try:
-        matrix = scipy_io.mmread(source.seekable())
+        matrix = scipy_io.mmread(_MarketText(source))
     except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
         message = str(problem)
         place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)
@@ -199,7 +223,7 @@ def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, pla
 
 def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
     """Refuse a size line that promises more than the file can hold, before anything is allocated for it."""
-    head = source.open().read(1 << 16).decode("utf-8", errors="replace").splitlines()
+    head = source.open().read(1 << 16).decode("utf-8", errors="replace").split("\n")
     banner = head[0].lower().split()
     if len(banner) < 5 or banner[1] != "matrix" or banner[3] == "complex":
         expected = "%%MatrixMarket matrix coordinate|array pattern|integer|real general|symmetric"
@@ -211,10 +235,16 @@ def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
         raise source.fault("there is no size line", f"{_WRITE_MARKET}.")
     parts = text.split()
     wanted = 3 if banner[2] == "coordinate" else 2
-    if len(parts) != wanted or not all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) != wanted or not all(_SIZE.fullmatch(part) for part in parts):
         remedy = "Give rows, columns and, for coordinate, the number of entries."
-        raise source.fault(f"the size line must hold {wanted} whole numbers", remedy, number, text)
-    cells = int(parts[2]) if wanted == 3 else int(parts[0]) * int(parts[1])
+        what = f"the size line must hold {wanted} whole numbers of at most 18 digits"
+        raise source.fault(what, remedy, number, text)
+    n_rows, n_columns, general = int(parts[0]), int(parts[1]), banner[4] == "general"
+    if not general and (n_rows != n_columns or (n_rows == 1 and banner[4] == "skew-symmetric")):
+        # SciPy's compiled reader believes it, and writes outside of its memory.
+        what = f"a matrix of {n_rows:,} x {n_columns:,} cannot be {banner[4]}"
+        raise source.fault(what, f"Correct the size line, or write general for {banner[4]}.", number, text)
+    cells = int(parts[2]) if wanted == 3 else n_rows * n_columns if general else n_rows * (n_rows - 1) // 2
     # Gzip packs at most about 1,000 to 1, and an entry takes 2 bytes at least.
     available = source.size() * (1_000 if source.gzipped else 1)
     if 2 * cells > available + 64:
@@ -222,4 +252,4 @@ def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
         raise source.fault(what, "Correct the size line, or copy the file again.", number, text)
     source.check_room(16 * cells if source.gzipped else 0)
     place = {"source": source.name, "line": number, "value": text}
-    _check_sides((int(parts[0]), int(parts[1])), cells, options, place)
+    _check_sides((n_rows, n_columns), cells, options, place)

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources import formats
+from acvb_core.data.sources.archives import TooManyFilesError, open_archive
 from acvb_core.data.sources.recognisers import GZIP, NPY, ZIP, marked_encoding
 
 FileLike = str | os.PathLike[str] | bytes | BinaryIO | TextIO
@@ -24,6 +25,8 @@ FileLike = str | os.PathLike[str] | bytes | BinaryIO | TextIO
 SPOOL = 16 << 20
 #: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
 ROOM = 800_000_000
+#: What unpacks to so many bytes, and to so many times its own size, holds one thing repeated.
+REPEATED_BYTES, REPEATED_RATIO = 1 << 29, 300
 STANDARD_INPUT = "-"
 _PIECE = 1 << 20
 # pathlib makes one slash of two.
@@ -117,6 +120,7 @@ class _GzipStream:
     """An unpacked gzip stream whose faults are DataErrors."""
 
     def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._raw = raw
         self._stream = gzip.GzipFile(fileobj=raw, mode="rb")
         self._name = name
         self._fault: str | None = None
@@ -129,6 +133,7 @@ class _GzipStream:
             while left and self._fault is None and (piece := self._stream.read1(min(left, _PIECE))):
                 pieces.append(piece)
                 left -= len(piece)
+                self._check_ratio()
         except EOFError:
             self._fault = "the gzip file ends before its end mark: it is truncated"
         except (gzip.BadGzipFile, zlib.error) as problem:
@@ -136,6 +141,20 @@ class _GzipStream:
         if self._fault is not None and (not pieces or size < 0):
             raise DataError(self._fault, source=self._name, remedy="Copy or download it again.")
         return b"".join(pieces)
+
+    def _check_ratio(self) -> None:
+        unpacked, packed = self._stream.tell(), self._raw.tell()
+        if is_repeated(packed, unpacked):
+            raise DataError(
+                f"the first {packed:,} bytes of the gzip file unpack to {unpacked:,}, over and over the same",
+                source=self._name,
+                remedy="Check how it was made. To read it all the same, unpack it and load what is in it.",
+            )
+
+
+def is_repeated(packed: int, unpacked: int) -> bool:
+    """Return whether packed bytes stand for so many more that they can only repeat something."""
+    return unpacked > max(REPEATED_BYTES, REPEATED_RATIO * packed)
 
 
 class ByteSource:
@@ -174,6 +193,7 @@ class ByteSource:
     ) -> None:
         self.patient = patient
         self.cut_short: DataError | None = None
+        self._archive: zipfile.ZipFile | None = None
         self._handle, name, self._owned, self.was_text = _open_bytes(source)
         path = getattr(self._handle, "name", None)
         self.path = Path(path) if self._owned and isinstance(path, str) else None
@@ -241,13 +261,28 @@ class ByteSource:
         """Return how many bytes of the source as it is were read since it was opened."""
         return self._handle.tell()
 
+    def archive(self) -> zipfile.ZipFile:
+        """Return the zip archive, whose list of files is made once; a damaged one makes zipfile raise all sorts.
+
+        It is not to be closed, and lasts as long as the source. One of too many files is a DataError.
+        """
+        if self._archive is None:
+            try:
+                self._archive = open_archive(self.seekable())
+            except TooManyFilesError as problem:
+                raise self.fault(
+                    f"the zip archive lists more than {problem.most:,} files",
+                    "Load a part of them, or put the texts into one file, a line each.",
+                ) from None
+        return self._archive
+
     def zip_names(self) -> list[str]:
-        """Return the names inside a zip archive, [] when its table of contents cannot be read."""
-        stream = self.seekable()
+        """Return the names inside a zip archive, [] when its list of files cannot be read."""
         try:
-            with zipfile.ZipFile(stream) as archive:
-                return archive.namelist()
-        except Exception:  # a damaged archive makes zipfile raise all sorts
+            return self.archive().namelist()
+        except DataError:
+            raise
+        except Exception:
             return []
 
     def _room(self) -> int:
@@ -285,14 +320,14 @@ class Utf8Stream:
             codec = codecs.lookup(self.encoding)
             if not codec._is_text_encoding:
                 raise LookupError
-            self._decoder = codecs.getincrementaldecoder(self.encoding)(
-                _AS_NUL if source.patient else "strict"
-            )
+            self._is_utf8 = codec.name in ("utf-8", "utf-8-sig")
+            # A mark is taken off below: Python's decoder for it keeps back half a mark and never says so.
+            decoder = codecs.getincrementaldecoder("utf-8" if self._is_utf8 else self.encoding)
+            self._decoder = decoder(_AS_NUL if source.patient else "strict")
         except LookupError:
             raise ParameterError(
                 f"There is no text encoding called {self.encoding!r}. Try utf-8, latin-1, cp1252 or utf-16."
             ) from None
-        self._is_utf8 = codec.name in ("utf-8", "utf-8-sig")
         self._line = 1
         self._bytes = 0
         self._ended = False
@@ -309,6 +344,10 @@ class Utf8Stream:
                 text = self._decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as problem:
                 raise self._undecodable(problem, len(chunk)) from None
+            except UnicodeError as problem:  # UTF-16 or UTF-32 without a byte order mark
+                what = f"this is not {self.encoding} text ({problem})"
+                remedy = "Choose the file's encoding (utf-16-le or utf-16-be without such a mark), or save it as UTF-8."
+                raise self._source.fault(what, remedy, self._line) from None
             self._bytes += len(chunk)
             if self._is_utf8 and not self._source.patient:
                 # The bytes pass through unchanged: decoding them only proved that they are UTF-8.

@@ -8,21 +8,30 @@ import os
 import sqlite3
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.names import HALF_LETTER, is_text
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import LINES, Frame, FrameChoices
-from acvb_core.data.sources.text_lines import open_lines
+from acvb_core.data.sources.sheets import check_sheets
+from acvb_core.data.sources.text_lines import MAX_TEXT, open_lines
 
 #: Rows that are turned into Arrow at a time, where a library gives Python values.
 _ROWS = 1 << 14
+#: Rows of a Parquet file that tell how large rows are, and bytes that are read of it at a time.
+_PARQUET_HEAD, _PARQUET_BYTES = 1 << 10, 1 << 26
+#: Cells of those rows at most, but for one row.
+_CELLS = 1 << 22
 #: Lines of JSON that are looked at for the names of the fields.
 _JSON_HEAD = 10_000
+#: Fields of all lines of JSON at most: each line has a cell for each of them. Spreadsheets have fewer, too.
+MAX_JSON_FIELDS = 20_000
 #: Names of sheets or tables that a message lists.
 _SHOWN = 8
 _GIVE_OBJECTS = 'Give an object on each line, such as {"text": "…"}.'
@@ -71,13 +80,16 @@ def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
     for option, value in choices.given_options().items():
         if option not in format.options:
             raise ParameterError(f"{source.name} is {format.noun}: it has no choice {option}={value!r}.")
-    return _READERS[format.name](source, choices)
+    frame = _READERS[format.name](source, choices)
+    if not frame.names:
+        raise source.fault(f"{frame.what} has no columns", "Load a file with data in it.")
+    return frame
 
 
 @contextmanager
 def _report_damage(source: ByteSource, what: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn what a library raises while it reads a file into a DataError."""
-    reported: tuple[type[Exception], ...] = (*errors, OSError)
+    reported: tuple[type[Exception], ...] = (*errors, OSError, UnicodeDecodeError)
     try:
         yield
     except reported as problem:
@@ -99,7 +111,10 @@ def _read_parquet(source: ByteSource, choices: FrameChoices) -> Frame:
             file = pq.ParquetFile(source.seekable())
             for group in range(file.num_row_groups):
                 source.check_room(file.metadata.row_group(group).total_byte_size)
-            yield from file.iter_batches(1 << 16)
+            head = next(file.iter_batches(_PARQUET_HEAD), None)
+            # A column of one long text takes little room in the file, and much as rows.
+            each = 0 if head is None else head.nbytes // max(head.num_rows, 1)
+            yield from file.iter_batches(max(1, min(1 << 16, _PARQUET_BYTES // max(each, 1))))
 
     with _report_damage(source, what, pa.ArrowException):
         file = pq.ParquetFile(source.seekable())
@@ -139,7 +154,7 @@ def _text_batches(rows: Iterable[tuple[int, Sequence[str | None]]], width: int) 
 
     names = [f"column {i + 1}" for i in range(width)]
     left = iter(rows)
-    while part := list(itertools.islice(left, _ROWS)):
+    while part := list(itertools.islice(left, max(1, min(_ROWS, _CELLS // max(width, 1))))):
         columns = [pa.array([row[i] for _, row in part], pa.large_string()) for i in range(width)]
         lines = pa.array([number for number, _ in part], pa.int64())
         yield pa.RecordBatch.from_arrays([*columns, lines], names=[*names, LINES])
@@ -163,14 +178,14 @@ def _open_workbook(source: ByteSource) -> Iterator[Any]:
             f"this is {source.format.noun}, and python-calamine is not installed, which reads it",
             f'Install it: pip install "acvb-core[{source.format.extra}]".',
         ) from None
-    stream = source.seekable()
     if source.is_zip:
-        with zipfile.ZipFile(stream) as archive:
-            source.check_room(sum(entry.file_size for entry in archive.infolist()))
-        stream.seek(0)
+        source.check_room(sum(entry.file_size for entry in source.archive().infolist()))
     what = "an Excel workbook (xlsx)" if source.is_zip else "an old Excel workbook (xls) or Word document"
-    with _report_damage(source, what, CalamineError, ValueError):
-        yield CalamineWorkbook.from_filelike(stream)
+    damage = (CalamineError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error)
+    with _report_damage(source, what, *damage):
+        if source.is_zip:
+            check_sheets(source)
+        yield CalamineWorkbook.from_filelike(source.seekable())
 
 
 def _list_sheets(source: ByteSource) -> tuple[tuple[str, ...], str | None]:
@@ -235,8 +250,15 @@ def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:
 
 
 def _read_json_lines(source: ByteSource, choices: FrameChoices) -> Frame:
-    head = itertools.islice(_json_rows(source), _JSON_HEAD + 1)
-    names = tuple(dict.fromkeys(name for _, fields in head for name in fields))
+    seen: dict[str, None] = {}
+    for line, fields in itertools.islice(_json_rows(source), _JSON_HEAD + 1):
+        seen.update(dict.fromkeys(fields))
+        if len(seen) > MAX_JSON_FIELDS:
+            what = (
+                f"the lines so far hold {len(seen):,} different fields; at most {MAX_JSON_FIELDS:,} are read"
+            )
+            raise source.fault(what, "Give every line the same fields, and names of objects as values.", line)
+    names = tuple(seen)
     if not names:
         raise source.fault("the lines of this JSON Lines file hold no fields", _GIVE_OBJECTS)
     known = set(names)
@@ -257,7 +279,10 @@ def _read_json_lines(source: ByteSource, choices: FrameChoices) -> Frame:
 def _json_rows(source: ByteSource) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Give the number of each line that is not blank, and its fields as texts; those of nested objects as a.b."""
     lines, _ = open_lines(source, whole=False)
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(iter(lambda: lines.readline(MAX_TEXT + 1), ""), start=1):
+        if len(line) > MAX_TEXT:
+            what = f"this line is longer than {MAX_TEXT:,} characters"
+            raise source.fault(what, "Check the line ends: one JSON object on each line.", number)
         if not line.strip():
             continue
         try:
@@ -266,6 +291,8 @@ def _json_rows(source: ByteSource) -> Iterator[tuple[int, dict[str, str | None]]
             told = "it is nested too deeply"
             if isinstance(problem, json.JSONDecodeError):
                 told = f"{problem.msg} at character {problem.colno:,}"
+            elif isinstance(problem, ValueError):  # of Python's, against numbers that take long to read
+                told = "a number has too many digits"
             what = f"this line is no JSON ({told})"
             remedy = "Correct the line: one JSON object on each."
             raise source.fault(what, remedy, number, line.rstrip("\r\n")) from None
@@ -273,6 +300,9 @@ def _json_rows(source: ByteSource) -> Iterator[tuple[int, dict[str, str | None]]
             value = {f"column {i + 1}": item for i, item in enumerate(value)}
         if not isinstance(value, dict):
             raise source.fault("this line holds no JSON object", _GIVE_OBJECTS, number, line.rstrip("\r\n"))
+        if "\\u" in line and not is_text(json.dumps(value, ensure_ascii=False)):
+            what = f"this line holds {HALF_LETTER}"
+            raise source.fault(what, "Write the letter whole, or leave it out.", number, line.rstrip("\r\n"))
         fields: dict[str, str | None] = {}
         _flatten(value, "", fields)
         yield number, fields

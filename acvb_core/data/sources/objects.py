@@ -6,7 +6,6 @@ SciPy trusts the indices of a sparse matrix: one that points outside makes compi
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -28,9 +27,13 @@ MAX_DENSE_CELLS = 100_000_000
 #: Arrays of a sparse file that say where its entries are.
 _POSITIONS = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+#: Arrays in one file at most: the cells, and what may stand beside them.
+MAX_ARRAYS = 1_000
 _SAVE_ARRAYS = (
     "Save real numbers with numpy.save or numpy.savez again; names and labels as texts (no objects)."
 )
+#: The last code of a letter; the first of those of half letters, and how many there are.
+_LAST_LETTER, _HALVES, _N_HALVES = 0x10FFFF, 0xD800, 0x800
 _PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 
@@ -225,18 +228,30 @@ def load_npy(source: ByteSource) -> NDArray[Any]:
         stream.seek(0)
         _check_header(stream, size, source)
         stream.seek(0)
-        array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
+        return _read_array(stream)
+
+
+def _read_array(stream: BinaryIO | Any) -> NDArray[Any]:
+    array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
+    if array.dtype.kind == "U":
+        # NumPy keeps whatever number stands for a letter, and Python fails at those that are none.
+        codes = (
+            np.ascontiguousarray(array).reshape(-1).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        )
+        if ((codes > _LAST_LETTER) | (codes - _HALVES < _N_HALVES)).any():
+            raise ValueError("it holds numbers that are no letters")
     return array
 
 
 def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
     """Return the arrays of an npz file by name, as `load_npy` does; one that unpacks to too much is a DataError."""
     arrays = {}
-    with (
-        _report_unreadable(source, "the array", _SAVE_ARRAYS),
-        zipfile.ZipFile(source.seekable()) as archive,
-    ):
+    with _report_unreadable(source, "the array", _SAVE_ARRAYS):
+        archive = source.archive()
         members = archive.infolist()
+        if len(members) > MAX_ARRAYS:
+            what = f"this .npz holds {len(members):,} arrays; at most {MAX_ARRAYS:,} are read"
+            raise source.fault(what, "Save one array of cells, and beside it rows, columns and labels.")
         # The archive's own list of sizes is a limit: zipfile reads no more of a member than that.
         source.check_room(sum(member.file_size for member in members))
         for member in members:
@@ -245,7 +260,7 @@ def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
                 with archive.open(member) as stream:
                     _check_header(stream, member.file_size, source)
                 with archive.open(member) as stream:
-                    arrays[name] = npy.read_array(stream, allow_pickle=False)
+                    arrays[name] = _read_array(stream)
     return arrays
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import zipfile
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
@@ -171,8 +170,11 @@ def is_workbook(source: ByteSource) -> bool:
         return True
     if not {"content.xml", "mimetype"} <= set(names):
         return False
-    with zipfile.ZipFile(source.seekable()) as archive, archive.open("mimetype") as kind:
-        return b"spreadsheet" in kind.read(200)
+    try:
+        with source.archive().open("mimetype") as kind:
+            return b"spreadsheet" in kind.read(200)
+    except Exception:  # a damaged archive makes zipfile raise all sorts
+        return False
 
 
 def is_json_lines(source: ByteSource) -> bool:

@@ -19,6 +19,8 @@ ONE_FIELD = ""  # the delimiter of a file in which every line is one field
 DELIMITER_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar", " ": "space"}
 
 _CLOSE = "Close it, or double a literal quote."
+#: Fields of a line at most: each has a name, and a place in a preview.
+MAX_FIELDS = 2_000_000
 _FAULTS = {
     kernel.LONG: (
         f"a field is longer than {kernel.MAX_FIELD:,} bytes",
@@ -226,6 +228,8 @@ def cut_head(head: bytes, whole: bool, delimiter: str, name: str, at_most: int) 
         remedy = "Check that this is a table of text with line ends."
         raise DataError(what, source=name, line=1, remedy=remedy)
     counts = np.diff(room.first[:n_records], append=n_fields)
+    if counts.max() > MAX_FIELDS:
+        raise TooManyFieldsError(int(counts.max()), name)
     shown = counts[:at_most]
     n_shown = int(shown.sum())
     fields = [
@@ -235,6 +239,17 @@ def cut_head(head: bytes, whole: bool, delimiter: str, name: str, at_most: int) 
     bounds = [0, *np.cumsum(shown).tolist()]
     records = [fields[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
     return FirstRecords(records, counts, int(state[kernel.TRIMMED]))
+
+
+class TooManyFieldsError(DataError):
+    """A line has more fields than are read."""
+
+    def __init__(self, n_fields: int, name: str) -> None:
+        super().__init__(
+            f"a line has {n_fields:,} fields; at most {MAX_FIELDS:,} are read",
+            source=name,
+            remedy="Check the delimiter and the line ends. Give links between so many objects as a list, one a line.",
+        )
 
 
 def delimiter_code(delimiter: str) -> int:

@@ -13,7 +13,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.recognisers import refuse_text_format
-from acvb_core.data.sources.records import cut_head
+from acvb_core.data.sources.records import TooManyFieldsError, cut_head
 from acvb_core.data.sources.values import read_value
 
 #: Records that guesses are made from.
@@ -22,8 +22,10 @@ GUESS_RECORDS = 50
 MAX_TEXT_BYTES = 2 << 30
 #: Characters of one text at most; a longer one is nearly always a quote that is never closed.
 MAX_TEXT = 1 << 25
+# Of a text that is looked at line by line.
+_HEAD_CHARACTERS, _HEAD_LINES = 1 << 22, 5_000
 _HEAD_BYTES = 1 << 17
-_MAX_HEAD_BYTES = 1 << 26
+_MAX_HEAD_BYTES = 1 << 24
 _BLOCK = 1 << 18
 # What the messages of csv mean.
 _RECORD_FAULTS = {
@@ -84,6 +86,8 @@ def best_head(cut: Callable[[str], Head], delimiter: str | None) -> Head:
     for candidate in _CANDIDATES:
         try:
             heads.append(cut(candidate))
+        except TooManyFieldsError:
+            raise
         except DataError as error:
             problem = error
     if not heads:
@@ -101,6 +105,16 @@ def one_line_fault(
         line=1,
         value=", ".join(fields),
         remedy=f"Load a file with data below the names, or {otherwise}.",
+    )
+
+
+def long_line_fault(name: str, line: int) -> DataError:
+    """Return the error for a line of text that is longer than any that is read."""
+    return DataError(
+        f"this line is longer than {MAX_TEXT:,} characters",
+        source=name,
+        line=line,
+        remedy="Check the line ends; give one document on each line.",
     )
 
 
@@ -186,6 +200,29 @@ def open_lines(
     stream = Utf8Stream(source, encoding)
     raw = io.BufferedReader(_CheckedBytes(stream, source, whole=whole), _BLOCK)
     return io.TextIOWrapper(raw, encoding="utf-8", newline=""), stream.encoding
+
+
+def read_head_lines(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
+    """Return the first lines, two at least if the file has so many, and the encoding."""
+    lines, found = open_lines(source, encoding)
+    head: list[str] = []
+    size = 0
+    while len(head) < _HEAD_LINES and (line := lines.readline(MAX_TEXT)):
+        if len(line) == MAX_TEXT and not line.endswith(("\n", "\r")):
+            if head:
+                break  # whoever reads it all says so, or leaves the line out
+            if not source.patient:
+                raise long_line_fault(source.name, 1)
+            while line and not line.endswith(("\n", "\r")):
+                line = lines.readline(MAX_TEXT)
+            continue
+        head.append(line)
+        size += len(line)
+        if size > _HEAD_CHARACTERS and len(head) > 1:
+            break
+    if not any(line.strip() for line in head):
+        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
+    return head, found
 
 
 def read_records(lines: Iterable[str], delimiter: str, name: str) -> Iterator[list[str]]:

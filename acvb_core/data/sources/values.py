@@ -43,7 +43,9 @@ class LabelTable:
 
     def codes(self, batch: RecordBatch, column: int) -> NDArray[np.int32]:
         """Return the code of field `column` (0-based) of every record, adding labels not met before."""
-        self._reserve(batch.n_records, len(batch.text))
+        # Room for this column's text alone: a table has one of these for each of its columns.
+        own = slice(column, batch.n_records * batch.n_fields, batch.n_fields)
+        self._reserve(batch.n_records, int((batch.ends[own] - batch.starts[own]).sum()))
         found = np.empty(batch.n_records, dtype=np.int32)
         fields = batch.text, batch.starts, batch.ends, batch.n_fields, column, batch.lines
         table = self._slots, self._hashes, self._lines, self._offsets, self._pool
@@ -180,11 +182,22 @@ def read_value(text: str, threshold: float = 0.0) -> Value:
     return Value(LINK if number > threshold else ZERO, number)
 
 
+def _is_infinite(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
+
+
 def value_kind(texts: Iterable[str]) -> str:
     """Return "0/1", "yes/no", "counts", "numbers", "missing" (nothing else) or "text"."""
-    values = [read_value(text) for text in texts]
+    given = list(texts)
+    # An infinite number does not make a column of numbers one of labels: whoever reads it refuses that number.
+    values = [read_value(text) for text in given if not _is_infinite(text)]
     if any(value.verdict == ILLEGAL for value in values):
         return "text"
+    if len(values) < len(given):
+        return "numbers" if values else "text"
     known = [value.number for value in values if value.verdict != MISSING]
     if not known:
         return "missing"

@@ -128,8 +128,8 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     kinds = tuple(_KINDS[frozenset(mark[i] for mark in marks[named:]) - {None}] for i in range(n_fields))
     may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
     if isinstance(source, FrameSource):
-        first = column_types(source)[0]
-        may_name &= pa.types.is_integer(first) or first in TEXT_TYPES
+        first = next(iter(column_types(source)), None)
+        may_name &= first in TEXT_TYPES or (first is not None and pa.types.is_integer(first))
     names = tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields))
     width = min(n_fields, PREVIEW_FIELDS)
     shown = tuple((*record, *[""] * n_fields)[:width] for record in head[named : named + PREVIEW_ROWS])

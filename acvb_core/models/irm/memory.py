@@ -1,4 +1,4 @@
-"""Memory a run of the IRM will need, known before it starts."""
+"""Memory a run of the IRM will need, and time of its sweeps, known before it starts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from typing import Any
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.chain import KEPT
 from acvb_core.models.irm.moves.moves import TRIALS
+
+#: Nanoseconds of an idle processor for a block of one object, and for a cluster at one end of a link.
+_NS = {"vb": 3, "gibbs": 15, "cvb0": 30, "acvb0": 30, "cvb": 40, "acvb": 40}
+
+
+def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> float:
+    """Return about how long a sweep takes: objects times blocks, and the links of either side times clusters."""
+    k_rows = values["k_rows"]
+    k_cols = values.get("k_cols", k_rows)
+    blocks = sum(relation.shape) * k_rows * k_cols
+    return 1e-9 * _NS[method] * (blocks + (relation.n_ones + relation.n_missing) * (k_rows + k_cols))
 
 
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:

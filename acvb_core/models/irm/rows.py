@@ -16,7 +16,7 @@ from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.memory import memory_bytes
+from acvb_core.models.irm.memory import memory_bytes, sweep_seconds
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves.moves import (
     MOVES_EVERY,
@@ -53,6 +53,7 @@ IRM = ModelRow(
     {"rows": "rows", "cols": "columns"},
     {"rows": "k_rows", "cols": "k_cols"},
     RELATION_DISPLAY,
+    sweep_seconds=sweep_seconds,
     observed=lambda relation: relation.n_observed,
 )
 
@@ -74,6 +75,7 @@ NETWORK = ModelRow(
     accepts=lambda relation: relation.network is not None,
     wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
     "`acvb_core.as_network`)",
+    sweep_seconds=sweep_seconds,
     observed=lambda network: network.n_known,
     unit=("pair", "pairs"),
     one_domain=True,

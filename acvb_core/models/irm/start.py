@@ -21,6 +21,8 @@ _ITERATIONS, _EXTRA = 7, 10
 #: The spectral start makes no more clusters than leave so many objects to each, on average: k-means on a handful of
 #: points finds chance, and moves have to undo it.
 _OBJECTS = 5
+#: Points that k-means looks at; further ones join the nearest cluster. It would take minutes on millions.
+_SAMPLED = 200_000
 #: Decimals up to which two points are the same.
 _DIGITS = 10
 
@@ -118,5 +120,10 @@ def _k_means(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
     # Of clusters beyond the number of distinct points k-means would warn; they start empty, which is what is wanted.
     # Silencing the warning would not do: filters belong to the process, and runs begin on several threads at once.
     points = points.round(_DIGITS)
-    distinct = len(np.unique(points, axis=0))
-    return np.asarray(KMeans(min(n_clusters, distinct), n_init=3, random_state=seed).fit_predict(points))
+    n_points = len(points)
+    sample = points
+    if n_points > _SAMPLED:
+        sample = points[np.sort(np.random.default_rng(seed).choice(n_points, _SAMPLED, replace=False))]
+    distinct = len(np.unique(sample, axis=0))
+    k_means = KMeans(min(n_clusters, distinct), n_init=3, random_state=seed).fit(sample)
+    return np.asarray(k_means.labels_ if sample is points else k_means.predict(points))

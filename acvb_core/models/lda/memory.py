@@ -1,4 +1,4 @@
-"""The memory that a run of LDA will need."""
+"""The memory that a run of LDA will need, and the time of its sweeps."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ _SINGLE = 4
 STREAMS = ("sdm", "scvb0", "svb")
 #: Pairs of a shard as it is read, and of the next one.
 _READ_PAIRS = 2 * 4_000_000
+
+#: Nanoseconds of an idle processor for a topic of a pair of document and word, or of a token that is sampled.
+_NS = 4
+
+
+def sweep_seconds(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any]) -> float:
+    """Return about how long a sweep takes; of a stream a window, which is short."""
+    if method.removeprefix("a") in STREAMS:
+        return 0.0
+    n = corpus.n_tokens if method == "gibbs" else corpus.n_pairs
+    return 1e-9 * _NS * n * int(values["k"])
 
 
 def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any]) -> int:

@@ -19,7 +19,7 @@ from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.display import DISPLAY
 from acvb_core.models.lda.gibbs import GibbsLda
 from acvb_core.models.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW, Concentrations
-from acvb_core.models.lda.memory import memory_bytes
+from acvb_core.models.lda.memory import memory_bytes, sweep_seconds
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
 from acvb_core.models.lda.streams.rows import stream_methods
@@ -61,6 +61,7 @@ LDA = ModelRow(
     DISPLAY,
     streamed=DiskCorpus,
     hold_out_documents=hold_out_documents,
+    sweep_seconds=sweep_seconds,
     observed=lambda corpus: corpus.n_tokens,
     unit=("word", "words"),
     check_start=check_start,

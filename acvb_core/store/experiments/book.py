@@ -49,6 +49,10 @@ class ExperimentBook:
             self._shelf(workspace)
             return dict(self._unreadable[workspace])
 
+    def owners(self, workspace: str) -> list[str]:
+        """Return the names under which the store keeps the data of a workspace's experiments."""
+        return [_data_row(job.id) for job in self.jobs(workspace)]
+
     def name(self, job_id: str) -> str:
         """Return the name of an experiment's data."""
         return self._names[job_id]
@@ -63,7 +67,9 @@ class ExperimentBook:
             shelf = self._shelf(workspace)
             self._store.save_dataset(_data_row(job_id), plan.data, [], {})
             folder = ExperimentFolder(self._folder / job_id, plan, self._version)
-            job = ExperimentJob(Experiment(plan), self._executor, folder.append, job_id=job_id)
+            job = ExperimentJob(
+                Experiment(plan), self._executor.for_owner(workspace), folder.append, job_id=job_id
+            )
             about = {"workspace": workspace, "created": job.created, "name": name}
             with replace_file(folder.folder / _ABOUT) as file:
                 file.write(json.dumps(about).encode())
@@ -121,7 +127,9 @@ class ExperimentBook:
         except (AcvbError, OSError, ValueError, AttributeError) as error:
             self._unreadable[workspace][job_id] = str(error)
             return
-        job = ExperimentJob.restore(experiment, self._executor, kept.append, job_id=job_id)
+        job = ExperimentJob.restore(
+            experiment, self._executor.for_owner(workspace), kept.append, job_id=job_id
+        )
         job.created = float(about.get("created", time.time()))
         self._jobs[workspace][job_id] = job
         self._names[job_id] = str(about.get("name", stored[0].name))

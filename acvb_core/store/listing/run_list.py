@@ -54,6 +54,7 @@ class RunList:
             self._open_copy()
 
     def _try_to_write(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it tells the keys of all workspaces
         for name in self._places:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         probe = self.folder / RUNS / f"{os.getpid()}-{time.monotonic_ns()}.part"

@@ -74,6 +74,21 @@ def find_runs(connection: sqlite3.Connection, workspace: str) -> list[RunIdentit
     return [identity_of(row) for row in rows]
 
 
+def find_workspaces(connection: sqlite3.Connection) -> set[str]:
+    """Return the workspaces that have runs or data; among them are the owners of other data."""
+    rows = connection.execute("SELECT workspace FROM runs UNION SELECT workspace FROM datasets")
+    return {str(workspace) for (workspace,) in rows}
+
+
+def find_kept(connection: sqlite3.Connection, owner: str) -> tuple[list[str], set[tuple[str, str]]]:
+    """Return the ids of a workspace's runs, deleted ones too, and the kinds and keys of all its data."""
+    runs = connection.execute(
+        "SELECT job_id, kind, dataset FROM runs WHERE workspace = ?", (owner,)
+    ).fetchall()
+    used = connection.execute("SELECT kind, dataset FROM datasets WHERE workspace = ?", (owner,)).fetchall()
+    return [job_id for job_id, _, _ in runs], {(kind, key) for *_, kind, key in [*runs, *used] if key}
+
+
 def save_label(connection: sqlite3.Connection, job_id: str, label: RunLabel) -> None:
     """Put the label of a run into the list; the run itself may come later."""
     row = (job_id, label.name, label.note, json.dumps(label.tags), int(label.pinned))

@@ -75,6 +75,25 @@ class TopicNames:
             self._write(run, entries)
         return self.names(run, words)
 
+    def entries(self, run: str) -> list[dict[str, Any]]:
+        """Return the names of a run's topics in plain values, for `take_entries`.
+
+        Raises StoreError: as for `names`.
+        """
+        return self._read(run)
+
+    def take_entries(self, run: str, entries: Any) -> None:
+        """Keep what `entries` gave of a run, perhaps in another store; what was not given by it is not kept.
+
+        Raises StoreError: the file cannot be written.
+        """
+        try:
+            known = [_plain_entry(entry) for entry in entries or ()]
+        except DAMAGE:
+            return
+        if known:
+            self._write(run, known)
+
     def forget(self, run: str) -> None:
         """Remove the names of a run, if it has any."""
         remove_file(self._file(run))
@@ -89,10 +108,7 @@ class TopicNames:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             version = int(stored["version"])
-            entries = [
-                {"topic": int(e["topic"]), "name": str(e["name"]), "words": [int(w) for w in e["words"]]}
-                for e in stored["names"]
-            ]
+            entries = [_plain_entry(entry) for entry in stored["names"]]
             owner = str(stored["run"]) if version > 1 else run
         except FileNotFoundError:
             return []
@@ -119,6 +135,12 @@ class TopicNames:
             raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
         with replace_file(path) as file:
             file.write(text.encode())
+
+
+def _plain_entry(entry: Any) -> dict[str, Any]:
+    """Return the name of one topic as it is kept; one of DAMAGE is raised where there is none."""
+    name = str(entry["name"])[:MOST_CHARACTERS]
+    return {"topic": int(entry["topic"]), "name": name, "words": [int(word) for word in entry["words"]]}
 
 
 def _match_entries(entries: Sequence[dict[str, Any]], words: NDArray[Any]) -> list[dict[str, Any] | None]:

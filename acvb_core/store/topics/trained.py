@@ -121,6 +121,14 @@ def load_model(
     return replace(trained, tokeniser=with_function(trained.tokeniser, tokeniser))
 
 
+def decode_model(path: Path, arrays: Arrays) -> TrainedTopics:
+    """Return the topics that `model_arrays` gave; `path` is that of the file, for errors.
+
+    Raises StoreError: they are damaged.
+    """
+    return _decode(path, arrays, damage_error(path, "the topics that the run began from"))
+
+
 def is_model(path: Path) -> bool:
     """Return whether the heading of a file is that of `save_model`, of this version or of an older one."""
     try:

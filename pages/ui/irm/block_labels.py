@@ -63,8 +63,9 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         attribute = choose_one("Attribute", names, str, "label_attribute", width=320)
     alt = "How many objects of each cluster have each label."
     show_figure(label_figure(details[attribute], attribute), "label_chart", alt)
-    with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
-        upload_labels(workspace, relation, "blocks")
+    if not workspace.view_only:
+        with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
+            upload_labels(workspace, relation, "blocks")
 
 
 def choose_clustering(result: Result) -> str:

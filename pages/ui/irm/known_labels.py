@@ -46,7 +46,7 @@ def list_attributes(relation: Relation) -> pd.DataFrame:
 
 
 def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
-    """Draw the upload of a table of labels, and add them to the relation at once.
+    """Draw the upload of a table of labels, and add them to the relation at once; nothing for a viewer.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
     key : str
         Beginning of the widgets' keys.
     """
+    if workspace.view_only:
+        return
     file = st.file_uploader(
         "Upload known labels",
         key=f"{key}_labels",

@@ -18,7 +18,8 @@ from acvb_core.registry import method_row, methods_for, model_row
 from pages.ui.lda.how_many_runs import find_jobs
 from pages.ui.shared import format as say
 from pages.ui.shared.services import executor
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 #: Numbers of topics that are tried unless others are given.
 USUAL = (5, 10, 20, 40, 80)

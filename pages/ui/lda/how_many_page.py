@@ -124,7 +124,9 @@ def show_progress(group: list[Job], active: list[Job]) -> None:
     done = len(group) - len(active)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(done / len(group), text=f"{done:,} of {say.count(len(group), 'run')} done", width=420)
-        if st.button("Stop the rest", icon=":material/stop:", key="grid_stop"):
+        if not current_workspace().view_only and st.button(
+            "Stop the rest", icon=":material/stop:", key="grid_stop"
+        ):
             for job in active:
                 job.stop()
 
@@ -235,11 +237,16 @@ def show_how_many() -> None:
         st.stop()
     st.html(STYLE)
     st.markdown(INTRODUCTION, width=860)
-    with st.container(border=True, key="grid_form"):
-        show_form(workspace, dataset, dataset.data)
+    if not workspace.view_only:
+        with st.container(border=True, key="grid_form"):
+            show_form(workspace, dataset, dataset.data)
     grids = group_grids(find_jobs(workspace, dataset))
     if not grids:
-        st.caption("Press Start. The measures appear here as the runs end. You can leave the page meanwhile.")
+        st.caption(
+            "No such runs yet."
+            if workspace.view_only
+            else "Press Start. The measures appear here as the runs end. You can leave the page meanwhile."
+        )
         st.stop()
     groups = {group[0].id: group for group in grids}
     chosen = grids[0]

@@ -15,7 +15,8 @@ from acvb_core.models.lda.grid import MODEL, grid_row, grid_table, settings_with
 from acvb_core.registry import method_row
 from pages.ui.shared import format as say
 from pages.ui.shared.picking import Key, answer_key, list_runs, read_answer
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 
 def find_jobs(workspace: Workspace, dataset: Dataset) -> list[Job]:

@@ -13,10 +13,12 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.store.topics.trained import load_model
+from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice
 from pages.ui.shared.picking import Key, answer_key, choose_one, list_runs, read_answer
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 ANEW, FILE = "anew", "file"
 _HELP = (
@@ -33,7 +35,8 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
 
     def label(option: str) -> str:
         if option in runs:
-            return f"{labels[option]} · {_count_topics(runs[option])} of {runs[option].problem.data.name}"
+            data = isolate(runs[option].problem.data.name)
+            return f"{labels[option]} · {_count_topics(runs[option])} of {data}"
         return {ANEW: "New model", FILE: "Model file"}[option]
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):

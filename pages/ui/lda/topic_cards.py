@@ -27,7 +27,8 @@ _CSS = f"""
   font-size: 0.85rem; line-height: 1.5rem; box-sizing: border-box; }}
 .name {{ font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; flex: 1; }}
 .share {{ font-variant-numeric: tabular-nums; white-space: nowrap; color: {css_colour(MUTED)}; }}
-.words {{ overflow-wrap: anywhere; }}
+.words > * {{ display: inline-block; max-width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  vertical-align: bottom; }}
 .words b {{ background: light-dark(#FFF2CC, #5C4A12); font-weight: 600; border-radius: 3px; }}
 .facts {{ margin-top: 0.35rem; font-size: 0.78rem; color: {css_colour(MUTED)}; font-variant-numeric: tabular-nums; }}
 .note {{ margin-top: 0.35rem; font-size: 0.82rem; font-weight: 600; }}

@@ -17,6 +17,7 @@ from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, open_topic_name
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.workspace import current_workspace
 
 MOST_WORDS, USUAL_WORDS = 50, 20
 QUALITY_HELP = (
@@ -104,8 +105,9 @@ def _show_heading(view: TopicView, names: Names, topic: int) -> None:
     name = user_name(topic, names) or f"Topic {topic}"
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.html(TOPIC.head_html(topic, html.escape(name)), width="content")
-        with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
-            _edit_name(view, names, topic)
+        if not current_workspace().view_only:
+            with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
+                _edit_name(view, names, topic)
     share = say.percent(float(view.topics.share[topic - 1]))
     st.caption(f"{share} of all words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
 
@@ -115,6 +117,7 @@ def _edit_name(view: TopicView, names: Names, topic: int) -> None:
 
     def save() -> None:
         try:
+            current_workspace().check_owner()
             open_topic_names().rename(view.run, view.identifying_words, topic, st.session_state[key])
             st.session_state.pop("topics_trouble", None)
         except AcvbError as error:

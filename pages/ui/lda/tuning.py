@@ -18,9 +18,9 @@ from pages.ui.running import forms
 from pages.ui.running.live_plot import live_plot
 from pages.ui.running.setup import methods_key, tunable_methods
 from pages.ui.shared import format as say
-from pages.ui.shared import services
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 MOST_TRIALS, USUAL_TRIALS = 500, 30
 REFRESH_SECONDS = 1.0
@@ -36,11 +36,11 @@ _ABOUT = (
 def show_tuning(workspace: Workspace, dataset: Dataset) -> None:
     """Draw the form of a search, and the last search of the workspace."""
     st.caption(_ABOUT)
-    job = services.tunings().get(workspace.id)
-    if job is None or not job.inspect().status.active:
+    job = workspace.tuning
+    if not workspace.view_only and (job is None or not job.inspect().status.active):
         _show_form(workspace, dataset)
     if job is not None:
-        _show_search(dataset, job)
+        _show_search(workspace, dataset, job)
 
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
@@ -90,11 +90,11 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     except AcvbError as error:
         st.text(str(error))
         return
-    services.tunings()[workspace.id] = TuningJob(what, services.executor()).start()
+    workspace.start_tuning(what)
     st.rerun()
 
 
-def _show_search(dataset: Dataset, job: TuningJob) -> None:
+def _show_search(workspace: Workspace, dataset: Dataset, job: TuningJob) -> None:
     """Draw how a search goes, again and again while it does."""
     busy = _is_moving(job)
 
@@ -102,7 +102,7 @@ def _show_search(dataset: Dataset, job: TuningJob) -> None:
         seen = job.inspect()
         if _is_moving(job) != busy:
             st.rerun()
-        _show_state(job, seen)
+        _show_state(workspace, job, seen)
         if seen.error is not None:
             st.text(seen.error)
         if seen.tuning.trials:
@@ -118,7 +118,7 @@ def _show_search(dataset: Dataset, job: TuningJob) -> None:
     refresh(panel, REFRESH_SECONDS if busy else None)
     seen = job.inspect()
     if not seen.status.active and seen.tuning.best_trial is not None:
-        _show_answer(dataset, job, seen)
+        _show_answer(workspace, dataset, job, seen)
 
 
 def _is_moving(job: TuningJob) -> bool:
@@ -126,12 +126,12 @@ def _is_moving(job: TuningJob) -> bool:
     return status.active and status is not Status.PAUSED
 
 
-def _show_state(job: TuningJob, seen: TuningInspection) -> None:
+def _show_state(workspace: Workspace, job: TuningJob, seen: TuningInspection) -> None:
     """Draw how far the search is, and the buttons that hold and end it."""
     method, over = method_row(job.search.model, job.search.method), len(seen.tuning.trials)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tune_state"):
         if seen.status is Status.QUEUED:
-            text = "Waiting until another run ends"
+            text = say.describe_wait(job)
         elif seen.trial is not None:
             text = f"{method.label}: trial {seen.trial:,} of {seen.trials:,}"
         else:
@@ -139,6 +139,8 @@ def _show_state(job: TuningJob, seen: TuningInspection) -> None:
         if seen.best_perplexity is not None:
             text += f" · best perplexity so far {write_number(seen.best_perplexity)}"
         st.progress(seen.done if seen.status.active else over / seen.trials, text=text, width="stretch")
+        if workspace.view_only:
+            return
         if seen.status.active:
             if seen.status is Status.PAUSED:
                 st.button("Resume", icon=":material/play_arrow:", key="tune_resume", on_click=job.resume)
@@ -152,7 +154,7 @@ def _show_state(job: TuningJob, seen: TuningInspection) -> None:
             st.button("Continue", icon=":material/more_time:", key="tune_go_on", on_click=job.extend)
 
 
-def _show_answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
+def _show_answer(workspace: Workspace, dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
     """Draw the best steps, and what puts them into the form of the runs."""
     method = method_row(job.search.model, job.search.method)
     best, labels = seen.tuning.best_trial, _label_parameters(method)
@@ -160,7 +162,7 @@ def _show_answer(dataset: Dataset, job: TuningJob, seen: TuningInspection) -> No
     steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
     st.caption(f"Best: trial {best.number:,}. {steps}.")
     values: dict[str, Any] = {**job.search.fixed, **best.values}
-    if method in tunable_methods(dataset):
+    if method in tunable_methods(dataset) and not workspace.view_only:
         st.button(
             "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use_settings,
             args=(dataset, method, values, job.id), help="Fills them into the form for new runs, above.",

@@ -10,6 +10,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import FeatureAnswer
 from acvb_core.models.lfm.figures.feature_words import signed_text
+from acvb_core.views.theme import isolate
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
 
@@ -37,7 +38,7 @@ class FeatureView(FeatureAnswer):
         """Return the columns with the largest weights of a feature (from 1), each with its weight: "rain +12"."""
         weights = (self.own_weights if own else self.weights)[feature - 1]
         columns = self.strongest_columns(feature, n)
-        return [f"{self.data.columns[j]} {signed_text(float(weights[j]))}" for j in columns]
+        return [f"{isolate(self.data.columns[j])} {signed_text(float(weights[j]))}" for j in columns]
 
 
 def build_view(job: Job, result: Result) -> FeatureView:

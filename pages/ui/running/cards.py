@@ -31,7 +31,7 @@ _DASHES: dict[str, tuple[int, ...]] = {
 }
 
 _CONTINUE = "Continue from where it was last saved"
-_NO_START = "It began from topics, which are not kept: start a new run from them"
+_NO_START = "It began from topics, which an older version did not keep: start a new run from them"
 
 # Letters of a name that has room beside a badge in the narrowest card.
 _LONGEST = 10
@@ -85,7 +85,8 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
         st.text(f"went on from {job.problem.settings.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
     st.progress(
-        seen.done, text=_describe_progress(seen, done) if seen.status.active else _describe_end(seen, done)
+        seen.done,
+        text=_describe_progress(job, seen, done) if seen.status.active else _describe_end(seen, done),
     )
     if seen.error is not None:
         st.text(seen.error)
@@ -105,8 +106,10 @@ def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:
         )  # fmt: skip
 
 
-def _describe_progress(seen: Inspection, done: int) -> str:
+def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
     """Return how far a run is: of a stream in epochs, of which a window is a small part."""
+    if seen.status is Status.QUEUED:
+        return say.describe_wait(job)
     if seen.problem.row.streams:
         return streams.describe_progress(seen)
     change, goal = seen.watched_change, seen.problem.settings.values.get("tol")
@@ -194,6 +197,9 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
     )
     beside = partial(st.container, horizontal=True, gap="small", width="content")
     with st.container(horizontal=True, horizontal_alignment="distribute", key=f"icons_{job.id}"):
+        if workspace.view_only:
+            _show_open_button(job, seen)
+            return
         with beside():
             if paused:
                 _show_icon_button(f"resume_{job.id}", "play_arrow", f"Resume {name}", "Resume", job.resume)
@@ -212,16 +218,7 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
                 disabled=not active,
             )  # fmt: skip
         with beside():
-            pages = pages_of_run(job)
-            if st.button(
-                f"Open {name}",
-                icon=pages.answer_icon,
-                help=f"{pages.answer.link_label} of this run",
-                key=f"open_{job.id}",
-                disabled=seen.snapshot is None or not seen.snapshot.sweep,
-                type="tertiary",
-            ):
-                open_run(job)
+            _show_open_button(job, seen)
             help = _describe_extension(job, more) if job.can_extend else _explain_end(seen)
             _show_icon_button(
                 f"extend_{job.id}", "more_time", f"Go on with {name}", help, job.extend, more,
@@ -229,6 +226,19 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
             )  # fmt: skip
         help = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
         _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", help, workspace.remove, job.id)
+
+
+def _show_open_button(job: Job, seen: Inspection) -> None:
+    pages = pages_of_run(job)
+    if st.button(
+        f"Open {job.label.name}",
+        icon=pages.answer_icon,
+        help=f"{pages.answer.link_label} of this run",
+        key=f"open_{job.id}",
+        disabled=seen.snapshot is None or not seen.snapshot.sweep,
+        type="tertiary",
+    ):
+        open_run(job)
 
 
 def _describe_extension(job: Job, more: int) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.registry import model_row
+from acvb_core.store.csv_text import csv_text
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure
 from acvb_core.views.comparison_table import (
     HELP,
@@ -124,6 +125,11 @@ def show_scores(table: ComparisonTable) -> None:
     st.dataframe(shown, key="compare_table", height=height, placeholder="–", column_config=helps)
     if table.best.to_numpy().any():
         st.caption("Shaded: best comparable value.", help="Log likelihoods are in nats (natural logarithms).")
+    scores = table.frame.reset_index(names="Run")
+    st.download_button(
+        "Scores as CSV", lambda: csv_text(scores), "scores.csv", "text/csv", key="compare_csv",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
     if table.seeds is not None:
         st.dataframe(table.seeds, key="compare_seeds", height=38 + 35 * len(table.seeds))
         st.caption("Mean ± standard deviation over the runs that differ in their seeds alone.")

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.problem import SLOW_SWEEP
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_model
 
 if TYPE_CHECKING:
     from pages.ui.running.setup import Plan
-    from pages.ui.shared.workspace import Dataset
+    from pages.ui.workspace.dataset import Dataset
 
 
 def show_guarantees(plan: Plan, dataset: Dataset) -> None:
@@ -37,6 +38,21 @@ def show_guarantees(plan: Plan, dataset: Dataset) -> None:
             text = f"**{names}** will converge, whatever the data. Most runs need few {many}."
             more = f"Convergence is certain within {certain}."
         st.caption(text, help=more)
+
+
+def warn_of_slow_sweeps(plan: Plan, dataset: Dataset) -> None:
+    """Warn where a single sweep will take long."""
+    slow = [
+        problem for problem in plan.problems(dataset, plan.seeds[:1]) if problem.sweep_seconds >= SLOW_SWEEP
+    ]
+    if not slow:
+        return
+    times = [f"{problem.row.label} {say.rough_duration(problem.sweep_seconds)}" for problem in slow]
+    st.warning(
+        f"A single sweep will take long on data of this size: {say.join_names(times)}. Choose fewer "
+        f"{pages_of_model(dataset.model).parts[1]}, a faster method, or a part of the data.",
+        icon=":material/hourglass:",
+    )
 
 
 def show_streaming_note(plan: Plan, dataset: Dataset) -> None:

@@ -13,6 +13,7 @@ from acvb_core.engine.experiments.job import ExperimentInspection, ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
 from acvb_core.engine.handle import Status
+from acvb_core.engine.run_label import clean_name
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.experiments.folder import latex_table
@@ -22,7 +23,8 @@ from pages.ui.shared import services
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
+from pages.ui.workspace.dataset import Dataset
 
 REFRESH_SECONDS = 1.0
 #: Methods and settings in one experiment, and splits.
@@ -42,7 +44,7 @@ def show_experiments_page() -> None:
     st.caption(_ABOUT)
     workspace = current_workspace()
     dataset = workspace.dataset
-    jobs = services.experiments().jobs(workspace.id)
+    jobs = workspace.experiments
     if dataset is None and not jobs:
         show_empty_state(
             "No data yet",
@@ -51,14 +53,15 @@ def show_experiments_page() -> None:
             actions=lambda: st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:"),
         )
         return
-    if dataset is not None:
+    if dataset is not None and not workspace.view_only:
         with st.expander("New experiment", icon=":material/add:", expanded=not jobs):
             _show_form(workspace, dataset)
     if _TROUBLE in st.session_state:
         st.error("The experiment could not be deleted.", icon=":material/error:")
         st.text(st.session_state.pop(_TROUBLE))
-    for job_id, why in services.experiments().unreadable(workspace.id).items():
-        st.warning(f"An experiment could not be read: {why}", icon=":material/warning:")
+    for job_id, why in workspace.unreadable_experiments.items():
+        st.warning("An experiment could not be read:", icon=":material/warning:")
+        st.text(why)
         st.button("Delete it", key=f"experiment_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
     for job in reversed(jobs):
         _show_experiment(workspace, job)
@@ -106,7 +109,7 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         k = [int(part) for part in numbers] or None
         try:
             plan = _plan(dataset, chosen, k, int(splits), int(seed))
-            services.experiments().add(workspace.id, plan, dataset.name)
+            workspace.add_experiment(plan, dataset.name)
         except AcvbError as error:
             st.error("The experiment could not be started.", icon=":material/error:")
             st.text(str(error))
@@ -122,7 +125,8 @@ def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int
 def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
     busy = _is_moving(job)
     with st.container(border=True, key=f"experiment_{job.id}"):
-        st.subheader(f"{services.experiments().name(job.id)} · {say.ago(job.created)}", anchor=False)
+        name = clean_name(services.experiments().name(job.id)) or "data"
+        st.subheader(f"{name} · {say.ago(job.created)}", anchor=False)
 
         def panel() -> None:
             if _is_moving(job) != busy:
@@ -130,7 +134,8 @@ def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
             seen = job.inspect()
             _show_state(workspace, job, seen)
             if seen.error is not None:
-                st.error(seen.error, icon=":material/error:")
+                st.error("The experiment failed:", icon=":material/error:")
+                st.text(seen.error)
             if seen.experiment.scores:
                 _show_answer(job, seen.experiment)
 
@@ -146,36 +151,43 @@ def _show_state(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspec
     over, planned = len(seen.experiment.rows), seen.experiment.plan.n_runs
     text = f"{over:,} of {say.count(planned, 'run')}"
     if seen.status is Status.QUEUED:
-        text = f"Waiting until another run ends · {text}"
+        text = f"{say.describe_wait(job)} · {text}"
     elif seen.status is Status.PAUSED:
         text = f"Paused · {text}"
     elif not seen.status.active and not seen.experiment.is_complete:
         text = f"Stopped · {text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(seen.done if seen.status.active else over / planned, text=text, width="stretch")
-        key = f"experiment_{job.id}"
-        if seen.status is Status.PAUSED:
-            st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
-        elif seen.status.active:
-            st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
-        if seen.status.active:
+        if not workspace.view_only:
+            _show_buttons(workspace, job, seen)
+
+
+def _show_buttons(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspection) -> None:
+    """Draw what can be done with an experiment."""
+    over = len(seen.experiment.rows)
+    key = f"experiment_{job.id}"
+    if seen.status is Status.PAUSED:
+        st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
+    elif seen.status.active:
+        st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
+    if seen.status.active:
+        st.button(
+            "Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop,
+            help="The runs that are over are kept. The experiment can go on later.",
+        )  # fmt: skip
+    else:
+        if job.can_go_on:
+            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
+        with st.popover("Delete", icon=":material/delete:"):
+            st.write(f"Delete this experiment with {say.count(over, 'run')}?")
             st.button(
-                "Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop,
-                help="The runs that are over are kept. The experiment can go on later.",
-            )  # fmt: skip
-        else:
-            if job.can_go_on:
-                st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
-            with st.popover("Delete", icon=":material/delete:"):
-                st.write(f"Delete this experiment with {say.count(over, 'run')}?")
-                st.button(
-                    "Delete", type="primary", key=f"{key}_delete", on_click=_remove, args=(workspace, job.id)
-                )
+                "Delete", type="primary", key=f"{key}_delete", on_click=_remove, args=(workspace, job.id)
+            )
 
 
 def _remove(workspace: Workspace, job_id: str) -> None:
     try:
-        services.experiments().remove(workspace.id, job_id)
+        workspace.remove_experiment(job_id)
     except AcvbError as error:
         st.session_state[_TROUBLE] = str(error)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.engine.run import Schedule
@@ -26,6 +27,8 @@ from pages.ui.shared.sidebar import count_moving_runs
 from pages.ui.shared.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
+#: Runs that wait and have a card; so a long line of them does not make the page slow.
+MOST_WAITING = 4
 #: Overlaps of curves that are put into words.
 MOST_OVERLAPS = 3
 AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
@@ -59,7 +62,12 @@ def show_live_runs(workspace: Workspace, *, every: bool) -> None:
         jobs = [job for some in group_by_model(jobs, model_in_use(workspace)).values() for job in some]
         seen = {job.id: job.inspect() for job in jobs}
         show_deleted_runs(workspace)
+        waiting = [job for job in jobs if seen[job.id].status is Status.QUEUED]
+        jobs = [job for job in jobs if job not in waiting[MOST_WAITING:]]
         show_cards(workspace, jobs, seen)
+        if without := waiting[MOST_WAITING:]:
+            more = say.count(len(without), "more run waits", "more runs wait")
+            st.caption(f"{more} for a place. **Runs** lists all.")
         show_races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
         draw_curves(

@@ -49,8 +49,7 @@ function liftCurves(node) {
 }
 const runOf = (item) => item?.__data__?.[0]?.trace?.legendgroup;
 function watchNames(node) {
-  if (node.watchNames) return;
-  node.watchNames = ({ target }) => {
+  node.watchNames ??= ({ target }) => {
     const name = target.closest?.(".legend .traces");
     const card = target.closest?.("[class*='st-key-card_']");
     const run = node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
@@ -58,6 +57,7 @@ function watchNames(node) {
     node.lifted = run;
     liftCurves(node);
   };
+  // Every time: a node that is taken off and put back has lost them. Adding one twice changes nothing.
   for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, node.watchNames);
 }
 
@@ -105,12 +105,10 @@ export default function ({ data, parentElement }) {
   };
   node.redraw = () => draw().catch(report);
   node.redraw();
-  if (!node.widths) {
-    node.widths = new ResizeObserver(() => {
-      if (node.narrow !== undefined && node.narrow !== isNarrow()) node.redraw();
-    });
-    node.widths.observe(node);
-  }
+  node.widths ??= new ResizeObserver(() => {
+    if (node.narrow !== undefined && node.narrow !== isNarrow()) node.redraw();
+  });
+  node.widths.observe(node);
   return () => {
     node.widths?.disconnect();
     for (const kind of ["pointerover", "focusin"]) document.removeEventListener(kind, node.watchNames);

@@ -9,7 +9,8 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.registry import method_row
 from pages.ui.shared import format as say
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 if TYPE_CHECKING:
     from pages.ui.running.setup import Plan

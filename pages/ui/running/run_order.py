@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.views.theme import isolate
 
 
 def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job], str]:
@@ -31,7 +32,7 @@ def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job],
     of = next((job for job in newest_first if job.problem.fingerprint == fingerprint), newest_first[0])
     mine = [job for job in newest_first if job.problem.fingerprint == of.problem.fingerprint]
     others = [job for job in newest_first if job not in mine]
-    data = f"on {of.problem.data.name}"
+    data = f"on {isolate(of.problem.data.name)}"
     best, why = _best_first(mine)
     rest = [job for job in mine if job not in best]
     if len(mine) > 1:

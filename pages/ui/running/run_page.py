@@ -20,7 +20,6 @@ from pages.ui.shared.absent import (
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run
-from pages.ui.shared.services import tunings
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 
@@ -96,7 +95,7 @@ def show_run() -> None:
         show_deleted_runs(workspace)
         show_no_data(workspace)
         st.stop()
-    if dataset is not None:
+    if dataset is not None and not workspace.view_only:
         here = select_jobs(workspace, False)
         if st.session_state.pop("fold_form", False):
             st.session_state["new_runs"] = st.session_state["tune"] = False
@@ -106,9 +105,9 @@ def show_run() -> None:
             if show_run_form(workspace, dataset):
                 st.session_state["fold_form"] = True  # to make room for the curves
                 st.rerun()
-        tuning = pages_of_model(dataset.model).tuning
-        if tuning is not None and tunable_methods(dataset):
-            searching = workspace.id in tunings()
+    if dataset is not None:
+        tuning, searching = pages_of_model(dataset.model).tuning, workspace.tuning is not None
+        if tuning is not None and tunable_methods(dataset) and (searching or not workspace.view_only):
             with st.expander(
                 "Find better learning rates",
                 expanded=searching,
@@ -122,4 +121,6 @@ def show_run() -> None:
         show_runs(workspace)
     else:
         show_deleted_runs(workspace)
-        st.caption("Press Start. The runs and their curves appear here.")
+        st.caption(
+            "No runs yet." if workspace.view_only else "Press Start. The runs and their curves appear here."
+        )

@@ -12,6 +12,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.run_label import MOST_CHARACTERS
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import zip_runs
+from pages.ui.running.archives import show_archive_button, show_archives
 from pages.ui.running.run_table import ORDERS, fold_grids, select_runs, sort_runs, tabulate_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import (
@@ -61,7 +62,10 @@ def _status(job: Job) -> str:
 def show_runs_page() -> None:
     """Draw the page."""
     workspace = current_workspace()
-    st.title("Runs", anchor=False)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.title("Runs", anchor=False, width="content")
+        place = st.container(width="content")
+    show_archives(workspace, place)
     show_store_notices()
     show_damaged_runs(workspace)
     show_interrupted_runs(workspace)
@@ -145,7 +149,12 @@ def _show_actions(workspace: Workspace, chosen: list[Job], listed: list[Job]) ->
     pages = {pages_of_run(job).answer.path for job in ready}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="run_buttons"):
         if not chosen:
-            st.caption("Select rows to open, compare, name, delete or download runs.")
+            able = (
+                "open, compare or download"
+                if workspace.view_only
+                else "open, compare, name, delete or download"
+            )
+            st.caption(f"Select rows to {able} runs.")
         elif st.button(
             "Open", icon=":material/open_in_new:", key="runs_open", type="primary", disabled=len(ready) != 1
         ):
@@ -157,29 +166,26 @@ def _show_actions(workspace: Workspace, chosen: list[Job], listed: list[Job]) ->
                 "Compare", icon=":material/compare_arrows:", key="runs_compare", disabled=not alike, help=help
             ):
                 _compare_runs(workspace, ready)
-            pin = not all(job.label.pinned for job in chosen)
-            st.button(
-                "Pin" if pin else "Unpin", icon=":material/push_pin:", key="runs_pin", on_click=try_action,
-                args=(_pin_runs, workspace, chosen, pin),
-                help="Pinned runs are listed first." if pin else None,
-            )  # fmt: skip
+            if not workspace.view_only:
+                _show_pin_button(workspace, chosen)
             if ready:
                 st.download_button(
                     "Download", partial(_zip_files, ready), "runs.zip", "application/zip", key="runs_zip",
                     icon=":material/download:", on_click="ignore", help="A folder of files for each run.",
                 )  # fmt: skip
+            show_archive_button(workspace, "Export", chosen, "runs_archive")
         if listed:
             st.download_button(
                 "Download the list", lambda: csv_text(tabulate_runs(listed, workspace.unsaved)), "runs.csv", "text/csv",
                 key="runs_csv", icon=":material/table:", on_click="ignore",
             )  # fmt: skip
-        if chosen:
+        if chosen and not workspace.view_only:
             st.space("stretch")  # delete stands apart
             st.button(
                 f"Delete {say.count(len(chosen), 'run')}", icon=":material/delete:", key="runs_delete",
                 on_click=try_action, args=(_delete_runs, workspace, chosen), help="You can undo it.",
             )  # fmt: skip
-    if len(chosen) == 1:
+    if len(chosen) == 1 and not workspace.view_only:
         _edit_label(workspace, chosen[0])
 
 
@@ -197,6 +203,15 @@ def _edit_label(workspace: Workspace, job: Job) -> None:
             words = tuple(dict.fromkeys(tag.strip() for tag in tags.split(",") if tag.strip()))
             try_action(partial(workspace.relabel, name=name, tags=words, note=note.strip()), job.id)
             st.rerun()
+
+
+def _show_pin_button(workspace: Workspace, chosen: list[Job]) -> None:
+    pin = not all(job.label.pinned for job in chosen)
+    st.button(
+        "Pin" if pin else "Unpin", icon=":material/push_pin:", key="runs_pin", on_click=try_action,
+        args=(_pin_runs, workspace, chosen, pin),
+        help="Pinned runs are listed first." if pin else None,
+    )  # fmt: skip
 
 
 def _pin_runs(workspace: Workspace, jobs: Sequence[Job], pinned: bool) -> None:

@@ -15,7 +15,13 @@ from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
-from pages.ui.running.costs import check_memory, describe_memory, show_guarantees, show_streaming_note
+from pages.ui.running.costs import (
+    check_memory,
+    describe_memory,
+    show_guarantees,
+    show_streaming_note,
+    warn_of_slow_sweeps,
+)
 from pages.ui.running.forms import (
     Field,
     build_fields,
@@ -28,7 +34,8 @@ from pages.ui.running.repeats import warn_of_repeats
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
 from pages.ui.shared.services import executor
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 _ON_DISK = " Your data are on disk, so methods that need them in memory are not offered."
 _NO_RACE = (
@@ -131,6 +138,7 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     try:
         show_guarantees(plan, dataset)
         show_streaming_note(plan, dataset)
+        warn_of_slow_sweeps(plan, dataset)
         plan = replace(plan, check_memory=check_memory(plan, dataset))
     except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
         st.text(str(error))

@@ -10,7 +10,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.store.shelf import AbsentRun
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 _TROUBLE = "run_trouble"
 
@@ -63,7 +63,9 @@ def _show_undo(workspace: Workspace, run: AbsentRun, key: str) -> None:
 
 
 def show_store_notices() -> None:
-    """Draw what became of a damaged list of runs, and why nothing can be saved, if that is so."""
+    """Draw what became of a damaged list of runs, and why nothing can be saved, if that is so; nothing for a viewer."""
+    if current_workspace().view_only:
+        return
     store = services.store()
     for notice in store.notices:
         st.warning("The list of runs was repaired.", icon=":material/build:")
@@ -76,7 +78,7 @@ def show_store_notices() -> None:
 def show_interrupted_runs(workspace: Workspace) -> None:
     """Draw how many runs were interrupted, with one button that continues them all."""
     runs = [job for job in workspace.jobs if job.can_continue]
-    if not runs:
+    if workspace.view_only or not runs:
         return
 
     def continue_all() -> None:

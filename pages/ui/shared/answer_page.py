@@ -11,6 +11,7 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION
+from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
@@ -57,7 +58,7 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
     seen, last, data = job.inspect(), result.snapshot, result.problem.data
     state = say.describe_state(job, seen)
     progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
-    facts = [data.name, data.size_text, parts, progress]
+    facts = [isolate(data.name), data.size_text, parts, progress]
     still = None if seen.snapshot is None else seen.snapshot.has_settled
     if still is not None:
         facts.insert(0, MOTION[still])

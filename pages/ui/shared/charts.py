@@ -38,6 +38,8 @@ def show_figure(
     """
     with contain_failure():
         drawn = suit_page(figure() if callable(figure) else figure)
+        # Plotly changes a trace while it checks it. Other sessions may draw the same figure at this moment.
+        drawn = {**drawn, "data": [{**trace} for trace in drawn["data"]]}
         st.plotly_chart(drawn, key=key, theme=None, config=dict(config), alt=alt, **more)
 
 

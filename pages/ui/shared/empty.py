@@ -10,7 +10,8 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.registry import methods_of
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, models_on, pages_of_model
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 
 
 def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]) -> None:
@@ -63,7 +64,9 @@ def link_answer_page(model: str) -> None:
 
 
 def show_comparison_button(workspace: Workspace, model: str, *, primary: bool = True) -> None:
-    """Draw the button that runs a sample comparison, and go to its curves when it is pressed."""
+    """Draw the button that runs a sample comparison, and go to its curves when it is pressed; none for a viewer."""
+    if workspace.view_only:
+        return
     demonstration = pages_of_model(model).demonstration
     if st.button(
         demonstration.label,
@@ -72,6 +75,9 @@ def show_comparison_button(workspace: Workspace, model: str, *, primary: bool = 
         key=demonstration.key,
         help=demonstration.help,
     ):
+        if refusal := workspace.explain_no_room():
+            st.warning(refusal, icon=":material/warning:")
+            return
         with st.spinner("Reading the sample"):
             start_demonstration(workspace, demonstration)
         st.switch_page("pages/run.py")

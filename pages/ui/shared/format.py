@@ -6,14 +6,15 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from acvb_core.engine.handle import Handle
 from acvb_core.engine.job import Inspection, Job, Status
 from acvb_core.engine.run_label import clean_name
 from acvb_core.engine.snapshot import Verdict
 
 if TYPE_CHECKING:
-    from pages.ui.shared.workspace import Dataset
+    from pages.ui.workspace.dataset import Dataset
 
 Colour = Literal["red", "orange", "blue", "green", "gray"]
 
@@ -51,7 +52,8 @@ VERDICTS: dict[Verdict, State] = {
         "diverged",
         "red",
         ":material/warning:",
-        "A number stopped being finite. The last answer is shown, but do not trust it.",
+        "A number stopped being finite. The last answer is shown, but do not trust it. Start the run again with "
+        "another seed, or with settings closer to the defaults.",
     ),
 }
 _MOTION = {
@@ -85,7 +87,7 @@ STATUSES: dict[Status, State] = {
         "queued",
         "gray",
         ":material/schedule:",
-        "Waiting until another run ends; a paused one keeps its place.",
+        "The server computes a few runs at once. The others wait, and workspaces take turns.",
     ),
     Status.COMPILING: State(
         "compiling, once",
@@ -97,7 +99,9 @@ STATUSES: dict[Status, State] = {
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
     Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
     Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),
-    Status.FAILED: State("failed", "red", ":material/error:", "Ended by an error."),
+    Status.FAILED: State(
+        "failed", "red", ":material/error:", "Ended by an error. Its text says what went wrong."
+    ),
     Status.FINISHED: State("stopped", "gray", ":material/stop:", "Stopped before its first sweep was done."),
     Status.INTERRUPTED: State(
         "interrupted",
@@ -223,6 +227,18 @@ def percent(share: float) -> str:
 def count(number: int, one: str, many: str | None = None) -> str:
     """Return "1 run" or "2 runs"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def ordinal(number: int) -> str:
+    """Return "1st", "2nd", "3rd", "11th"."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ends.get(number % 10, 'th')}"
+
+
+def describe_wait(job: Handle[Any]) -> str:
+    """Return where a job that waits is in the line of all that wait on this server."""
+    position = job.position
+    return "Waiting" if position is None else f"Waiting: {ordinal(position)} in line"
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -41,11 +41,8 @@ def show_home() -> None:
         st.title("ACVB", anchor=False)
         promises = [pages.promise for pages in all_model_pages().values() if pages.promise]
         st.markdown(SENTENCE.format(promises=say.join_names(promises)))
-        with st.container(horizontal=True, gap="small", key="begin"):
-            if st.button("Upload your data", type="primary", icon=":material/upload:", key="begin_upload"):
-                fill_widget("source", "Upload")
-                st.switch_page("pages/data.py")
-            _offer_examples(workspace)
+        if not workspace.view_only:
+            _show_beginning(workspace)
     with picture:
         _show_picture(workspace)
     st.subheader("Recent runs", anchor=False)
@@ -59,8 +56,19 @@ def show_home() -> None:
     jobs = workspace.jobs
     if jobs:
         show_recent_runs(workspace)
+    elif workspace.view_only:
+        st.caption("None yet.")
     else:
         st.caption("None yet. A run goes on when you close the tab, and you find it here when you come back.")
+
+
+def _show_beginning(workspace: Workspace) -> None:
+    """Draw the buttons with which one begins."""
+    with st.container(horizontal=True, gap="small", key="begin"):
+        if st.button("Upload your data", type="primary", icon=":material/upload:", key="begin_upload"):
+            fill_widget("source", "Upload")
+            st.switch_page("pages/data.py")
+        _offer_examples(workspace)
 
 
 def _offer_examples(workspace: Workspace) -> None:

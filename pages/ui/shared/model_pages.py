@@ -20,8 +20,9 @@ from pages.ui.shared.words import ModelWords
 
 if TYPE_CHECKING:
     from pages.ui.shared.compared_runs import ComparedRuns
-    from pages.ui.shared.workspace import Dataset, Workspace
+    from pages.ui.shared.workspace import Workspace
     from pages.ui.upload.reader import Reader
+    from pages.ui.workspace.dataset import Dataset
 
 
 class DatasetSummary(NamedTuple):

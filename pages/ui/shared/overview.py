@@ -9,7 +9,8 @@ import streamlit as st
 from acvb_core.registry import model_row
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import WholeObjects, pages_of_model
-from pages.ui.shared.workspace import Dataset, Workspace, usual_share
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset, usual_share
 
 #: Widgets that show what a data set holds: they begin anew with other data.
 _WIDGETS = ("heldout_percent", "heldout_percent_documents", "heldout_seed", "heldout_kind")
@@ -51,7 +52,10 @@ def show_overview(workspace: Workspace, dataset: Dataset) -> None:
 
 
 def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
-    """Draw what new runs hold out, and keep what is entered."""
+    """Draw what new runs hold out, and keep what is entered; a viewer reads it."""
+    if workspace.view_only:
+        st.caption(f"New runs: {say.describe_split(dataset)}.")
+        return
     held_out = pages_of_model(dataset.model).held_out
     with st.container(border=True, gap="small"):
         st.markdown("**Held out for scoring**")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -61,6 +64,14 @@ def _draw_again() -> None:
     """Do nothing: that the browser reports something draws the page again."""
 
 
+#: A part rests this many times as long as drawing it took lately: so a server with many sessions keeps up.
+REST = 4.0
+#: Drawings that an interval is chosen from.
+_ENOUGH = 10
+#: Seconds that the last drawings of each part took, in all sessions.
+_recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_ENOUGH))
+
+
 def refresh(draw: Callable[[], None], seconds: float | None) -> None:
     """Draw a part of a page, and draw it again at intervals.
 
@@ -69,9 +80,23 @@ def refresh(draw: Callable[[], None], seconds: float | None) -> None:
     draw : callable
         Draws the part; `st.rerun` in it draws the whole page again.
     seconds : float or None
-        The interval; None: it is drawn again with the page, or when something in it is used.
+        The shortest interval; None: it is drawn again with the page, or when something in it is used. The interval is
+        chosen with the page and stays: another one needs the page to be drawn anew, and figures lose what was zoomed.
     """
+    recent = _recent[draw.__qualname__]
+
+    def draw_timed() -> None:
+        begun = time.perf_counter()
+        draw()
+        recent.append(time.perf_counter() - begun)
+
     # The part is alone in a container. Streamlit may drop the part of a whole run that it has not sent yet when the
     # interval is over; the browser then closes the gap, and the part takes the place of what comes after it.
     with st.container():
-        st.fragment(draw, run_every=seconds)()
+        every = None if seconds is None else choose_interval(seconds, tuple(recent))
+        st.fragment(draw_timed, run_every=every)()
+
+
+def choose_interval(shortest: float, recent: Sequence[float]) -> float:
+    """Return the seconds between two drawings of a part, from how long its last ones took; few say nothing."""
+    return shortest if len(recent) < _ENOUGH else max(shortest, REST * statistics.median(recent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import signal
 import sys
 import threading
@@ -15,16 +16,24 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core import __version__
+from acvb_core.core.errors import ParameterError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.store.claim import Claim
 from acvb_core.store.experiments.book import ExperimentBook
+from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:
-    from pages.ui.shared.workspace import Dataset
+    from pages.ui.workspace.dataset import Dataset
+
+
+#: Of the threads that compute: pages are drawn before they go on.
+_NICENESS = 5
+#: Python's own is ten times as long.
+_SWITCH_SECONDS = 0.0005
 
 
 def home() -> Path:
@@ -33,10 +42,34 @@ def home() -> Path:
     return Path(named).expanduser() if named else Path.home() / ".acvb"
 
 
+def workspace_limit() -> int:
+    """Return the bytes of files that a workspace may keep: as many MB as ACVB_WORKSPACE_MB says, else 5,000.
+
+    Raises StoreError: it is no number.
+    """
+    named = os.environ.get("ACVB_WORKSPACE_MB") or "5000"
+    if not re.fullmatch("[0-9]{1,9}", named):
+        raise StoreError(
+            f"ACVB_WORKSPACE_MB is {named!r}, which is no whole number of megabytes. Start the app with one, 5000 say."
+        )
+    return int(named) * 1_000_000
+
+
 @st.cache_resource(show_spinner=False)
 def executor() -> Executor:
-    """Return the executor of this process."""
-    return Executor()
+    """Return the executor of this process; ACVB_RUNS says how many runs compute at once.
+
+    Raises ParameterError: ACVB_RUNS is not a whole number of at least 1.
+    """
+    named = os.environ.get("ACVB_RUNS", "").strip()
+    if named and not re.fullmatch("0*[1-9][0-9]{0,3}", named):
+        raise ParameterError(
+            f"ACVB_RUNS is {named!r}. It must be a whole number from 1 to 9999, such as 4: so many runs compute at "
+            "once. Set it to such a number or unset it, and start the app again."
+        )
+    # Drawing a page takes the interpreter's lock for hundreds of short steps, and waits for each until a run lets go.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return Executor(int(named) if named else None, niceness=_NICENESS)
 
 
 @st.cache_resource(show_spinner=False)
@@ -114,4 +147,10 @@ def used_datasets() -> dict[str, dict[str, Dataset]]:
 @st.cache_resource(show_spinner=False)
 def data_problems() -> dict[str, str]:
     """Return why the data of workspaces could not be saved or read, by workspace."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
+def views() -> dict[str, str]:
+    """Return the keys of the workspaces that view-only links lead to, by the id in the link."""
     return {}

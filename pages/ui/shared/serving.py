@@ -6,6 +6,7 @@ import atexit
 import base64
 import hashlib
 import re
+import secrets
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.cli_util import print_to_cli
 from streamlit.file_util import get_static_dir
+from streamlit.runtime import memory_media_file_storage
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from acvb_core.cli.interrupt import terminal_silencer
@@ -78,6 +80,7 @@ class AccessGuard:
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
         }
+        hide_downloads()
         AccessGuard.in_force = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,9 +103,31 @@ class AccessGuard:
             return
         if "origin" in headers:
             # A proxy may have another name than the host it asks for. Both are this app, which is all that
-            # Streamlit is to know: it would look up the machine's outside address otherwise.
-            headers["origin"] = f"http://{headers['host']}"
+            # Streamlit is to know: it would look up the machine's outside address otherwise. It takes a sign-in only
+            # from the origin to which the provider led back, so a name that is served stays.
+            name = headers["origin"].partition("://")[2]
+            if is_host_allowed(name):
+                headers["host"] = name
+            else:
+                headers["origin"] = f"http://{headers['host']}"
         await self.app(dict(scope, headers=headers.raw), receive, send_with_headers)
+
+
+def hide_downloads() -> None:
+    """Give every file that is offered for download an address that nobody can guess from what it holds.
+
+    By itself Streamlit names a file by a hash of its contents, of a large one by a hash of parts: who can guess the
+    contents could ask whether somebody has such a file, and two large files could share an address. The function is
+    private to Streamlit; the version is pinned, and a test compares the names.
+    """
+    secret = secrets.token_bytes(32)
+
+    def name_file(data: bytes, mimetype: str, filename: str | None = None) -> str:
+        digest = hashlib.blake2b(f"{mimetype}\n{filename}\n".encode(), key=secret, digest_size=32)
+        digest.update(data)
+        return digest.hexdigest()
+
+    memory_media_file_storage._calculate_file_id = name_file
 
 
 def refuse(headers: Headers) -> PlainTextResponse | None:

@@ -9,7 +9,9 @@ from pages.ui.shared import format as say
 from pages.ui.shared.overview import switch_data
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Workspace, remember_workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.entrance import remember_workspace
+from pages.ui.workspace.links import show_share_links
 
 _CHOICE = "data_in_use"
 
@@ -83,4 +85,5 @@ def show_sidebar(workspace: Workspace) -> None:
             if workspace.data_problem is not None:
                 _show_data_problem(workspace)
             refresh(jobs, 2.0 if busy else None)
-        remember_workspace()
+        show_share_links(workspace)
+        remember_workspace(workspace)

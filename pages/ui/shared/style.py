@@ -49,6 +49,7 @@ img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
 [data-testid^="stBaseButton-primary"]:not(:disabled), .stMultiSelect span[title] {{
   color: light-dark(#FFFFFF, #0B1117); }}
 [data-testid="stCaptionContainer"] {{ opacity: 0.8; }} /* Streamlit's own 0.6 is below 4.5:1 */
+[aria-label="Download as CSV"] {{ display: none; }} /* a table's own file does not guard formulas */
 .stMain :is(a, button, input, textarea, summary, [tabindex], [role="radio"]):focus-visible,
 .stSidebar :is(a, button, input, textarea, summary, [tabindex]):focus-visible {{
   outline: 2px solid {_FOCUS} !important; outline-offset: 1px; }}

@@ -1,91 +1,28 @@
-"""A workspace: one person's data set and runs, named by the `ws` of the address."""
+"""A workspace: one person's data set and runs. Whoever knows its key may change it."""
 
 from __future__ import annotations
 
-import re
-import uuid
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import streamlit as st
 
 from acvb_core.data.report import Fact, ReadReport
-from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
-from acvb_core.registry import model_for
+from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.engine.tuning.search import Search
 from acvb_core.store.files import StoreError
 from acvb_core.store.shelf import AbsentRun
+from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.shared.model_pages import HeldOut, pages_of_model
-from pages.ui.shared.serving import REMEMBER
+from pages.ui.workspace.dataset import Dataset, usual_share
+from pages.ui.workspace.viewing import owner_only, view_handle, view_id
 
-COOKIE = "acvb_ws"
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """The data that new runs are made of.
-
-    Attributes
-    ----------
-    data : Relation, Corpus, DiskCorpus, Table, …
-    report : ReadReport
-        What reading it found.
-    name : str
-    heldout : float
-        Share of the observed entries or cells, or of each document's words, that new runs hold out.
-    heldout_seed : int
-    whole_documents : bool
-        The share is of whole documents instead.
-    """
-
-    data: Any
-    report: ReadReport
-    name: str
-    heldout: float
-    heldout_seed: int = 0
-    whole_documents: bool = False
-
-    @classmethod
-    def of_sample(cls, key: str) -> Dataset:
-        """Return a sample, with the usual share held out."""
-        sample = load_sample(key)
-        return cls.fresh(sample.data, sample.report, SAMPLES[key].title)
-
-    @classmethod
-    def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:
-        """Return data with the usual share held out: of data on disk, whole documents."""
-        whole = model_for(data).on_disk(data)
-        return cls(data, report, name, usual_share(data, whole), whole_documents=whole)
-
-    @property
-    def model(self) -> str:
-        """Name of the model that is for such data."""
-        return model_for(self.data).name
-
-    @property
-    def on_disk(self) -> bool:
-        """True when the data are kept on disk, for methods that stream."""
-        return model_for(self.data).on_disk(self.data)
-
-    @property
-    def split(self) -> dict[str, Any]:
-        """The share that is held out and its seed, as `build_problem` takes them."""
-        share = "heldout_documents" if self.whole_documents else "heldout"
-        return {share: self.heldout, "heldout_seed": self.heldout_seed}
-
-    def like(self, before: Dataset | None) -> Dataset:
-        """Return these data with what was held out of the ones before, as far as that is possible of these."""
-        if before is None or before.on_disk != self.on_disk:
-            return self
-        whole = before.whole_documents and self.model == before.model
-        if before.whole_documents != whole:
-            return self
-        # A usual share was not chosen: of other data, another is usual.
-        chosen = before.heldout != usual_share(before.data) or self.model == before.model or whole
-        share = before.heldout if chosen else self.heldout
-        return replace(self, heldout=share, heldout_seed=before.heldout_seed, whole_documents=whole)
+#: In the session: its workspace, whether it may only look, and the data that it looks at.
+KEY, VIEW_ONLY, _VIEWED = "ws", "view_only", "viewed_data"
 
 
 def _has_own_data(job: Job) -> bool:
@@ -93,35 +30,55 @@ def _has_own_data(job: Job) -> bool:
     return bool(job.problem.data.fingerprint == job.problem.fingerprint)
 
 
-def usual_share(data: Any, whole_documents: bool = False) -> float:
-    """Return the share of such data that is held out unless another is chosen."""
-    held_out: HeldOut = pages_of_model(model_for(data).name).held_out
-    return held_out.whole.usual_share if whole_documents and held_out.whole else held_out.usual_share
-
-
 @dataclass(frozen=True)
 class Workspace:
-    """Handle of a workspace; everything it shows is kept by the server and the store."""
+    """Handle of a workspace; everything it shows is kept by the server and the store.
 
-    id: str
+    Attributes
+    ----------
+    key : str
+        Whoever has it may change the workspace. It is in no text, so that no log and no error shows it.
+    view_only : bool
+        What would change the workspace raises ViewOnlyError. What only its owner can mend is not shown.
+    """
+
+    key: str = field(repr=False)
+    view_only: bool = False
+
+    @property
+    def id(self) -> str:
+        """Name by which the session's browser may know the workspace."""
+        return view_id(self.key) if self.view_only else self.key
 
     @property
     def dataset(self) -> Dataset | None:
-        """The data set in use, None before one was chosen."""
-        shelf = services.datasets()
-        if self.id not in shelf:
-            shelf[self.id] = self._remember(self._stored_dataset())
-        return shelf[self.id]
+        """The data set in use, None before one was chosen; a viewer may look at another one."""
+        viewed = st.session_state.get(_VIEWED) if self.view_only else None
+        if viewed is not None and viewed.data.fingerprint in self.data_names:
+            return cast(Dataset, viewed)
+        return self._dataset_in_use
 
+    @property
+    def _dataset_in_use(self) -> Dataset | None:
+        shelf = services.datasets()
+        if self.key not in shelf:
+            shelf[self.key] = self._remember(self._stored_dataset())
+        return shelf[self.key]
+
+    @owner_only
+    def check_owner(self) -> None:
+        """Do nothing: for what a page changes by itself. Raises ViewOnlyError where the workspace is view only."""
+
+    @owner_only
     def set_dataset(self, dataset: Dataset) -> None:
         """Use a data set from now on; runs made before keep theirs."""
-        services.datasets()[self.id] = self._remember(dataset)
+        services.datasets()[self.key] = self._remember(dataset)
         self.save_dataset()
 
     def _remember(self, dataset: Dataset | None) -> Dataset | None:
         """Have a data set among `data_names` as long as the server runs; those on disk may lose their files."""
         if dataset is not None and not dataset.on_disk:
-            services.used_datasets().setdefault(self.id, {})[dataset.data.fingerprint] = dataset
+            services.used_datasets().setdefault(self.key, {})[dataset.data.fingerprint] = dataset
         return dataset
 
     @property
@@ -131,28 +88,40 @@ class Workspace:
         Data on disk that no run has are in their files alone, which go when other data are used: then they are the
         only choice.
         """
-        now, jobs = self.dataset, self.jobs
+        now, jobs = self._dataset_in_use, self.jobs
         names = {job.problem.fingerprint: job.problem.data.name for job in jobs if _has_own_data(job)}
         if now is not None and now.on_disk and now.data.fingerprint not in names:
             return {now.data.fingerprint: now.name}
-        used = services.used_datasets().get(self.id, {})
+        used = services.used_datasets().get(self.key, {})
         return names | {key: dataset.name for key, dataset in used.items()}
 
     def use_data(self, fingerprint: str) -> None:
-        """Use one of the data sets of `data_names` from now on; of others, nothing changes."""
+        """Use one of the data sets of `data_names` from now on; of others, nothing changes.
+
+        A viewer looks at it, and the workspace stays as it is.
+        """
         now = self.dataset
         if fingerprint not in self.data_names or (now is not None and now.data.fingerprint == fingerprint):
             return
-        used = services.used_datasets().get(self.id, {}).get(fingerprint)
+        dataset = self._find_data(fingerprint)
+        if self.view_only:
+            st.session_state[_VIEWED] = dataset
+        else:
+            self.set_dataset(dataset)
+
+    def _find_data(self, fingerprint: str) -> Dataset:
+        in_use = self._dataset_in_use
+        if in_use is not None and in_use.data.fingerprint == fingerprint:
+            return in_use
+        used = services.used_datasets().get(self.key, {}).get(fingerprint)
         if used is not None:
-            return self.set_dataset(used)
+            return used
         job = next(job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
         data, settings = job.problem.data, job.problem.settings
         share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
-        self.set_dataset(
-            Dataset(data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole)
-        )
+        return Dataset(data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole)
 
+    @owner_only
     def save_dataset(self) -> None:
         """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""
         dataset = self.dataset
@@ -166,70 +135,137 @@ class Workspace:
             "whole_documents": dataset.whole_documents,
         }
         problems = services.data_problems()
-        problems.pop(self.id, None)
+        problems.pop(self.key, None)
         try:
-            services.store().save_dataset(self.id, dataset.data, dataset.report.lines(), settings)
+            services.store().save_dataset(self.key, dataset.data, dataset.report.lines(), settings)
         except StoreError as error:
-            problems[self.id] = str(error)
+            problems[self.key] = str(error)
 
     @property
     def data_problem(self) -> str | None:
         """The reason why the data could not be saved or read; None if they could."""
-        return services.data_problems().get(self.id)
+        return None if self.view_only else services.data_problems().get(self.key)
 
     @property
     def jobs(self) -> list[Job]:
         """All runs, oldest first."""
-        return services.job_book().jobs(self.id)
+        jobs = services.job_book().jobs(self.key)
+        return [view_handle(job) for job in jobs] if self.view_only else jobs
 
     @property
     def unreadable(self) -> list[AbsentRun]:
         """Stored runs that could not be loaded."""
-        return services.job_book().unreadable_runs(self.id)
+        return [] if self.view_only else services.job_book().unreadable_runs(self.key)
 
     @property
     def deleted(self) -> list[AbsentRun]:
         """Deleted runs that can be brought back, the last one last."""
-        return services.job_book().deleted_runs(self.id)
+        return [] if self.view_only else services.job_book().deleted_runs(self.key)
 
     @property
     def unsaved(self) -> dict[str, str]:
         """The reasons why runs could not be saved, by id."""
-        return services.job_book().unsaved_runs(self.id)
+        return {} if self.view_only else services.job_book().unsaved_runs(self.key)
 
+    def explain_no_room(self, n_bytes: int = 0) -> str:
+        """Return why so many bytes more cannot be kept, in a sentence; "" where they can."""
+        try:
+            owners = [self.key, *services.experiments().owners(self.key)]
+            used, limit = services.store().used_bytes(*owners), services.workspace_limit()
+        except StoreError as error:
+            return str(error)
+        if used + n_bytes <= limit:
+            return ""
+        more = f", and this file has {say.size(n_bytes)}" if n_bytes else ""
+        return (
+            f"This workspace keeps {say.size(used)} of at most {say.size(limit)}{more}. Delete experiments, or delete "
+            "runs and then choose Delete for good now."
+        )
+
+    @owner_only
     def add(self, problem: Problem) -> Job:
-        """Start a run."""
-        return services.job_book().add(self.id, problem)
+        """Start a run.
 
+        Raises StoreError: the workspace keeps as much as it may.
+        """
+        self._require_room()
+        return services.job_book().add(self.key, problem)
+
+    @owner_only
     def relabel(self, job_id: str, **changes: Any) -> None:
         """Change the name, note, tags or pin of a run."""
-        services.job_book().relabel(self.id, job_id, **changes)
+        services.job_book().relabel(self.key, job_id, **changes)
 
+    @owner_only
     def remove(self, job_id: str) -> None:
         """Stop a run if it goes on, and delete it; `restore` undoes that."""
-        services.job_book().remove(self.id, job_id)
+        services.job_book().remove(self.key, job_id)
 
+    @owner_only
     def restore(self, job_id: str) -> None:
         """Bring a deleted run back."""
-        services.job_book().restore(self.id, job_id)
+        services.job_book().restore(self.key, job_id)
 
+    @owner_only
     def delete_for_good(self) -> None:
         """Delete the deleted runs so that they take no room any more."""
-        services.job_book().delete_for_good(self.id)
+        services.job_book().delete_for_good(self.key)
 
+    @owner_only
     def load_again(self, job_id: str) -> None:
         """Try once more to load a run that could not be read."""
-        services.job_book().load_again(self.id, job_id)
+        services.job_book().load_again(self.key, job_id)
 
+    @owner_only
     def save_again(self, job: Job) -> None:
         """Try once more to save a run."""
-        services.job_book().save_again(self.id, job.id)
+        services.job_book().save_again(self.key, job.id)
+
+    @property
+    def experiments(self) -> list[ExperimentJob]:
+        """All experiments, oldest first."""
+        jobs = services.experiments().jobs(self.key)
+        return [view_handle(job) for job in jobs] if self.view_only else jobs
+
+    @property
+    def unreadable_experiments(self) -> dict[str, str]:
+        """The reasons why experiments could not be read, by id."""
+        return {} if self.view_only else services.experiments().unreadable(self.key)
+
+    @owner_only
+    def add_experiment(self, plan: Plan, name: str) -> None:
+        """Start an experiment on data of this name.
+
+        Raises StoreError: the workspace keeps as much as it may, or the experiment cannot be kept.
+        """
+        self._require_room()
+        services.experiments().add(self.key, plan, name)
+
+    @owner_only
+    def remove_experiment(self, job_id: str) -> None:
+        """Stop an experiment and delete it."""
+        services.experiments().remove(self.key, job_id)
+
+    def _require_room(self) -> None:
+        if why := self.explain_no_room():
+            raise StoreError(why)
+
+    @property
+    def tuning(self) -> TuningJob | None:
+        """The last search for steps; None where there is none."""
+        job = services.tunings().get(self.key)
+        return view_handle(job) if job is not None and self.view_only else job
+
+    @owner_only
+    def start_tuning(self, search: Search) -> None:
+        """Search for steps; the last search is forgotten."""
+        services.tunings()[self.key] = TuningJob(search, services.executor().for_owner(self.key)).start()
 
     def _stored_dataset(self) -> Dataset | None:
         try:
-            stored = services.store().load_dataset(self.id)
+            stored = services.store().load_dataset(self.key)
         except StoreError as error:  # choosing the data again replaces a damaged copy
-            services.data_problems()[self.id] = str(error)
+            services.data_problems()[self.key] = str(error)
             return None
         if stored is None:
             return None
@@ -248,27 +284,4 @@ class Workspace:
 
 def current_workspace() -> Workspace:
     """Return the workspace of this session."""
-    return Workspace(st.session_state["ws"])
-
-
-def enter_workspace() -> Workspace:
-    """Find the session's workspace or make one, and put it into the address; once in every run of the app.
-
-    The address comes first, so that a link leads where it says; links between pages drop it, so the session
-    remembers; a new tab without either finds the browser's last workspace by its cookie.
-    """
-    known = (st.query_params.get("ws"), st.session_state.get("ws"), st.context.cookies.get(COOKIE))
-    valid = (ws for ws in known if isinstance(ws, str) and re.fullmatch("[0-9a-f]{32}", ws))
-    name = next(valid, None) or uuid.uuid4().hex
-    st.session_state["ws"] = name
-    if st.query_params.get("ws") != name:
-        st.query_params["ws"] = name
-    return Workspace(name)
-
-
-def remember_workspace() -> None:
-    """Have the browser keep the workspace's name in a cookie; draws nothing."""
-    st.html(
-        f"<script data-cookie='{COOKIE}={st.session_state['ws']}'>{REMEMBER}</script>",
-        unsafe_allow_javascript=True,
-    )
+    return Workspace(st.session_state[KEY], st.session_state.get(VIEW_ONLY, False))

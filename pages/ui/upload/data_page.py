@@ -8,8 +8,9 @@ from acvb_core.data.samples import SAMPLES
 from pages.ui.running.forms import was_filled
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
 from pages.ui.shared.overview import forget_held_out, show_overview
-from pages.ui.shared.workspace import Dataset, Workspace, current_workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_upload
+from pages.ui.workspace.dataset import Dataset
 
 _SOURCES = {"Upload": "Upload your data", "Sample": "Try an example"}
 
@@ -29,6 +30,9 @@ def choose_sample(workspace: Workspace) -> None:
     # The primary button is the next step: with data in use, that is to go on.
     kind = "primary" if workspace.dataset is None else "secondary"
     if st.button("Use this sample", type=kind, icon=":material/check:", key="use_sample"):
+        if refusal := workspace.explain_no_room():
+            st.warning(refusal, icon=":material/warning:")
+            return
         with st.spinner("Reading"):
             workspace.set_dataset(Dataset.of_sample(key))
         forget_held_out()
@@ -39,6 +43,20 @@ def show_data() -> None:
     """Draw the page."""
     workspace = current_workspace()
     st.title("Data", anchor=False)
+    if not workspace.view_only and _choose_data(workspace):
+        return
+    dataset = workspace.dataset
+    if dataset is not None:
+        if st.button("Go to Run", type="primary", icon=":material/arrow_forward:", key="go_to_run"):
+            st.switch_page("pages/run.py")
+        st.divider()
+        show_overview(workspace, dataset)
+    elif workspace.view_only:
+        st.caption("No data yet.")
+
+
+def _choose_data(workspace: Workspace) -> bool:
+    """Draw the choice of an example or a file; return whether a file is open that is not loaded."""
     source = st.segmented_control(
         "Source",
         list(_SOURCES),
@@ -49,13 +67,7 @@ def show_data() -> None:
         label_visibility="collapsed",
         persist_state="session",
     )
-    if source == "Sample":
-        choose_sample(workspace)
-    elif show_upload(workspace):
-        return
-    dataset = workspace.dataset
-    if dataset is not None:
-        if st.button("Go to Run", type="primary", icon=":material/arrow_forward:", key="go_to_run"):
-            st.switch_page("pages/run.py")
-        st.divider()
-        show_overview(workspace, dataset)
+    if source == "Upload":
+        return show_upload(workspace)
+    choose_sample(workspace)
+    return False

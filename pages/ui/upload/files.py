@@ -104,6 +104,16 @@ def file_identity(file: DataFile) -> str:
     return str(getattr(file, "file_id", file.name))
 
 
+def file_bytes(file: DataFile) -> int:
+    """Return the size of a file; 0 of one that has gone."""
+    if not isinstance(file, Path):
+        return file.seek(0, os.SEEK_END)
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
 def rewind(file: DataFile) -> DataFile:
     """Return the file, ready to be read from its start.
 

@@ -12,13 +12,14 @@ from acvb_core.core.errors import AcvbError, DataError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
 from pages.ui.shared.overview import forget_held_out
-from pages.ui.shared.workspace import Dataset, Workspace
-from pages.ui.upload.files import DataFile, choose_file, file_identity, rewind
+from pages.ui.shared.workspace import Workspace
+from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, rewind
 from pages.ui.upload.kind import KindChoice, all_readers, choose_encoding, choose_kind
 from pages.ui.upload.parts import choose_part, inspect_file, part_prefix
 from pages.ui.upload.preview import show_layout
 from pages.ui.upload.problem import show_error
 from pages.ui.upload.reader import Reader
+from pages.ui.workspace.dataset import Dataset
 
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "shift_jis", "euc_jp", "gb18030", "koi8-r")
 LONGEST_NAME = 80
@@ -126,6 +127,8 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
     rest = _signature(prefix, draft.looking, changed_at_once, settings)
     loaded = st.session_state.get(_LOADED) == signature
     refusal = "" if problem is not None else reader.refuse_draft(settings)
+    if not refusal and not loaded:
+        refusal = workspace.explain_no_room(file_bytes(opened.file))
     name = st.text_input(
         "Name", _name_from_file(reader, opened.file.name), max_chars=LONGEST_NAME, key=f"{prefix}_name",
         persist_state="session",

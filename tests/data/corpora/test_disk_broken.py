@@ -261,7 +261,8 @@ def test_records_of_several_lines_around_a_broken_one(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.reading.MAX_TEXT", 1000)
+    for module in ("acvb_core.data.corpora.reading", "acvb_core.data.sources.text_lines"):
+        monkeypatch.setattr(f"{module}.MAX_TEXT", 1000)
     source = b"a short line\n" + b"word " * 1000 + b"\nand a third\n"
     with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
         read_to_disk(source, tmp_path / "c", **options("lines"))
@@ -272,7 +273,8 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001])
 def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
-    monkeypatch.setattr("acvb_core.data.corpora.reading.MAX_TEXT", 1000)
+    for module in ("acvb_core.data.corpora.reading", "acvb_core.data.sources.text_lines"):
+        monkeypatch.setattr(f"{module}.MAX_TEXT", 1000)
     source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
     assert disk.corpus.n_documents == (3 if size <= 1000 else 2)

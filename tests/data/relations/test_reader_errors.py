@@ -394,3 +394,10 @@ def test_a_matrix_market_file_is_not_read_as_something_else(format):
     with pytest.raises(DataError, match=f"a MatrixMarket file, but it was to be read as {format}"):
         load_relation(matrix, format=format)
     assert load_relation(matrix, format="matrix-market").relation.shape == (2, 2)
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "1e999"])
+def test_an_infinite_weight_is_refused_and_its_column_not_passed_over(value: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load_relation(f"person,event,weight\nAnn,Fair,{value}\nAnn,Ball,1\nBob,Ball,2\n".encode())
+    assert (caught.value.line, caught.value.column, caught.value.value) == (2, 3, value)

@@ -13,8 +13,10 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.corpora import sniff
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.sources import columnar, objects, records
 from acvb_core.data.tables.readers import load_table
 
 BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
@@ -191,7 +193,7 @@ BANNER = "%%MatrixMarket matrix coordinate real "
         (BANNER + "general\n2 2 1\n3 1 1\n", "not a readable MatrixMarket"),
         (BANNER + "general\n2 2 1\n0 1 1\n", "not a readable MatrixMarket"),
         (BANNER + "general\n2 2 1\n-1 1 1\n", "not a readable MatrixMarket"),
-        (BANNER + "symmetric\n3 2 1\n3 1 1\n", "MatrixMarket|outside|exceeds|index"),
+        (BANNER + "symmetric\n3 2 1\n3 1 1\n", "MatrixMarket|outside|exceeds|index|symmetric"),
         (BANNER + "general\n2 2 3\n1 1 1\n", "not a readable MatrixMarket"),
     ],
 )
@@ -225,3 +227,55 @@ def test_vertices_that_no_link_names_are_not_made() -> None:
 def test_counts_that_claim_more_than_they_hold_are_refused(content: bytes) -> None:
     with pytest.raises(DataError, match=r"claims|40,000,000"):
         load_corpus(content, filename="upload.txt")
+
+
+def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.data.sources.byte_source.REPEATED_BYTES", 1 << 20)
+    bomb = gzip.compress(b"a,b\n" * 2_000_000, mtime=0)
+    for load in (load_relation, load_corpus, load_table):
+        with pytest.raises(DataError, match=r"unpack to \d,\d{3},\d{3}, over and over"):
+            load(bomb, filename="upload.csv.gz")
+    rng = np.random.default_rng(0)
+    usual = "\n".join(f"a{i},b{j}" for i, j in rng.integers(300, size=(150_000, 2))).encode()
+    assert len(usual) > 1 << 20
+    assert load_relation(gzip.compress(usual, mtime=0), filename="upload.csv.gz").relation.shape == (300, 300)
+
+
+def test_an_archive_of_many_arrays_is_refused_before_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "MAX_ARRAYS", 3)
+    content = npz(**{f"x{i}": np.ones((2, 2)) for i in range(4)})
+    monkeypatch.setattr(objects.npy, "read_array", lambda *_, **__: pytest.fail("an array was read"))
+    with pytest.raises(DataError, match="holds 4 arrays; at most 3"):
+        load_table(content, filename="upload.npz")
+
+
+@BOTH
+def test_lines_of_json_with_ever_new_fields_are_refused(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "MAX_JSON_FIELDS", 5)
+    lines = "\n".join(f'{{"a{i}": 1, "b{i}": 2}}' for i in range(9)).encode()
+    with pytest.raises(DataError, match="hold 6 different fields; at most 5") as caught:
+        load(lines, filename="upload.jsonl")
+    assert caught.value.line == 3
+
+
+@BOTH
+def test_an_endless_line_of_json_is_refused(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "MAX_TEXT", 1_000)
+    lines = b'{"a": "x", "b": "y"}\n{"a": "' + b"x" * 2_000 + b'", "b": "y"}\n'
+    with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
+        load(lines, filename="upload.jsonl")
+    assert caught.value.line == 2
+
+
+def test_a_number_of_endless_digits_is_named() -> None:
+    with pytest.raises(DataError, match="too many digits"):
+        load_relation(b'{"a": ' + b"9" * 5_000 + b', "b": 1}\n', filename="upload.jsonl")
+
+
+@pytest.mark.parametrize("load", [load_relation, load_table, load_corpus], ids=["relation", "table", "texts"])
+def test_a_line_of_endless_fields_is_refused(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MAX_FIELDS", 50)
+    monkeypatch.setattr(sniff, "MAX_FIELDS", 50)
+    options = {"format": "table"} if load is load_corpus else {}
+    with pytest.raises(DataError, match=r"51 fields; at most 50"):
+        load((b"1,2," * 26)[:101] + b"\n" + (b"1,0," * 26)[:101] + b"\n", filename="upload.csv", **options)

@@ -112,7 +112,8 @@ def test_nothing_held_out(open_app: Open) -> None:
     assert app.dataframe[0].value["Held-out perplexity"].isna().all()
 
 
-def test_a_grid_under_way_can_be_stopped(open_app: Open) -> None:
+def test_a_grid_under_way_can_be_stopped(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACVB_RUNS", "4")  # all at once, on any machine
     app = opened(open_app)
     app.selectbox(key="grid_method").set_value("gibbs").run()
     app.text_input[0].set_value("2 3").run()

@@ -24,7 +24,8 @@ from pages.ui.lda.topic_view import build_view, open_topic_names
 from pages.ui.running.live import build_curves
 from pages.ui.shared import services
 from pages.ui.shared.picking import read_answer
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import SECONDS, WORKSPACE, Open, bring, jobs_of, keys, press, texts, until
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])

@@ -12,7 +12,8 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from pages.ui.lda import upload_texts
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import WORKSPACE, Open, box, bring, figures, keys, kind_switch, press, texts
 
 TEXTS = [

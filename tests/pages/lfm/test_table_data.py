@@ -14,7 +14,8 @@ from acvb_core.data.samples import SAMPLES
 from acvb_core.data.table import Table
 from pages.ui.lfm import upload_table
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import WORKSPACE, Open, box, bring, figures, press, texts
 
 PETS = (

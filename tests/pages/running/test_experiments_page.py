@@ -9,7 +9,8 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.store.experiments.book import ExperimentBook
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Dataset, Workspace
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import WORKSPACE, Open, press, texts, until
 
 PAGE = "experiments"

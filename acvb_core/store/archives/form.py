@@ -1,0 +1,90 @@
+"""The form of an archive of runs: a zip without compression, and in it a manifest that lists every file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acvb_core.engine.run_label import MOST_CHARACTERS, RunLabel, clean_name
+from acvb_core.store.files import DAMAGE, StoreError
+
+FORMAT, VERSION = "acvb archive of runs", 1
+MANIFEST = "manifest.json"
+#: Most bytes of a manifest that is read.
+MOST_MANIFEST = 64 << 20
+_MOST_NOTE, _MOST_TAGS = 100_000, 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run in an archive."""
+
+    job_id: str
+    label: RunLabel
+    topic_names: Any  #: as `TopicNames.entries` gives them; not checked
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that is in an archive."""
+
+    runs: tuple[Entry, ...]
+    files: Mapping[str, tuple[int, str]]  #: bytes and SHA-256 (hex) of each, by the name in the zip
+
+    def to_bytes(self, program: str) -> bytes:
+        """Return the manifest as it is written; `program` is the version of the package."""
+        runs = [
+            {"id": run.job_id, "label": asdict(run.label), "topic_names": run.topic_names}
+            for run in self.runs
+        ]
+        files = [
+            {"name": name, "bytes": size, "sha256": digest} for name, (size, digest) in self.files.items()
+        ]
+        about = {"format": FORMAT, "version": VERSION, "program": program, "runs": runs, "files": files}
+        return json.dumps(about, indent=1).encode()
+
+
+def read_manifest(name: str, stored: bytes) -> Manifest:
+    """Return the manifest of the archive `name`.
+
+    Raises StoreError: it is of a newer version, damaged, or not a manifest.
+    """
+    try:
+        about = json.loads(stored)
+        if about["format"] != FORMAT:
+            raise ValueError("another format")
+        version = int(about["version"])
+        if version > VERSION:
+            raise StoreError(
+                f"{name} was written by a newer version of the program (format {version}, this one reads up to "
+                f"{VERSION}). Update the program."
+            )
+        files = {
+            str(file["name"]): (int(file["bytes"]), str(file["sha256"])) for file in list(about["files"])
+        }
+        runs = tuple(_read_entry(run) for run in list(about["runs"]))
+    except (*DAMAGE, RecursionError, AttributeError) as error:
+        raise no_archive(name, "its list of files is damaged") from error
+    return Manifest(runs, files)
+
+
+def _read_entry(run: dict[str, Any]) -> Entry:
+    """Return a run as a manifest has it, its texts cut to their usual lengths."""
+    job_id, label = str(run["id"]), run["label"]
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
+        raise ValueError(f"no name of a run: {job_id!r}")
+    tags = tuple(str(tag)[:MOST_CHARACTERS] for tag in list(label["tags"])[:_MOST_TAGS])
+    note = str(label["note"])[:_MOST_NOTE]
+    name = clean_name(str(label["name"]))
+    return Entry(job_id, RunLabel(name, note, tags, label["pinned"] is True), run.get("topic_names"))
+
+
+def no_archive(name: str, why: str) -> StoreError:
+    """Return the error for a file that cannot be read as an archive at all."""
+    return StoreError(
+        f"{name} cannot be read as an archive of runs: {why}. Nothing was imported. Give the whole file, as the "
+        "Runs page gave it."
+    )

@@ -1,0 +1,59 @@
+"""The links that share a workspace, and what a page says to those who came by one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.entrance import FULL, LOST, VIEW
+from pages.ui.workspace.viewing import view_id
+
+_OWN = "[Open your own workspace](./)"
+
+
+def show_share_links(workspace: Workspace) -> None:
+    """Draw the popover with the links to a workspace that has something to see; nothing for a viewer."""
+    if workspace.view_only:
+        return
+    with st.popover("Share", icon=":material/share:", key="share", width="stretch"):
+        if workspace.dataset is None and not workspace.jobs:
+            st.caption("Nothing to share yet. Load data or start a run first.")
+            return
+        st.markdown("**View-only link**")
+        st.caption("Whoever has it sees the data, the runs and the answers, and can change nothing.")
+        st.code(_write_link(VIEW, view_id(workspace.key)), language=None, wrap_lines=True)
+        st.markdown("**Full link**")
+        st.caption("Whoever has it can do all that you can, deleting included. It works like a password.")
+        st.code(_write_link(FULL, workspace.key), language=None, wrap_lines=True)
+
+
+def _write_link(name: str, value: str) -> str:
+    """Return the address of Home with a workspace, as this browser reaches the app."""
+    home = (st.context.url or "").rpartition("/")[0]
+    return f"{home}/?{name}={value}"
+
+
+def show_arrival(workspace: Workspace, page: str) -> None:
+    """Say at the top of a page that it only shows a workspace, or that a link has led nowhere.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    page : str
+        Address of the page: on other pages nothing is said of the link.
+    """
+    state = st.session_state
+    if workspace.view_only:
+        st.info(
+            f"You are viewing a shared workspace. Nothing can be changed here. {_OWN}",
+            icon=":material/visibility:",
+        )
+    elif state.get(LOST) in (True, page):
+        state[LOST] = page
+        st.warning(
+            "This view-only link leads to no workspace. It is incomplete, or what it showed was deleted. This is your "
+            "own workspace.",
+            icon=":material/link_off:",
+        )
+    else:
+        state.pop(LOST, None)

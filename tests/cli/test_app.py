@@ -1,0 +1,135 @@
+"""How the app is started: what is refused in one line, and what Streamlit is told."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from acvb_core.cli.app import ready, start
+from tests.cli.support import ROOT, Run
+
+LOCAL = ["127.0.0.1", "localhost", "::1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--port"], "expected one argument"),
+        (["--port", "0"], "'0' is not a number from 1 to 65535"),
+        (["--port", "65536"], "from 1 to 65535"),
+        (["--port=eight"], "'eight' is not"),
+        (["--host"], "expected one argument"),
+        (["--host", "127.0.0.1:8502"], "--host is '127.0.0.1:8502'"),
+        (["--host=0.0.0.0"], "also needs --allow"),
+        (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1, port 8501"),
+        (["--allow"], "expected one argument"),
+        (["--allow", "https://example.org"], "--allow is 'https://example.org'"),
+        (["--allow", "example.org:"], "--allow is 'example.org:'"),
+        (["--allow=*"], "--allow is '*'"),
+        (["--colour"], "unrecognized arguments: --colour"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(run: Run, arguments: list[str], words: str) -> None:
+    refusal = run("app", *arguments)
+    assert refusal.code == 2
+    assert words in refusal.err
+    assert len(refusal.err.splitlines()) == 1
+
+
+def test_a_port_in_use_is_named(run: Run) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refusal = run("app", "--port", port)
+    assert refusal.code == 2
+    assert f"port {port} is in use" in refusal.err
+
+
+def test_a_package_without_the_app_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(start, "__file__", str(tmp_path / "acvb_core/cli/app/start.py"))
+    refusal = run("app")
+    assert refusal.code == 2
+    assert f"{tmp_path} has no app.py" in refusal.err
+
+
+def options(command: Sequence[str], name: str) -> list[str]:
+    return [option.partition("=")[2] for option in command if option.startswith(f"--{name}=")]
+
+
+def test_only_this_machine_is_served_unless_other_names_are_given() -> None:
+    command = start.build_command("127.0.0.1", 8501, [])
+    assert command[1:5] == ["-m", "streamlit", "run", "app.py"]
+    assert options(command, "server.port") == ["8501"]
+    assert options(command, "server.address") == options(command, "browser.serverAddress") == ["127.0.0.1"]
+    assert options(command, "server.allowedHosts") == LOCAL
+    assert options(command, "server.corsAllowedOrigins") == []
+
+
+def test_further_names_are_served_with_their_origins() -> None:
+    command = start.build_command("box.local", 8501, ["example.org:8443", "example.net"])
+    assert options(command, "server.address") == options(command, "browser.serverAddress") == ["box.local"]
+    assert options(command, "server.allowedHosts") == [*LOCAL, "box.local", "example.org", "example.net"]
+    assert options(command, "server.corsAllowedOrigins") == [
+        "http://example.org:8443",
+        "https://example.org:8443",
+        "http://example.net",
+        "https://example.net",
+    ]
+
+
+def test_all_addresses_are_not_a_name() -> None:
+    command = start.build_command("0.0.0.0", 8501, ["box.local"])
+    assert options(command, "server.address") == ["0.0.0.0"]
+    assert options(command, "browser.serverAddress") == ["127.0.0.1"]
+    assert options(command, "server.allowedHosts") == [*LOCAL, "box.local"]
+
+
+def test_the_app_takes_the_process_over_in_its_own_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[object] = []
+
+    def take_over(program: str, command: list[str]) -> None:
+        steps.append(command)
+        raise SystemExit
+
+    monkeypatch.setattr(os, "chdir", steps.append)
+    monkeypatch.setattr(os, "execv", take_over)
+    monkeypatch.setattr(subprocess, "Popen", lambda command: steps.append(command[2:]))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(SystemExit):
+        run("app", "--port", port)
+    assert steps == [
+        ROOT,
+        ["127.0.0.1", str(port), str(os.getpid())],
+        start.build_command("127.0.0.1", port, []),
+    ]
+
+
+class Answers(BaseHTTPRequestHandler):
+    """An app that is healthy."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/_stcore/health" else 404)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_the_address_is_printed_once_the_app_answers() -> None:
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        assert ready.wait_for_app("127.0.0.1", server.server_port, os.getppid())
+
+
+def test_nothing_is_printed_for_an_app_that_has_ended() -> None:
+    assert not ready.wait_for_app("127.0.0.1", 1, os.getpid())

@@ -1,0 +1,106 @@
+"""Zip archives: their list of files is made once, and one of too many files is refused before it is made."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.sources import archives
+from acvb_core.data.tables.readers import load_table
+
+EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
+
+
+def load_texts(content: bytes) -> Any:
+    return load_corpus(content, filename="upload.zip", tokeniser=EVERY_WORD)
+
+
+def pack(n: int, ending: str = ".txt", *, comment: bytes = b"") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as files:
+        for i in range(n):
+            files.writestr(f"{i}{ending}", f"river bank {i}")
+        files.comment = comment
+    return out.getvalue()
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[zipfile.ZipFile]:
+    """Archives whose list of files was made."""
+    made: list[zipfile.ZipFile] = []
+    make = zipfile.ZipFile._RealGetContents  # type: ignore[attr-defined]
+
+    def count(archive: zipfile.ZipFile) -> None:
+        made.append(archive)
+        make(archive)
+
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", count)
+    return made
+
+
+def test_the_list_of_files_is_made_once(parsed: list[zipfile.ZipFile]) -> None:
+    assert load_texts(pack(3)).corpus.n_documents == 3
+    assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
+def test_the_list_of_an_archive_that_is_refused_is_made_once(
+    load: Callable[..., Any], parsed: list[zipfile.ZipFile]
+) -> None:
+    with pytest.raises(DataError, match="zip archive of 3 files"):
+        load(pack(3), filename="upload.zip")
+    assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("load", [load_texts, load_relation, load_table], ids=["texts", "relation", "table"])
+@pytest.mark.parametrize("ending", [".txt", ".npy"])
+def test_too_many_files_are_refused_before_they_are_listed(
+    load: Callable[..., Any], ending: str, monkeypatch: pytest.MonkeyPatch, parsed: list[zipfile.ZipFile]
+) -> None:
+    monkeypatch.setattr(archives, "MAX_FILES", 4)
+    with pytest.raises(DataError, match="more than 4 files"):
+        load(pack(5, ending, comment=b"made by hand"))
+    assert not parsed
+
+
+def test_as_many_files_as_are_allowed_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_FILES", 4)
+    assert load_texts(pack(4, comment=b"made by hand")).corpus.n_documents == 4
+
+
+@pytest.mark.parametrize("piece", [5, 7, 1 << 20])
+def test_files_are_counted_whatever_the_end_claims(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "_PIECE", piece)
+    content = bytearray(pack(9))
+    end = content.rindex(b"PK\x05\x06")
+    content[end + 8 : end + 12] = b"\x01\x00\x01\x00"
+    assert archives.count_files(io.BytesIO(content)) == 9
+
+
+def test_files_of_a_long_archive_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its sizes stand a second time, in 8 bytes, and the short ones say that they do not fit.
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 3)
+    content = pack(9)
+    assert b"PK\x06\x06" in content
+    assert archives.count_files(io.BytesIO(content)) == 9
+
+
+def test_what_is_no_archive_lists_no_files() -> None:
+    assert archives.count_files(io.BytesIO(b"PK\x03\x04 and no end")) == 0
+
+
+def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.data.sources.byte_source.REPEATED_BYTES", 1 << 20)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("a.txt", b"a " * (1 << 20))
+    with pytest.raises(DataError, match="unpacks to 2,097,152, over and over"):
+        load_texts(out.getvalue())

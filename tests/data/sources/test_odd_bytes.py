@@ -1,0 +1,196 @@
+"""Bytes that random inputs found: each made a reader fail in words of its own, or the process end."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.guess.kind import guess_kind
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.tables.readers import load_table
+
+MARKET = b"%%MatrixMarket matrix coordinate pattern general\n"
+READERS = [load_relation, load_corpus, load_table]
+
+
+def columns(write: Callable[[pa.Table, io.BytesIO], object], **fields: pa.DataType) -> bytes:
+    out = io.BytesIO()
+    write(pa.table({name: pa.array([], kind) for name, kind in fields.items()}), out)
+    return out.getvalue()
+
+
+def arrow(table: pa.Table, out: io.BytesIO) -> None:
+    with pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+
+
+@pytest.mark.parametrize("load", READERS)
+def test_utf_16_without_a_byte_order_mark_is_refused(load: Any) -> None:
+    with pytest.raises(DataError, match="line 1: this is not utf-16 text") as caught:
+        load(b"ab,cd\nef,gh\n", encoding="utf-16")
+    assert "utf-16-le" in caught.value.remedy
+
+
+@pytest.mark.parametrize("load", READERS)
+@pytest.mark.parametrize("content", [b"\xef", b"\xef\xbb"])
+def test_half_a_byte_order_mark_is_no_text(load: Any, content: bytes) -> None:
+    with pytest.raises(DataError, match="byte 1 is not UTF-8 text"):
+        load(content)
+
+
+@pytest.mark.parametrize("end", [b"   ", b"\xff\xff", b" x", b""])
+def test_a_matrix_market_file_may_end_without_a_line_end(end: bytes) -> None:
+    """SciPy's reader leaves its memory where a line end is missing, and the process ended."""
+    relation = load_relation(MARKET + b"3 3 2\n1 2\n2 1" + end).relation
+    assert np.argwhere(relation.ones.toarray()).tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(("content", "line"), [(b"3 3 1\n2 1\0\n", 3), (b"3 3 1\n2 1\n\0", 4)])
+def test_a_nul_byte_in_a_matrix_market_file_is_named(content: bytes, line: int) -> None:
+    with pytest.raises(DataError, match="there is a NUL byte") as caught:
+        load_relation(MARKET + content)
+    assert caught.value.line == line
+
+
+def test_a_matrix_market_file_may_not_claim_a_number_of_thousands_of_digits() -> None:
+    with pytest.raises(DataError, match="at most 18 digits"):
+        load_relation(MARKET + b"3 3 " + b"9" * 5_000 + b"\n1 1\n")
+
+
+@pytest.mark.parametrize("form", ["array", "coordinate"])
+@pytest.mark.parametrize(
+    ("symmetry", "size"), [("symmetric", "1 4"), ("symmetric", "4 1"), ("skew-symmetric", "1 1")]
+)
+def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: str, size: str) -> None:
+    """SciPy's reader writes outside of its memory where it is not."""
+    entries = " 1\n1 1 1\n" if form == "coordinate" else "\n1\n"
+    with pytest.raises(DataError, match=f"{size.replace(' ', ' x ')} cannot be {symmetry}") as caught:
+        load_relation(f"%%MatrixMarket matrix {form} integer {symmetry}\n{size}{entries}".encode())
+    assert caught.value.line == 2
+
+
+def test_a_symmetric_array_in_a_matrix_market_file_may_hold_short_numbers() -> None:
+    n = 40
+    content = f"%%MatrixMarket matrix array integer symmetric\n{n} {n}\n" + "1\n" * (n * (n + 1) // 2)
+    assert load_relation(content.encode()).relation.n_ones == n * n
+
+
+def test_the_lines_of_a_matrix_market_file_end_where_its_reader_ends_them() -> None:
+    """After a form feed stands no size line, whatever it looks like: the real one claims more than there is."""
+    with pytest.raises(DataError, match="promises 900,000,000 entries"):
+        load_relation(MARKET + b"%\x0c3 3 1\n3 3 900000000\n1 1\n")
+
+
+@pytest.mark.parametrize("encoding", ["UTF1.5", "shift_jis", "utf-7"])
+def test_xml_of_an_unknown_encoding_is_refused(encoding: str) -> None:
+    content = f'<?xml version="1.0" encoding="{encoding}"?><graphml><graph/></graphml>'.encode()
+    with pytest.raises(DataError, match=r"this XML cannot be decoded"):
+        load_relation(content)
+
+
+@pytest.mark.parametrize("code", [0x110000, 2**32 - 1, 0xD800])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_an_array_of_texts_that_holds_no_letters_is_refused(code: int, order: str) -> None:
+    rows = np.array([ord("a"), code], dtype=f"{order}u4").view(f"{order}U1")
+    out = io.BytesIO()
+    np.savez(out, cells=np.eye(2), rows=rows)
+    with pytest.raises(DataError, match="it holds numbers that are no letters"):
+        load_table(out.getvalue())
+
+
+@pytest.mark.parametrize("write", [arrow, pyarrow.parquet.write_table])
+@pytest.mark.parametrize("load", READERS)
+def test_a_file_of_columns_needs_columns_and_rows(load: Any, write: Any) -> None:
+    with pytest.raises(DataError, match="column names and no data"):
+        load(columns(write, x=pa.int64(), text=pa.string(), y=pa.float64()))
+    with pytest.raises(DataError, match="file has no columns"):
+        load(columns(write))
+
+
+@pytest.mark.parametrize("name", ["person", "things"])
+def test_an_arrow_file_with_names_that_are_no_text_is_refused(name: str) -> None:
+    content = columns(arrow, person=pa.string(), things=pa.string())
+    with pytest.raises(DataError, match="Arrow file that cannot be read"):
+        load_relation(content.replace(name.encode(), b"\xff" + name[1:].encode()))
+
+
+@pytest.mark.parametrize("member", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
+def test_a_workbook_with_a_damaged_member_is_refused(member: str) -> None:
+    out = io.BytesIO()
+    pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
+    with zipfile.ZipFile(out) as book:
+        at = book.getinfo(member).header_offset + 30 + len(member) + 20
+    content = bytearray(out.getvalue())
+    content[at : at + 8] = bytes(8)
+    with pytest.raises(DataError, match=r"Excel workbook \(xlsx\) that cannot be read"):
+        load_relation(bytes(content))
+
+
+def test_a_damaged_workbook_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", "<x/>")
+    content = out.getvalue()
+    for load in READERS:
+        with pytest.raises(DataError):
+            load(
+                content[:4]
+                + content[4:].replace(b"PK\x03\x04", b"PK\x03\x05").replace(b"mimetype", b"mimetypf", 1)
+            )
+
+
+@pytest.mark.parametrize("cell", ["XFD1048576", "A2147483648", "aaaa9999"])
+def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
+    """The reader of workbooks ends the process where it gets no memory for the cells between."""
+    out = io.BytesIO()
+    pd.DataFrame({"person": ["Ann", "Bob"], "event": ["Fair", "Ball"]}).to_excel(out, index=False)
+    far = io.BytesIO()
+    with zipfile.ZipFile(out) as book, zipfile.ZipFile(far, "w") as changed:
+        for name in book.namelist():
+            changed.writestr(name, book.read(name).replace(b'r="A3"', f'r="{cell}"'.encode()))
+    for load in READERS:
+        with pytest.raises(DataError, match=r"sheet1.xml has cells up to row .* save the sheet as CSV"):
+            load(far.getvalue())
+
+
+def test_a_database_with_names_that_are_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "base"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE things (person TEXT, event TEXT)")
+        base.execute("INSERT INTO things VALUES ('Ann', 'Fair')")
+    base.close()
+    content = path.read_bytes()
+    for name in (b"person", b"things"):
+        with pytest.raises(DataError, match="SQLite database that cannot be read"):
+            load_relation(content.replace(name, b"\xff" + name[1:]))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"person": "Ann", "event": "\\ud800"}\n',
+        b'{"person": "Ann", "\\udc00": "Fair"}\n',
+        b'{"nodes": [{"id": "\\ud800"}, {"id": "b"}], "links": []}',
+    ],
+)
+def test_half_of_a_letter_in_json_is_refused(content: bytes) -> None:
+    with pytest.raises(DataError, match="half of a letter"):
+        load_relation(content, filename="links.jsonl" if content.startswith(b'{"person"') else "graph.json")
+
+
+@pytest.mark.parametrize("content", [b"doc,1,class,doc", b'"1";word;value;1\n'])
+def test_the_kind_of_a_file_with_names_alone_is_guessed(content: bytes) -> None:
+    assert guess_kind(content, "file.csv").kind == "relation"

@@ -1,0 +1,157 @@
+"""Random data, written as a file of each format, come back as they were."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.tables.readers import load_table
+
+FEW = settings(max_examples=15)
+# Blanks around a name are taken off, control characters are refused, and a few words stand for what is missing.
+LETTERS = st.sampled_from(list("abcXYZ019 ,;|\"'#%éß猫😀\t\n-_.:/<>&{}[]=+"))
+NAME = st.text(LETTERS, min_size=1, max_size=8).map(lambda text: f"n{text}n")
+NUMBER = st.floats(-1e9, 1e9, allow_nan=False, width=32).map(float)
+
+
+def names(count: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(NAME, min_size=count, max_size=count, unique=True)
+
+
+def delimited(rows: list[list[Any]], mark: str) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=mark).writerows(rows)
+    return out.getvalue().encode()
+
+
+@st.composite
+def relations(draw: st.DrawFn) -> tuple[list[str], list[str], np.ndarray]:
+    """Draw names of both sides, and cells: 1, 0, or NaN where it is not known; with a link and a zero at least."""
+    n_rows, n_columns = draw(st.integers(1, 4)), draw(st.integers(2, 4))
+    cells = draw(
+        st.lists(st.sampled_from([0, 1, np.nan]), min_size=n_rows * n_columns, max_size=n_rows * n_columns)
+    )
+    matrix = np.array(cells, dtype=np.float64).reshape(n_rows, n_columns)
+    matrix[0, :2] = 0, 1
+    return draw(names(n_rows)), draw(names(n_columns)), matrix
+
+
+def assert_same(
+    loaded: Any, cells: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None
+) -> None:
+    relation = loaded.relation
+    np.testing.assert_array_equal(relation.ones.toarray(), cells == 1)
+    np.testing.assert_array_equal(relation.missing.toarray(), np.isnan(cells))
+    for labels, expected in ((relation.row_labels, rows), (relation.column_labels, columns)):
+        assert expected is None or list(labels) == expected
+
+
+@FEW
+@given(relations(), st.sampled_from([",", ";", "\t", "|"]))
+def test_relations_come_back_from_delimited_text(drawn: Any, mark: str) -> None:
+    rows, columns, cells = drawn
+    shown = [["" if np.isnan(cell) else int(cell) for cell in row] for row in cells]
+    options: dict[str, Any] = {"delimiter": mark, "header": True, "domains": "two"}
+    edges = [[row, column, shown[i][j]] for i, row in enumerate(rows) for j, column in enumerate(columns)]
+    text = delimited([["person", "event", "value"], *edges], mark)
+    assert_same(load_relation(text, format="edges", **options), cells, rows, columns)
+    table = [["", *columns], *([row, *shown[i]] for i, row in enumerate(rows))]
+    loaded = load_relation(delimited(table, mark), format="matrix", row_column=0, **options)
+    assert_same(loaded, cells, rows, columns)
+
+
+@FEW
+@given(relations())
+def test_relations_come_back_from_matrices_and_columns(drawn: Any) -> None:
+    rows, columns, cells = drawn
+    market, npz, parquet = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    scipy.io.mmwrite(market, sparse.coo_array(cells))
+    sparse.save_npz(npz, sparse.csr_array(cells))
+    for packed in (market, npz):
+        assert_same(load_relation(packed.getvalue(), domains="two"), cells)
+    at = [(i, j) for i in range(len(rows)) for j in range(len(columns))]
+    frame = pd.DataFrame(
+        {
+            "person": [rows[i] for i, _ in at],
+            "event": [columns[j] for _, j in at],
+            "value": [cells[i, j] for i, j in at],
+        }
+    )
+    frame.to_parquet(parquet)
+    assert_same(load_relation(parquet.getvalue(), domains="two"), cells, rows, columns)
+    lines = [
+        json.dumps(record) for record in frame.astype(object).where(frame.notna(), None).to_dict("records")
+    ]
+    loaded = load_relation("\n".join(lines).encode(), filename="links.jsonl", domains="two")
+    assert_same(loaded, cells, rows, columns)
+
+
+@FEW
+@given(st.data())
+def test_tables_come_back(data: st.DataObject) -> None:
+    n_rows, n_columns = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 4))
+    rows, columns = data.draw(names(n_rows)), data.draw(names(n_columns))
+    cell = st.one_of(NUMBER, st.just(np.nan))
+    values = np.array(data.draw(st.lists(cell, min_size=n_rows * n_columns, max_size=n_rows * n_columns)))
+    values = values.reshape(n_rows, n_columns)
+    values[0], values[1] = np.arange(n_columns), np.arange(n_columns) + 1.5
+    shown = [["" if np.isnan(one) else repr(float(one)) for one in row] for row in values]
+    mark = data.draw(st.sampled_from([",", ";", "\t", "|"]))
+    table = [["", *columns], *([row, *shown[i]] for i, row in enumerate(rows))]
+    npz, parquet = io.BytesIO(), io.BytesIO()
+    np.savez(npz, cells=values, rows=rows, columns=columns)
+    pd.DataFrame({"": rows} | {name: values[:, i] for i, name in enumerate(columns)}).to_parquet(parquet)
+    for content in (delimited(table, mark), npz.getvalue(), parquet.getvalue()):
+        read = load_table(
+            content, **({"delimiter": mark, "header": True} if content[:2] not in (b"PK", b"PA") else {})
+        )
+        np.testing.assert_array_equal(read.table.values, values)
+        assert list(read.table.rows) == rows
+        assert list(read.table.columns) == columns
+
+
+@FEW
+@given(st.data())
+def test_word_counts_come_back(data: st.DataObject) -> None:
+    n_documents, n_words = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    counts = data.draw(
+        st.lists(st.integers(0, 3), min_size=n_documents * n_words, max_size=n_documents * n_words)
+    )
+    matrix = np.array(counts).reshape(n_documents, n_words)
+    matrix[0, 0] = 1
+    words = data.draw(names(n_words).filter(lambda held: not any("\n" in word for word in held)))
+    vocabulary = "\n".join(words).encode()
+    entries = [(d, w, matrix[d, w]) for d, w in np.argwhere(matrix).tolist()]
+    docword = "\n".join(
+        [str(n_documents), str(n_words), str(len(entries)), *(f"{d + 1} {w + 1} {n}" for d, w, n in entries)]
+    )
+    ldac = "\n".join(
+        " ".join([str(np.count_nonzero(row)), *(f"{w}:{row[w]}" for w in np.flatnonzero(row))])
+        for row in matrix
+    )
+    for format, content in (("docword", docword), ("ldac", ldac)):
+        corpus = load_corpus(f"{content}\n".encode(), format=format, vocabulary=vocabulary).corpus
+        np.testing.assert_array_equal(corpus.counts.toarray(), matrix)
+        assert list(corpus.vocabulary) == words
+    documents = data.draw(names(n_documents))
+    table = delimited([["doc", "word", "count"], *([documents[d], words[w], n] for d, w, n in entries)], ",")
+    corpus = load_corpus(table, format="counts").corpus
+    given_there = [d for d in range(n_documents) if matrix[d].any()]
+    assert sorted(corpus.documents) == sorted(documents[d] for d in given_there)
+    total = {
+        (corpus.documents[d], corpus.vocabulary[w]): int(n)
+        for (d, w), n in np.ndenumerate(corpus.counts.toarray())
+        if n
+    }
+    assert total == {(documents[d], words[w]): n for d, w, n in entries}

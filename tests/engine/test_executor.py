@@ -1,0 +1,180 @@
+"""How the places of the executor are given away: in line, by turns, and never more than there are."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from collections import Counter
+
+import pytest
+
+from acvb_core.engine.executor import Executor, Ticket
+from tests.engine.jobs import PATIENCE, until
+
+
+class Works:
+    """Work that notes when it starts, and goes on until it is told to end."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.starts: list[str] = []
+        self.ends: dict[str, threading.Event] = {}
+        self.tickets: dict[str, Ticket] = {}
+
+    def submit(self, *names: str) -> None:
+        """Submit work of these names; the owner is the first letter of each."""
+        for name in names:
+            self.ends[name] = end = threading.Event()
+
+            def work(name: str = name, end: threading.Event = end) -> None:
+                self.starts.append(name)
+                assert end.wait(PATIENCE)
+
+            self.tickets[name] = self.executor.for_owner(name[0]).submit(work, name)
+
+    def end(self, name: str) -> None:
+        """End one, and wait until as many go on as before or nothing waits."""
+        waiting, begun = len(self.line), len(self.starts)
+        self.ends[name].set()
+        if waiting:
+            until(lambda: len(self.starts) == begun + 1)
+
+    @property
+    def line(self) -> list[str]:
+        """What waits, by its position."""
+        positions = {name: ticket.position for name, ticket in self.tickets.items()}
+        line = sorted((at, name) for name, at in positions.items() if at is not None)
+        assert [at for at, _ in line] == list(range(1, len(line) + 1))
+        return [name for _, name in line]
+
+
+def make_works(limit: int, *names: str) -> Works:
+    works = Works(Executor(limit))
+    works.submit(*names)
+    until(lambda: len(works.starts) == min(limit, len(names)))
+    return works
+
+
+def end_all(works: Works) -> None:
+    for end in works.ends.values():
+        end.set()
+    until(lambda: not works.executor._running.total() and not works.executor._waiting)
+
+
+def test_work_of_one_owner_starts_in_the_order_in_which_it_came() -> None:
+    names = [f"a{number}" for number in range(20)]
+    works = make_works(1, *names)
+    assert works.line == names[1:]
+    end_all(works)
+    assert works.starts == names
+
+
+def test_owners_take_turns() -> None:
+    works = make_works(1, "a1", "a2", "a3", "a4", "b1", "b2", "c1")
+    assert works.line == ["b1", "c1", "a2", "b2", "a3", "a4"]
+    order = list(works.line)
+    for name in ["a1", *order]:
+        works.end(name)
+    end_all(works)
+    assert works.starts == ["a1", *order]
+
+
+def test_the_owner_with_fewer_running_jobs_goes_first() -> None:
+    works = make_works(3, "a1", "a2", "b1", "a3", "b2", "c1", "c2")
+    assert works.line == ["c1", "b2", "c2", "a3"]
+    works.end("b1")
+    works.end("c1")
+    assert works.starts[3:] == ["c1", "b2"]  # b runs nothing at that moment, and c has just had its turn
+    end_all(works)
+
+
+def test_what_comes_late_does_not_wait_behind_all_that_another_owner_has() -> None:
+    works = make_works(1, "a1", "a2", "a3")
+    works.submit("b1")
+    assert works.line == ["b1", "a2", "a3"]
+    end_all(works)
+
+
+def test_what_leaves_the_line_is_done_at_once_and_the_others_move_up() -> None:
+    works = make_works(1, "a1", "a2", "a3", "b1")
+    assert works.line == ["b1", "a2", "a3"]
+    works.ends["a2"].set()
+    works.tickets["a2"].leave_line()
+    until(lambda: works.starts == ["a1", "a2"])  # a1 still has the only place
+    assert works.line == ["b1", "a3"]
+    works.tickets["a2"].leave_line()
+    works.tickets["a1"].leave_line()  # neither waits, so nothing happens
+    end_all(works)
+    assert works.starts == ["a1", "a2", "b1", "a3"]
+
+
+def test_a_place_that_is_lent_is_no_running_job_of_its_owner() -> None:
+    executor, lent, back = Executor(1), threading.Event(), threading.Event()
+    works = Works(executor)
+
+    def lend() -> None:
+        with executor.for_owner("a").yield_place():
+            lent.set()
+            assert back.wait(PATIENCE)
+
+    executor.for_owner("a").submit(lend, "a1")
+    assert lent.wait(PATIENCE)
+    works.submit("b1")
+    until(lambda: works.starts == ["b1"])
+    works.submit("b2", "a2")
+    assert works.line == ["a2", "b2"]  # b has one running job, a none
+    back.set()
+    end_all(works)
+    assert works.starts == ["b1", "a2", "b2"]
+
+
+class WatchedCounter(Counter[str]):
+    """A count of running jobs that notes whenever it is changed without the lock."""
+
+    lock: threading.Lock
+    unlocked = 0
+
+    def __setitem__(self, owner: str, number: int) -> None:
+        self.unlocked += not self.lock.locked()
+        super().__setitem__(owner, number)
+
+
+def test_places_are_counted_under_the_lock() -> None:
+    """Two threads that count at once would lose a place for good, or give one away twice."""
+    executor = Executor(1)
+    executor._running = count = WatchedCounter()
+    count.lock = executor._lock
+    done = threading.Event()
+
+    def work() -> None:
+        with executor.yield_place():
+            pass
+        done.set()
+
+    executor.submit(work, "one")
+    assert done.wait(PATIENCE)
+    until(lambda: not count.total())
+    assert count.unlocked == 0
+
+
+@pytest.mark.parametrize(("cores", "limit"), [(None, 3), (1, 3), (2, 3), (8, 8)])
+def test_as_many_run_at_once_as_there_are_cores_and_three_on_a_small_machine(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, limit: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert Executor().limit == limit
+    assert Executor(1).limit == 1
+
+
+def test_threads_that_compute_let_the_others_go_first() -> None:
+    def own_niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    seen: queue.Queue[int] = queue.Queue()
+    usual, lower = own_niceness(), 5 if sys.platform == "linux" else 0
+    for niceness, wanted in ((0, usual), (5, usual + lower)):
+        Executor(1, niceness=niceness).for_owner("a").submit(lambda: seen.put(own_niceness()), "work")
+        assert seen.get(timeout=PATIENCE) == wanted
+    assert own_niceness() == usual

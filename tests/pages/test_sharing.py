@@ -1,0 +1,250 @@
+"""Workspaces as capabilities: who has only the view-only link changes nothing, and who has no link sees nothing."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.result import Result
+from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.engine.tuning.search import plan_search
+from acvb_core.store.files import StoreError
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.viewing import READABLE, ViewedHandle, ViewOnlyError, view_id
+from tests.pages.lda.topics import small_corpus
+from tests.pages.lfm.tables import small_table
+from tests.pages.session import OTHER, WORKSPACE, Open, bring, jobs_of, keys, press, texts
+
+PAGES = sorted(path.stem for path in Path("pages").glob("*.py"))
+VIEW = view_id(WORKSPACE)
+#: Buttons that lead elsewhere, draw again or look closer.
+HARMLESS = re.compile(
+    r"go_to_run|open_\w+|\w+_refresh|\w+_wait|\w+_step_-?1|runs_open|runs_compare|grid_see|use_page_data|blocks_reset|"
+    r"link_look|combine_runs"
+)
+PRIVATE = "private"
+
+
+def everything(app: AppTest) -> str:
+    """All that the browser was sent of a page, and its address."""
+    sent = [str(getattr(node, "proto", "")) for root in (app.main, app.sidebar) for node in root]
+    return "\n".join([*sent, str(app.query_params)])
+
+
+def controls(app: AppTest) -> set[str]:
+    """The buttons that are not known as harmless, and the fields for files."""
+    pressed = {str(button.key) for button in app.button if not HARMLESS.fullmatch(str(button.key))}
+    return pressed | {str(field.proto.label) for field in app.get("file_uploader")}
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    women, texts = load_sample("southern_women").relation, small_corpus()
+    return [
+        *(fit(women, "cvb0", k_rows=2, k_cols=2, seed=seed) for seed in range(2)),
+        fit(small_table(), "em", k_max=2, max_sweeps=2),
+        *(fit(texts, "cvb0", k=k, alpha=0.1, hyper="fixed", seed=1) for k in (2, 3)),
+    ]
+
+
+@pytest.fixture
+def one_run(results: list[Result]) -> None:
+    """A workspace with one run."""
+    services.store().save(WORKSPACE, f"{PRIVATE}0", 1e9, results[0])
+
+
+@pytest.fixture
+def shared(results: list[Result]) -> Iterator[list[str]]:
+    """A workspace with everything that there can be in one; the ids of all its runs."""
+    corpus = small_corpus()
+    services.store().save_dataset(WORKSPACE, corpus, [], {"name": PRIVATE, "heldout": 0.2})
+    for number, result in enumerate(results):
+        services.store().save(WORKSPACE, f"{PRIVATE}{number}", 1e9 + number, result)
+    services.store().save(WORKSPACE, f"{PRIVATE}5", 2e9, build_problem(corpus, "vb", {"k": 2}))  # interrupted
+    services.store().save(WORKSPACE, f"{PRIVATE}6", 2e9, results[0])
+    book = services.job_book()
+    for number in range(7):
+        book.relabel(WORKSPACE, f"{PRIVATE}{number}", name=f"{PRIVATE} {number}")
+    book.remove(WORKSPACE, f"{PRIVATE}6")
+    (services.home() / "runs" / f"{PRIVATE}7.npz").write_bytes(b"damage")
+    book.load_again(WORKSPACE, f"{PRIVATE}7")
+    busy = book.add(WORKSPACE, build_problem(corpus, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
+    book.relabel(WORKSPACE, busy.id, name=f"{PRIVATE} busy")
+    experiment = services.experiments().add(
+        WORKSPACE, plan_experiment(corpus, ["cvb0"], k=[2], splits=2, heldout=0.2), PRIVATE
+    )
+    search = plan_search(corpus, "scvb0", 2, epochs=0.5, k=2, seed=0, heldout=0.2)
+    tuning = services.tunings()[WORKSPACE] = TuningJob(search, services.executor())
+    yield [busy.id, experiment.id, tuning.id, *(f"{PRIVATE}{number}" for number in range(8))]
+    tuning.stop()
+
+
+def restart() -> None:
+    for kept in (services.job_book, services.datasets, services.views, services.store):
+        kept.clear()
+
+
+def test_a_viewer_sees_every_page_and_can_change_nothing(open_app: Open, shared: list[str]) -> None:
+    drawn_for_owners = {}
+    for page in PAGES:
+        owner, viewer = open_app(page), open_app(page, None, view=VIEW)
+        drawn_for_owners[page] = controls(owner)
+        assert not viewer.exception
+        assert viewer.title[0].value == owner.title[0].value
+        assert controls(viewer) == set(), page
+        assert "Nothing can be changed here." in texts(viewer), page
+        assert "view-only link" not in texts(viewer).lower(), "only its owner shares a workspace"
+        assert WORKSPACE not in everything(viewer), page
+        assert "acvb_ws" not in everything(viewer), "the browser keeps its own workspace"
+        assert WORKSPACE in everything(owner), "or else nothing was looked at"
+        if page != "guide":
+            assert PRIVATE in texts(viewer) + str([box.options for box in viewer.selectbox]), page
+    without = {page for page, drawn in drawn_for_owners.items() if not drawn}
+    assert without == {"compare", "features", "guide", "topics"}, "or else no button was looked at"
+
+
+def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
+    open_app: Open, shared: list[str]
+) -> None:
+    app = open_app("home", None, view=VIEW)
+    women = services.store().load(f"{PRIVATE}0", services.executor()).problem.fingerprint
+    app.sidebar.selectbox(key="data_in_use").select(women).run()
+    assert not app.exception
+    assert Workspace(WORKSPACE).dataset.name == PRIVATE
+    app.switch_page("pages/data.py").run()
+    assert "southern_women" in texts(app)
+    assert app.query_params["view"] in (VIEW, [VIEW])
+
+
+def test_a_viewer_opens_and_compares_runs(open_app: Open, shared: list[str]) -> None:
+    app = open_app("run", None, view=VIEW)
+    press(app, f"open_{PRIVATE}3")
+    assert app.title[0].value == "Topics"
+    assert "Rename" not in everything(app)
+
+
+def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> None:
+    viewed = Workspace(WORKSPACE, view_only=True)
+    methods = {name for name, _ in inspect.getmembers(Workspace, inspect.isfunction) if name[0] != "_"}
+    assert {"add", "remove", "set_dataset", "start_tuning"} < methods
+    for name in methods - {"use_data", "explain_no_room"}:
+        with pytest.raises(ViewOnlyError, match="full link"):
+            getattr(viewed, name)()
+    handles = {Job: viewed.jobs[0], ExperimentJob: viewed.experiments[0], TuningJob: viewed.tuning}
+    for kind, handle in handles.items():
+        assert isinstance(handle, ViewedHandle)
+        assert handle.inspect() is not None
+        for name in {name for name in dir(kind) if not name.startswith("__")} - READABLE:
+            with pytest.raises(ViewOnlyError):
+                getattr(handle, name)
+        with pytest.raises(ViewOnlyError):
+            handle.label = None
+    refused = {name for name in READABLE if callable(getattr(Job, name, None))}
+    assert refused == {"inspect"}, "what is read is no method that changes"
+
+
+def test_a_view_only_link_outlives_a_restart_and_is_no_full_link(open_app: Open, one_run: None) -> None:
+    restart()
+    app = open_app("home", None, view=VIEW)
+    assert len(jobs_of(app)) == 1
+    assert "Nothing can be changed here." in texts(app)
+    taken = open_app("home", VIEW)
+    assert jobs_of(taken) == [], "the id of the view is the key of nothing"
+    assert view_id(VIEW) != WORKSPACE
+
+
+@pytest.mark.parametrize("view", ["f" * 32, "", WORKSPACE, "../../etc"])
+def test_an_unknown_view_only_link_leads_to_a_workspace_of_ones_own(open_app: Open, view: str) -> None:
+    app = open_app("home", None, view=view)
+    assert "This view-only link leads to no workspace." in texts(app)
+    assert "begin_upload" in keys(app)
+    assert app.session_state["ws"] not in (WORKSPACE, view)
+    assert "view" not in app.query_params
+
+
+def test_the_owner_is_given_both_links(open_app: Open, one_run: None) -> None:
+    app = open_app()
+    links = [block.value for block in app.sidebar.get("code")]
+    assert [link.partition("/")[2] for link in links] == [f"?view={VIEW}", f"?ws={WORKSPACE}"]
+    assert not open_app("home", OTHER).sidebar.get("code"), "there is nothing to share yet"
+
+
+def test_another_browser_sees_nothing_whatever_ids_it_knows(open_app: Open, shared: list[str]) -> None:
+    for page in PAGES:
+        for app in (open_app(page, OTHER, run=shared[0]), open_app(page, None, run=f"{PRIVATE}0")):
+            assert not [known for known in (*shared, WORKSPACE, VIEW, PRIVATE) if known in seen(app)], page
+
+
+def seen(app: AppTest) -> str:
+    return everything(app).replace(str(app.query_params), "")
+
+
+def test_services_answer_by_workspace_and_never_by_a_runs_id_alone(shared: list[str]) -> None:
+    others, book, experiments = Workspace(OTHER), services.job_book(), services.experiments()
+    before = [job.id for job in Workspace(WORKSPACE).jobs]
+    for run in shared:
+        others.relabel(run, name="taken")
+        others.remove(run)
+        others.restore(run)
+        others.load_again(run)
+        others.remove_experiment(run)
+    others.delete_for_good()
+    assert (others.jobs, others.unreadable, others.deleted, others.unsaved) == ([], [], [], {})
+    assert (others.experiments, others.unreadable_experiments, others.tuning) == ([], {}, None)
+    assert (others.dataset, others.data_names) == (None, {})
+    assert [job.id for job in Workspace(WORKSPACE).jobs] == before
+    assert len(book.deleted_runs(WORKSPACE)) == 1
+    assert len(experiments.jobs(WORKSPACE)) == 1
+    assert not [job for job in Workspace(WORKSPACE).jobs if job.label.name == "taken"]
+
+
+def test_a_full_workspace_takes_no_more(
+    open_app: Open, one_run: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACVB_WORKSPACE_MB", "0")
+    full = "of at most 0 kB"
+    app = press(open_app("data"), "use_sample")
+    assert full in texts(app)
+    app = bring(app, "links.csv", "a,b\nc,d\n")
+    assert "this file has" in texts(app)
+    assert app.button(key="load").disabled
+    press(app := open_app("home"), "sample_comparison")
+    assert full in texts(app)
+    workspace = Workspace(WORKSPACE)
+    assert workspace.dataset is None
+    with pytest.raises(StoreError, match=full):
+        workspace.add(workspace.jobs[0].problem)
+    assert len(workspace.jobs) == 1
+    monkeypatch.setenv("ACVB_WORKSPACE_MB", "plenty")
+    assert "no whole number of megabytes" in workspace.explain_no_room()
+    monkeypatch.delenv("ACVB_WORKSPACE_MB")
+    assert workspace.explain_no_room() == ""
+    press(app := open_app("data"), "use_sample")
+    assert workspace.dataset is not None
+
+
+def test_a_file_must_fit_beside_what_is_kept(
+    open_app: Open, one_run: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Workspace(WORKSPACE)
+    used = services.store().used_bytes(WORKSPACE)
+    monkeypatch.setattr(services, "workspace_limit", lambda: used + 100)
+    assert workspace.explain_no_room(100) == ""
+    assert "this file has" in workspace.explain_no_room(101)
+    assert Workspace(OTHER).explain_no_room(101) == "", "what others keep does not count"
+    app = bring(open_app("data"), "links.csv", "a,b\n" * 25)
+    assert not app.button(key="load").disabled
+    app = bring(open_app("data"), "links.csv", "a,b\n" * 26)
+    assert app.button(key="load").disabled

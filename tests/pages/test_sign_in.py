@@ -1,0 +1,112 @@
+"""Sign-in, where the server's secrets ask for it: what others see, and whose workspace it is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.runtime.secrets import Secrets
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.session import OTHER, SECONDS, texts
+
+ROOT = Path(__file__).resolve().parents[2]
+PROVIDER = {"client_id": "acvb", "client_secret": "s", "server_metadata_url": "http://127.0.0.1:1/none"}
+AUTH = {"redirect_uri": "http://127.0.0.1:8501/oauth2callback", "cookie_secret": "x" * 32, **PROVIDER}
+NOBODY = {"is_logged_in": False}
+
+
+def person(subject: str, issuer: str = "https://id.example") -> dict[str, Any]:
+    return {"is_logged_in": True, "iss": issuer, "sub": subject, "email": f"{subject}@example.org"}
+
+
+def visit(user: dict[str, Any], page: str = "", auth: Any = AUTH, **address: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
+    app.user, app.secrets = user, {"auth": auth}
+    for name, value in address.items():
+        app.query_params[name] = value
+    if page:
+        app.switch_page(f"pages/{page}.py")
+    app.run()
+    assert not app.exception
+    return app
+
+
+def labels(app: AppTest) -> list[str]:
+    return [str(button.label) for button in app.button]
+
+
+@pytest.mark.parametrize("page", ["", "run", "runs", "data"])
+def test_who_has_not_signed_in_sees_a_button_and_nothing_else(page: str) -> None:
+    app = visit(NOBODY, page, ws=OTHER)
+    assert labels(app) == ["Sign in to go on"]
+    assert [title.value for title in app.title] == ["ACVB"]
+    assert not app.sidebar.children
+    assert "ws" not in app.session_state
+
+
+def test_an_empty_section_does_not_let_everybody_in() -> None:
+    assert labels(visit({}, auth={})) == ["Sign in to go on"]
+
+
+def test_named_providers_have_a_button_each() -> None:
+    both = {"redirect_uri": AUTH["redirect_uri"], "cookie_secret": "x", "google": PROVIDER, "okta": PROVIDER}
+    assert labels(visit(NOBODY, auth=both)) == ["Sign in with Google to go on", "Sign in with Okta to go on"]
+
+
+def test_a_server_without_authlib_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "authlib", None)
+    app = visit(NOBODY)
+    assert not labels(app)
+    assert "the server lacks Authlib" in app.error[0].value
+
+
+def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They may ask for a sign-in; Streamlit takes them for secrets that are not there."""
+    broken = tmp_path / "secrets.toml"
+    broken.write_text("[auth\n")
+    get_option = st.get_option
+    monkeypatch.setattr(
+        st, "get_option", lambda name: [str(broken)] if name == "secrets.files" else get_option(name)
+    )
+    monkeypatch.setattr("streamlit.config.get_option", st.get_option)
+    monkeypatch.setattr(st, "secrets", Secrets())
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
+    assert "cannot be read" in app.error[0].value
+    assert str(broken) in texts(app)
+    assert not app.button
+
+
+def test_a_person_finds_the_same_workspace_from_any_browser() -> None:
+    first, again = visit(person("ada")), visit(person("ada"), "run")
+    assert first.session_state["ws"] == again.session_state["ws"]
+    assert re.fullmatch("[0-9a-f]{32}", first.session_state["ws"])
+    others = [
+        visit(person("bob")),
+        visit(person("ada", "https://other.example")),
+        visit(person("ada"), auth={**AUTH, "cookie_secret": "y" * 32}),
+    ]
+    workspaces = {app.session_state["ws"] for app in (first, *others)}
+    assert len(workspaces) == 4
+
+
+def test_a_link_leads_where_it_says_for_who_has_signed_in() -> None:
+    assert visit(person("ada"), ws=OTHER).session_state["ws"] == OTHER
+
+
+def test_the_sidebar_names_who_has_signed_in_and_the_way_out() -> None:
+    app = visit(person("ada"))
+    assert "ada@example.org" in [text.value for text in app.sidebar.text]
+    app.button(key="sign_out").click().run()
+    assert labels(visit(app.user)) == ["Sign in to go on"]
+
+
+def test_nobody_is_asked_without_a_provider() -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
+    assert not app.exception
+    assert "ws" in app.session_state
+    assert "Sign out" not in labels(app)
