@@ -35,7 +35,7 @@ def model_for(data: Any) -> ModelRow:
     for row in reversed(MODELS):
         if row.fits(data):
             return row
-    kinds = ", ".join(dict.fromkeys(row.data_type.__name__.lower() for row in MODELS))
+    kinds = ", ".join(dict.fromkeys(row.kind for row in MODELS))
     raise ParameterError(
         f"there is no model for a {type(data).__name__}; there are models for: {kinds}. "
         "Read it first (load_relation, load_corpus, load_table)."

@@ -21,12 +21,12 @@ PACKAGE = "acvb_core"
 # A module imports from the lines above its own, and from its own room. Names that share a line do not import each
 # other. Each folder with a rows.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.errors",),
+    ("core.errors", "core.printable", "core.references"),
     ("core.protocols", "core.parameters", "core.special", "core.kernel_cache"),
-    ("core.clusters",),
-    ("core.averaging",),
     ("core.display",),
     ("core.rows",),
+    ("core.clusters",),
+    ("core.averaging",),
     ("data",),
     ("evaluate",),
     tuple(f"models.{path.parent.name}" for path in sorted((ROOT / PACKAGE / "models").glob("*/rows.py"))),

@@ -40,7 +40,7 @@ from acvb_core.evaluate.alignment import align_topics
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
 from acvb_core.models.lda.evaluate.topic_map import topic_map
-from acvb_core.models.irm.moves.moves import MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import MODELS, methods_of
 
 SIZES = {

@@ -12,9 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from acvb_core.cli.arguments import build_parser
-from acvb_core.cli.corpus_folders import make_rereadable
-from acvb_core.cli.remedies import name_flags
+from acvb_core.cli.parser import build_parser
 from acvb_core.core.errors import AcvbError
 
 WRONG, INTERRUPTED = 2, 130
@@ -33,7 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = build_parser().parse_args(argv)
         # What is needed until the command ends, such as folders for a stream and for large data.
         with ExitStack() as arguments.cleanup:
-            arguments.cleanup.enter_context(make_rereadable(arguments))
+            if "file" in arguments:
+                from acvb_core.cli.corpus_folders import (
+                    make_rereadable,  # imports readers: listings need none
+                )
+
+                arguments.cleanup.enter_context(make_rereadable(arguments))
             return int(arguments.run(arguments))
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
@@ -50,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             WRONG,
         )
     except AcvbError as error:
+        from acvb_core.cli.remedies import name_flags  # imports readers
+
         return _fail(name_flags(error), WRONG)
 
 

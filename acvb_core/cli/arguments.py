@@ -3,72 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable
-from importlib import import_module
-from typing import NoReturn
 
+from acvb_core.cli.parser import Parser
 from acvb_core.cli.reading import find_reading
 from acvb_core.cli.reading_flags import add_documents, add_reading, add_texts
 from acvb_core.cli.settings import add_method_settings, group_adder
-from acvb_core.cli.typed import parse_number
-from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpus import Corpus
-from acvb_core.data.relation import Relation
+from acvb_core.cli.typed import parse_count, parse_names, parse_number, parse_port, parse_seeds
 from acvb_core.data.split import MAX_ENTRIES
 from acvb_core.registry import METHODS, MODELS
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, reported like every other."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise the message."""
-        raise ParameterError(f"{message} (see {self.prog} --help).")
-
-
-def build_parser() -> Parser:
-    """Return the parser of the whole command line; the parsed arguments hold the command under `run`."""
-    from acvb_core import __version__
-
-    top = Parser(
-        prog="acvb",
-        description="Clusters of relations, topics of corpora and features of tables: the same runs as in the app, "
-        "without a browser.",
-        allow_abbrev=False,
-    )
-    top.add_argument("--version", action="version", version=f"acvb {__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True)
-
-    def add_command(name: str, text: str, module: str) -> Parser:
-        command: Parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-        command.set_defaults(run=_lazy_command(module, name))
-        command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-        return command
-
-    methods = add_command("methods", "List the methods.", "listings")
-    methods.add_argument("--markdown", action="store_true", help="as the table in docs/methods.md")
-    add_command("samples", "List the sample relations, corpora and tables.", "listings")
-    _add_fit(add_command("fit", "Fit one method to a relation, a corpus or a table.", "commands"))
-    text = "Fit several methods from several seeds, on the same split."
-    _add_compare(add_command("compare", text, "commands"))
-    text = "Fit several methods and settings on several splits, and test which of them predicts better."
-    _add_experiment(add_command("experiment", text, "experiment"))
-    text = "Look for the steps with which a method that streams predicts held-out documents best."
-    _add_tune(add_command("tune", text, "tune"))
-    _add_read(add_command("read", "Read a corpus of any size to a folder, for methods that stream.", "read"))
-    text = "Say which topics documents are of, with the topics as a run left them."
-    _add_transform(add_command("transform", text, "transform"))
-    text = "Start the app, and print its address. Ctrl-C stops it."
-    app = commands.add_parser("app", help=text, description=text, allow_abbrev=False)
-    app.set_defaults(run=_lazy_command("app.start", "app"))
-    _add_app(app)
-    return top
-
-
 def _add_app(app: Parser) -> None:
     app.add_argument(
-        "--port", type=_parse_port, default=8501, metavar="N", help="port to listen on (default: 8501)"
+        "--port", type=parse_port, default=8501, metavar="N", help="port to listen on (default: 8501)"
     )
     app.add_argument(
         "--host",
@@ -96,7 +44,7 @@ def _add_fit(fit: Parser) -> None:
     fit.add_argument("--seed", type=int, default=0, help="of the inference (default: 0)")
     fit.add_argument(
         "--restarts",
-        type=_parse_count,
+        type=parse_count,
         default=1,
         metavar="N",
         help="runs from N seeds that count up from --seed and race: the half with the worse lower bound (where there "
@@ -117,9 +65,9 @@ def _add_fit(fit: Parser) -> None:
 def _add_compare(compare: Parser) -> None:
     add_reading(compare)
     text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
-    compare.add_argument("--methods", type=_parse_names, metavar="A,B,…", help=text)
+    compare.add_argument("--methods", type=parse_names, metavar="A,B,…", help=text)
     text = "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)"
-    compare.add_argument("--seeds", type=_parse_seeds, default=[0], metavar="N", help=text)
+    compare.add_argument("--seeds", type=parse_seeds, default=[0], metavar="N", help=text)
     _add_run(compare)
     _add_links(compare)
 
@@ -128,13 +76,13 @@ def _add_experiment(experiment: Parser) -> None:
     add_reading(experiment)
     add = experiment.add_argument
     text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
-    add("--methods", type=_parse_names, metavar="A,B,…", help=text)
+    add("--methods", type=parse_names, metavar="A,B,…", help=text)
     text = "runs of each method, each with a split and a seed of its own that all methods share (default: 10)"
-    add("--splits", type=_parse_count, default=10, metavar="N", help=text)
+    add("--splits", type=parse_count, default=10, metavar="N", help=text)
     text = "of the first split and the runs on it; the next split has the next one (default: 0)"
     add("--seed", type=int, default=0, help=text)
     text = "runs that race for each run of the experiment, as for `acvb fit` (default: 1)"
-    add("--restarts", type=_parse_count, default=1, metavar="N", help=text)
+    add("--restarts", type=parse_count, default=1, metavar="N", help=text)
     text = "held-out score that decides (default: heldout_log_likelihood)"
     add("--score", default="heldout_log_likelihood", metavar="NAME", help=text)
     title = "settings of the methods; several values of one, with commas between, are varied"
@@ -150,7 +98,7 @@ def _add_tune(tune: Parser) -> None:
     tune.add_argument("--seed", type=int, default=0, help=text)
     tune.add_argument(
         "--trials",
-        type=_parse_count,
+        type=parse_count,
         default=30,
         metavar="N",
         help="runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings spread evenly, "
@@ -168,8 +116,9 @@ def _add_read(read: Parser) -> None:
 
 
 def _add_transform(transform: Parser) -> None:
-    text = f"folder that `acvb fit --model {find_reading(Corpus).model} … --out` wrote, or the model.npz in it; texts "
-    transform.add_argument("folder", metavar="RUN", help=f"{text}are cut as its were")
+    model = find_reading("corpus").model
+    text = f"folder that `acvb fit --model {model} … --out` wrote, or the model.npz in it; texts are cut as its were"
+    transform.add_argument("folder", metavar="RUN", help=text)
     add_documents(transform)
     text = "also score how well four fifths of each document's words predict the rest"
     transform.add_argument("--completion", action="store_true", help=text)
@@ -178,21 +127,12 @@ def _add_transform(transform: Parser) -> None:
     )
 
 
-def _lazy_command(module: str, function: str) -> Callable[[argparse.Namespace], int]:
-    """Return a command whose module is imported when it runs: listings need no numerical library."""
-
-    def run(arguments: argparse.Namespace) -> int:
-        return int(getattr(import_module(f"acvb_core.cli.{module}"), function)(arguments))
-
-    return run
-
-
 def _add_run(
     to: Parser, documents: str = "0", *, heldout: str = "0", settings: str = "settings of the methods"
 ) -> None:
     models = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
     streaming = ", ".join(row.name for row in MODELS if row.streamed is not None)
-    of_relations = " or ".join(row.name for row in MODELS if row.data_type is Relation)
+    of_relations = " or ".join(row.name for row in MODELS if row.kind == "relation")
     default = f"a sample's own, else {of_relations}, as --domains says; {streaming} for a corpus on disk; "
     add = to.add_argument
     add("--model", help=f"{models} (default: {default}that of the method, where only one has it)")
@@ -227,28 +167,13 @@ def _add_links(to: Parser) -> None:
     )
 
 
-def _parse_count(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
-
-
-def _parse_port(text: str) -> int:
-    if not re.fullmatch(r"\d{1,5}", text) or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 65535")
-    return int(text)
-
-
-def _parse_names(text: str) -> list[str]:
-    names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not names:
-        raise argparse.ArgumentTypeError("name at least one")
-    return names
-
-
-def _parse_seeds(text: str) -> list[int]:
-    if not re.fullmatch(r"\d+(,\d+)*,?", text) or text == "0":
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of seeds nor a list like 0,5,7")
-    if "," in text:
-        return list(dict.fromkeys(int(part) for part in text.split(",") if part))
-    return list(range(int(text)))
+#: Name of a command -> what adds its flags.
+ADDERS: dict[str, Callable[[Parser], None]] = {
+    "fit": _add_fit,
+    "compare": _add_compare,
+    "experiment": _add_experiment,
+    "tune": _add_tune,
+    "read": _add_read,
+    "transform": _add_transform,
+    "app": _add_app,
+}

@@ -41,10 +41,7 @@ def make_rereadable(arguments: argparse.Namespace) -> Iterator[None]:
 
     FILE is looked at before it is read; a stream can be read once.
     """
-    file = getattr(arguments, "file", None)
-    if file is None:
-        yield
-        return
+    file = arguments.file
     path = Path(file).expanduser()
     if file != STANDARD_INPUT and not (path.is_fifo() or path.is_char_device()):
         arguments.file = str(path) if file.startswith("~") else file

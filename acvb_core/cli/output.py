@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from acvb_core.cli.printable import printable
+from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result

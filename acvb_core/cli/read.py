@@ -9,10 +9,9 @@ from pathlib import Path
 
 from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, read_once
 from acvb_core.cli.documents import read_file
-from acvb_core.cli.printable import printable
 from acvb_core.cli.reading import find_reading, reader_options
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpus import Corpus
+from acvb_core.core.printable import printable
 from acvb_core.store.export import to_plain
 
 
@@ -21,7 +20,7 @@ def read(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
     if holds_corpus(arguments.file):
         raise ParameterError(f"{arguments.file} is a corpus on disk already.")
-    options = reader_options(arguments, find_reading(Corpus))
+    options = reader_options(arguments, find_reading("corpus"))
     options["broken"] = arguments.broken or "refuse"
     corpus, lines = read_once(
         folder,

@@ -28,7 +28,7 @@ FLAGS = {"vocabulary": "--vocab"}
 class Reading:
     """The options of one kind of data, by their names among the parsed arguments."""
 
-    kind: str  #: what the data are, in a word; that of the store, and of a model's `data_type`
+    kind: str  #: what the data are, in a word; that of the store, and of a model
     #: Those of its reader that not every kind has; a tokeniser's settings are left out.
     options: tuple[str, ...]
     #: Those that only this kind has and that say how to take the data, of a sample too.
@@ -38,7 +38,7 @@ class Reading:
     @property
     def model(self) -> str:
         """The first model for such data, which a message can propose."""
-        return next(row.name for row in MODELS if _kind_name(row.data_type) == self.kind)
+        return next(row.name for row in MODELS if row.kind == self.kind)
 
 
 READINGS = (
@@ -90,13 +90,9 @@ READINGS = (
 )
 
 
-def _kind_name(data_type: type) -> str:
-    return data_type.__name__.lower()
-
-
-def find_reading(data_type: type) -> Reading:
-    """Return the options of data of this type."""
-    return next(reading for reading in READINGS if reading.kind == _kind_name(data_type))
+def find_reading(kind: str) -> Reading:
+    """Return the options of one kind of data."""
+    return next(reading for reading in READINGS if reading.kind == kind)
 
 
 def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str, Any]:

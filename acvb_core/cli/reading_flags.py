@@ -153,16 +153,15 @@ def _add_broken(add: Add) -> None:
 
 
 def _add_tokeniser(add: Add) -> None:
-    usual = Tokeniser()
     languages = ", ".join(STOP_WORD_LANGUAGES)
     for name, text in (
         ("stop_words", f"drop the stop words of these languages; none, or of {languages}"),
         ("extra_stop_words", "further words to drop"),
     ):
-        shown = f"{text} (default: {', '.join(getattr(usual, name)) or 'none'})"
+        shown = f"{text} (default: {', '.join(getattr(Tokeniser, name)) or 'none'})"
         flag = f"--{name.replace('_', '-')}"
         add(flag, shown, dest=TOKENISER + name, type=parse_words, metavar="A,B,…")
-    text = f"regular expression of a word (default: {usual.token_pattern})"
+    text = f"regular expression of a word (default: {Tokeniser.token_pattern})"
     add("--token-pattern", text, dest=TOKENISER + "token_pattern", metavar="REGEX")
     for parameter in TOKENISER_PARAMETERS:
         add_setting(add, parameter, TOKENISER + parameter.name, setting_help(parameter))

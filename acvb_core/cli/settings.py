@@ -10,7 +10,6 @@ from typing import Any
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.rows import Method
-from acvb_core.data.relation import Relation
 from acvb_core.registry import METHODS, methods_of, model_row
 
 #: (flag, help, more) adds a flag to a group.
@@ -151,7 +150,7 @@ def _owned_setting(name: str, model: str, methods: Sequence[str], several: bool)
         raise ParameterError(f"{flag} is not a setting of {own}; {others} {_has(len(here))} it.")
     models = list(dict.fromkeys(row.model for row, _ in everywhere))
     asked, other = model_row(model), model_row(models[0])
-    two_sides = asked.data_type is other.data_type is Relation and len(asked.domains) < len(other.domains)
+    two_sides = asked.kind == other.kind == "relation" and len(asked.domains) < len(other.domains)
     raise ParameterError(
         f"{flag} is not a setting of model {model!r}; {', '.join(models)} {_has(len(models))} it "
         f"({'--domains two' if two_sides and len(models) == 1 else '--model'})."

@@ -28,7 +28,7 @@ from acvb_core.registry import MODELS, methods_of, model_row
 
 _SAMPLE = "sample:"
 #: The usual model of relations with the same objects on both sides (True), and of others: the last of its kind.
-_USUAL = {row.one_domain: row for row in MODELS if row.data_type is Relation}
+_USUAL = {row.one_domain: row for row in MODELS if row.kind == "relation"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
     """
     typed, domains = arguments.model, arguments.domains or "auto"
     model = model_row(typed) if typed is not None else _default_model(arguments.file, methods)
-    if model.data_type is not Relation:
+    if model.kind != "relation":
         return [model]
     chosen = _USUAL | {model.one_domain: model}
     one, two = chosen[True], chosen[False]
@@ -99,7 +99,7 @@ def load(
     Raises DataError: it cannot be read as asked.
     Raises ParameterError: there is no such sample, or a reader's flag makes no sense.
     """
-    reading, model = find_reading(models[0].data_type), models[0]
+    reading, model = find_reading(models[0].kind), models[0]
     if arguments.file.startswith(_SAMPLE):
         return _load_sample(arguments, models, streamed)
     if reading.kind == "table":
@@ -122,14 +122,14 @@ def load(
 def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelRow], streamed: bool) -> Source:
     from acvb_core.data.samples import load_sample
 
-    reading, model = find_reading(models[0].data_type), models[0]
+    reading, model = find_reading(models[0].kind), models[0]
     refuse_reader_flags(arguments, reading)
     sample = load_sample(arguments.file.removeprefix(_SAMPLE))
     data, lines = sample.data, sample.report.lines()
     if isinstance(data, Relation) and reading.kind == "relation":
         relation, notes = _with_domains(data, arguments, models)
         return _add_labels(arguments, relation, models, [*lines, *notes])
-    if getattr(arguments, "on_disk", None) is not None and isinstance(data, model.data_type):
+    if getattr(arguments, "on_disk", None) is not None and model.data_class.holds(data):
         corpus, notes = write_sample(arguments, data, streamed)
         return Source(corpus, model, notes)
     return _scale_as_typed(arguments, data, model, lines)

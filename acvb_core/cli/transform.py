@@ -21,7 +21,7 @@ from acvb_core.registry import model_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.run_folder import load_topics
 
-_MODEL = model_row(find_reading(Corpus).model)
+_MODEL = model_row(find_reading("corpus").model)
 
 
 def transform(arguments: argparse.Namespace) -> int:

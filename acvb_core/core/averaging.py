@@ -26,11 +26,11 @@ from acvb_core.core.protocols import (
     SweepInfo,
     no_checkpoint,
 )
+from acvb_core.core.rows import BURN_IN_CAP
 
-#: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm).
+#: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm), or
+#: after BURN_IN_CAP sweeps.
 BURN_IN_TOLERANCE = 1e-3
-#: … or after this many sweeps in any case.
-BURN_IN_CAP = 100
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from acvb_core.core.protocols import Array, Posterior
 
@@ -89,6 +88,8 @@ class Pairing(NamedTuple):
 
 def pair_clusters(similarity: Array) -> Pairing:
     """Return the pairs of rows and columns with the largest sum of similarities, shape (K, L), min(K, L) of them."""
+    from scipy.optimize import linear_sum_assignment  # slow to import, and only means of samples need it
+
     rows, columns = (side.astype(np.int64) for side in linear_sum_assignment(similarity, maximize=True))
     lone = (
         np.setdiff1d(np.arange(n), side) for n, side in zip(similarity.shape, (rows, columns), strict=True)

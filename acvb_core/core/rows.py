@@ -8,16 +8,19 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
 
-from acvb_core.core.averaging import BURN_IN_CAP
 from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, Value, check_values
 from acvb_core.core.protocols import Inference, Model, Posterior, Start
+from acvb_core.core.references import Reference
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
 #: Criteria of a race of restarts: the bound of the training data, or the score of held-out data.
 RaceCriterion = Literal["lower_bound", "heldout"]
 Values = dict[str, Any]
+
+#: An average begins after so many sweeps at the latest.
+BURN_IN_CAP = 100
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class ModelRow:
     domains: dict[str, str]  #: domain name in posteriors -> name in the plural for people
     #: (data, method name, values) -> bytes that a run will need at its peak, beyond the data.
     memory: Callable[[Any, str, Values], int]
-    data_type: type  #: `Relation`, `Corpus`, …
+    data_class: Reference  #: to `Relation`, `Corpus`, …
     hold_out: Callable[[Any, float, int], Any]  #: (data, share, seed) -> Split, of a part of every object
     #: (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of the
     #: bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
@@ -110,7 +113,7 @@ class ModelRow:
     #: Whether data of that type are of the kind the model is for.
     accepts: Callable[[Any], bool] = lambda data: True
     wanted: str = ""  #: what that kind is, in words
-    streamed: type | None = None  #: the same kind of data kept on disk, for the methods that stream
+    streamed: Reference | None = None  #: to the same kind of data kept on disk, for the methods that stream
     #: (data, share, seed) -> Split, of whole objects.
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
     #: Training data -> what the change of a log likelihood is divided by before it is held against the tolerance (the
@@ -132,6 +135,11 @@ class ModelRow:
     #: None: the runs agree as far as their clusterings do.
     count_alike: Callable[[Sequence[Posterior]], tuple[int, int]] | None = None
 
+    @property
+    def kind(self) -> str:
+        """Kind of the data, in a word: "relation", "corpus" or "table"."""
+        return self.data_class.name.lower()
+
     def warm_up(self) -> WarmUp:
         """Return the tiny run by which the model's compiled functions are made ready."""
         case: WarmUp = self.part("warmup").CASES[self.name]
@@ -143,18 +151,17 @@ class ModelRow:
 
     def fits(self, data: Any) -> bool:
         """Return whether the model is for such data."""
-        return (isinstance(data, self.data_type) or self.on_disk(data)) and self.accepts(data)
+        return (self.data_class.holds(data) or self.on_disk(data)) and self.accepts(data)
 
     def on_disk(self, data: Any) -> bool:
         """Return whether such data are kept on disk, so that only streaming methods can take them."""
-        return self.streamed is not None and isinstance(data, self.streamed)
+        return self.streamed is not None and self.streamed.holds(data)
 
     def accept(self, data: Any) -> None:
         """Raise a ParameterError when the data are not of the model's kind."""
-        if not (isinstance(data, self.data_type) or self.on_disk(data)):
+        if not (self.data_class.holds(data) or self.on_disk(data)):
             raise ParameterError(
-                f"model {self.name!r} is for a {self.data_type.__name__.lower()}; this is a "
-                f"{type(data).__name__.lower()}."
+                f"model {self.name!r} is for a {self.kind}; this is a {type(data).__name__.lower()}."
             )
         if not self.accepts(data):
             name = getattr(data, "name", "this")

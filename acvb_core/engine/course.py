@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.averaging import BURN_IN_CAP, BURN_IN_TOLERANCE
+from acvb_core.core.averaging import BURN_IN_TOLERANCE
+from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 

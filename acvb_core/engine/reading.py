@@ -26,8 +26,7 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
     Raises DataError: it cannot be read without further choices, or at all.
     Raises ParameterError: there is no such model, or nothing reads such an object.
     """
-    known = {kind for row in MODELS for kind in (row.data_type, row.streamed) if kind is not None}
-    if isinstance(data, tuple(known)):
+    if any(row.data_class.holds(data) or row.on_disk(data) for row in MODELS):
         return data
     if isinstance(data, Iterator) and not hasattr(data, "read"):
         data = list(data)
@@ -50,9 +49,9 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
 
 def _kind_of(data: Any, model: str | None, methods: Iterable[str]) -> str:
     if model is not None:
-        return model_row(model).data_type.__name__.lower()
-    kinds = [{model_row(row.model).data_type for row in METHODS if row.name == name} for name in methods]
+        return model_row(model).kind
+    kinds = [{model_row(row.model).kind for row in METHODS if row.name == name} for name in methods]
     common = set.intersection(*kinds) if kinds else set()
     if len(common) == 1:
-        return str(common.pop().__name__.lower())
-    return "corpus" if holds_documents(data) else MODELS[0].data_type.__name__.lower()
+        return common.pop()
+    return "corpus" if holds_documents(data) else MODELS[0].kind

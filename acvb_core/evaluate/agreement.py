@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from acvb_core.core.errors import ParameterError
 
 
 def agreement(one: Any, other: Any) -> dict[str, float]:
     """Return the adjusted Rand index ("ari") and the normalised mutual information ("nmi") of two labellings."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score  # takes a second to import
+
     return {
         "ari": float(adjusted_rand_score(one, other)),
         "nmi": float(normalized_mutual_info_score(one, other)),

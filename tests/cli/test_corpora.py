@@ -44,7 +44,7 @@ def test_every_model_has_its_text_and_its_reader() -> None:
     for row in MODELS:
         text = row.part("text")
         assert all(map(callable, (text.facts, text.lines, text.held_out, text.write_further_files)))
-        assert find_reading(row.data_type).kind == row.data_type.__name__.lower()
+        assert find_reading(row.kind).kind == row.kind
     assert {reading.model for reading in READINGS} <= {row.name for row in MODELS}
 
 

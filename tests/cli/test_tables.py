@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.arguments import build_parser
+from acvb_core.cli.parser import build_parser
 from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.text import TOP_FEATURES
 from acvb_core.registry import methods_of

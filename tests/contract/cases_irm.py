@@ -13,7 +13,8 @@ from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.data.split import HeldOut
 from acvb_core.data.synthetic import large_relation, planted_relation
-from acvb_core.models.irm.moves.moves import MOVES_FROM, MoveMemory
+from acvb_core.models.irm.moves.moves import MoveMemory
+from acvb_core.models.irm.moves.schedule import MOVES_FROM
 
 
 def few(links: list[list[int]], missing: list[list[int]] | None = None) -> Relation:

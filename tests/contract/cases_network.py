@@ -10,7 +10,7 @@ import pytest
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.synthetic import sparse_relation
-from acvb_core.models.irm.moves.moves import MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_FROM
 
 from .cases_irm import IrmCases
 

@@ -11,8 +11,7 @@ import pytest
 from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method
 from acvb_core.engine.problem import build_problem
-from acvb_core.models.irm.moves.moves import MOVES_FROM
-from acvb_core.models.irm.rows import SPLIT_LIMIT
+from acvb_core.models.irm.moves.schedule import MOVES_FROM, SPLIT_LIMIT
 from acvb_core.registry import METHODS, model_row
 from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from acvb_core.core import averaging
 from acvb_core.core.averaging import (
-    BURN_IN_CAP,
     BURN_IN_TOLERANCE,
     AveragedInference,
     AveragedState,
@@ -19,6 +18,7 @@ from acvb_core.core.averaging import (
 )
 from acvb_core.core.clusters import match_clusters, renormalise
 from acvb_core.core.protocols import Posterior, SweepInfo
+from acvb_core.core.rows import BURN_IN_CAP
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
 
 

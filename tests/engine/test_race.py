@@ -24,7 +24,7 @@ from acvb_core.engine.race_report import RaceReport, states_at_once
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.models.irm.moves.moves import MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
 from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
 

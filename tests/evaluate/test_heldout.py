@@ -6,8 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
 
-from acvb_core.evaluate.heldout import mean_log_likelihood, score_cells, score_links, score_words
+from acvb_core.evaluate.heldout import (
+    mean_log_likelihood,
+    score_cells,
+    score_links,
+    score_ranking,
+    score_words,
+)
 
 P = np.array([0.9, 0.6, 0.5, 0.2])
 TRUTH = np.array([True, False, True, False])
@@ -42,6 +49,16 @@ def test_ranking_by_hand() -> None:
 def test_ties_count_half() -> None:
     found = score_links(np.array([0.5, 0.5]), np.array([True, False]), 0.5)
     assert (found.roc_auc, found.average_precision) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("levels", [2, 5, 1000])
+def test_ranking_is_that_of_scikit_learn(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    for share in (0.02, 0.5, 0.9):
+        truth = rng.random(400) < share
+        probability = rng.integers(1, levels, size=400, endpoint=True) / (levels + 1.0)
+        expected = roc_auc_score(truth, probability), average_precision_score(truth, probability)
+        assert score_ranking(probability, truth) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("value", [False, True])

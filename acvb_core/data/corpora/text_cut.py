@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.cutting import cut_by_function, cut_by_pattern, explain_uncut, take_words
@@ -212,6 +211,8 @@ class CutTexts:
 
 
 def _count_words(texts: Iterator[list[str]], n_texts: int, lengths: tuple[int, int]) -> Counted:
+    from sklearn.feature_extraction.text import CountVectorizer  # takes a second to import
+
     how = {"lowercase": False, "tokenizer": list, "token_pattern": None, "ngram_range": lengths}
     vectorizer = CountVectorizer(**how, dtype=np.int32)
     try:

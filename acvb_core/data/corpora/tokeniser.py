@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from acvb_core.core.errors import ParameterError
@@ -69,6 +68,8 @@ def stop_words_of(language: str) -> frozenset[str]:
     words = frozenset(word.lower() for word in get_stop_words(language))
     if language != "english":
         return words
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # takes a second to import
+
     # The library's English list is meant for search engines: with computer, microsoft, problem and state it
     # drops what topics are made of. scikit-learn's is shorter, but knows no contractions (don't, she'll).
     return frozenset(ENGLISH_STOP_WORDS) | {word for word in words if "'" in word}

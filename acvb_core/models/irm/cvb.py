@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.models.irm.domain import DomainPass, Order
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
-from acvb_core.models.irm.sweeping import VariationalMethod
+from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
 
 
 @dataclass(frozen=True)
@@ -51,3 +54,23 @@ class CollapsedIrm(VariationalMethod):
         # Rebuilt in every sweep, so what adding and subtracting rounds off cannot pile up.
         ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
         return replace(state, q=q, ones=ones, entries=entries), pseudo_loo
+
+
+def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
+    """Return CVB0 on data, with the values of its parameters."""
+    return CollapsedIrm(**read_variational_settings(data, values))
+
+
+def build_cvb(data: Any, values: Values) -> CollapsedIrm:
+    """Return second-order CVB on data, with the values of its parameters."""
+    return CollapsedIrm(**read_variational_settings(data, values), order=values.get("variance", "paper"))
+
+
+def build_acvb0(data: Any, values: Values) -> AveragedInference:
+    """Return ACVB0 on data, with the values of its parameters."""
+    return AveragedInference(build_cvb0(data, values), values["burn_in"])
+
+
+def build_acvb(data: Any, values: Values) -> AveragedInference:
+    """Return ACVB on data, with the values of its parameters."""
+    return AveragedInference(build_cvb(data, values), values["burn_in"])

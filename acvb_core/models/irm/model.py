@@ -18,7 +18,7 @@ from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
+from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
 
@@ -182,3 +182,8 @@ def blocks(ones: Floats, entries: Floats, hyper: Hyper) -> pd.DataFrame:
             "high": betaincinv(alpha, beta, 0.975).ravel(),
         }
     )
+
+
+def build_network_model(network: Relation) -> IrmModel:
+    """Return the model of a network."""
+    return IrmModel(network, network_layout(network))

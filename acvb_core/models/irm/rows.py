@@ -5,32 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from acvb_core.core.averaging import AveragedInference, SampleMean
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Model
+from acvb_core.core.references import references_to
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
-from acvb_core.data.relation import Relation
-from acvb_core.data.split import hold_out
-from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
-from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
-from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.memory import memory_bytes, sweep_seconds
-from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.moves.moves import (
-    MOVES_EVERY,
-    MOVES_FROM,
-    MOVES_UNTIL,
-    MOVES_UNTIL_AFTER_CHAIN,
-    Moves,
-)
-from acvb_core.models.irm.start import Start
-from acvb_core.models.irm.vb import VariationalIrm
+from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 
-
-def _network_model(relation: Any) -> Model:
-    return IrmModel(relation, network_layout(relation))
+_MEMORY, _MODEL = references_to("models.irm.memory"), references_to("models.irm.model")
+_CVB = references_to("models.irm.cvb")
+_RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("data.split")("hold_out")
 
 
 def _irm_schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
@@ -43,17 +26,17 @@ IRM = ModelRow(
     "Infinite Relational Model",
     "irm",
     "a relation: which row objects are linked to which column objects",
-    IrmModel,
+    _MODEL("IrmModel"),
     {"rows": "row clusters", "cols": "column clusters"},
-    memory_bytes,
-    Relation,
-    hold_out,
+    _MEMORY("memory_bytes"),
+    _RELATION,
+    _HOLD_OUT,
     _irm_schedule,
     96,  # a probability, and the sorted copies behind the ranking scores
     {"rows": "rows", "cols": "columns"},
     {"rows": "k_rows", "cols": "k_cols"},
     RELATION_DISPLAY,
-    sweep_seconds=sweep_seconds,
+    sweep_seconds=_MEMORY("sweep_seconds"),
     observed=lambda relation: relation.n_observed,
 )
 
@@ -62,11 +45,11 @@ NETWORK = ModelRow(
     "Infinite Relational Model of a network",
     "irm",
     "a network: which objects of one kind are linked to which",
-    _network_model,
+    _MODEL("build_network_model"),
     {"rows": "clusters"},
-    memory_bytes,
-    Relation,
-    hold_out,
+    _MEMORY("memory_bytes"),
+    _RELATION,
+    _HOLD_OUT,
     _irm_schedule,
     96,
     {"rows": "nodes"},
@@ -75,14 +58,11 @@ NETWORK = ModelRow(
     accepts=lambda relation: relation.network is not None,
     wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
     "`acvb_core.as_network`)",
-    sweep_seconds=sweep_seconds,
+    sweep_seconds=_MEMORY("sweep_seconds"),
     observed=lambda network: network.n_known,
     unit=("pair", "pairs"),
     one_domain=True,
 )
-
-#: Splits may go up to so many times the number of clusters to begin with.
-SPLIT_LIMIT = 2
 
 
 def _size(name: str, clusters: str) -> Parameter:
@@ -159,54 +139,6 @@ _VARIANCE = Parameter(
 )  # fmt: skip
 
 
-def _layout_of(data: Any, values: Values) -> Layout:
-    return TWO_DOMAINS if "k_cols" in values else network_layout(data)
-
-
-def _settings(data: Any, values: Values) -> Values:
-    """Return what every method is built with."""
-    layout = _layout_of(data, values)
-    k_cols = values["k_cols"] if "k_cols" in values else values["k_rows"]
-    return {
-        "relation": data,
-        "start": Start(values["k_rows"], k_cols, values["init"], values["smoothing"]),
-        "hyper": Hyper.single_prior(values["alpha"], values["a"], values["b"], layout.domains),
-        "hyper_rule": values["hyper"],
-        "layout": layout,
-    }
-
-
-def _variational_settings(data: Any, values: Values) -> Values:
-    most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in _layout_of(data, values).domains}
-    until = MOVES_UNTIL_AFTER_CHAIN if values["init"] == "gibbs" else MOVES_UNTIL
-    moves = Moves(values["merge"], values["split"], most, until)
-    return _settings(data, values) | {"shrink": values["shrink"], "moves": moves}
-
-
-def _build_cvb0(data: Any, values: Values) -> CollapsedIrm:
-    return CollapsedIrm(**_variational_settings(data, values))
-
-
-def _build_cvb(data: Any, values: Values) -> CollapsedIrm:
-    return CollapsedIrm(**_variational_settings(data, values), order=values.get("variance", "paper"))
-
-
-def _build_acvb0(data: Any, values: Values) -> AveragedInference:
-    return AveragedInference(_build_cvb0(data, values), values["burn_in"])
-
-
-def _build_acvb(data: Any, values: Values) -> AveragedInference:
-    return AveragedInference(_build_cvb(data, values), values["burn_in"])
-
-
-def _build_vb(data: Any, values: Values) -> VariationalIrm:
-    return VariationalIrm(**_variational_settings(data, values))
-
-
-def _build_gibbs(data: Any, values: Values) -> SampleMean:
-    return SampleMean(GibbsIrm(**_settings(data, values)), values["burn_in"])
-
-
 _IRM = (*_SIZE, *_VARIATIONAL_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
 _RUN = (max_sweeps(1000), TOLERANCE)
 _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
@@ -217,32 +149,32 @@ _RELATION_METHODS = (
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _build_acvb0, "mean_change", averaged=True,
+        (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb0"), "mean_change", averaged=True,
     ),
     Method(
         "irm", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _build_acvb, "mean_change", averaged=True,
+        (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change", averaged=True,
     ),
     Method(
         "irm", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it converges.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, *_RUN), _build_cvb0, "pseudo_loo",
+        (*_IRM, *_RUN), _CVB("build_cvb0"), "pseudo_loo",
     ),
     Method(
         "irm", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, _VARIANCE, *_RUN), _build_cvb, "pseudo_loo",
+        (*_IRM, _VARIANCE, *_RUN), _CVB("build_cvb"), "pseudo_loo",
     ),
     Method(
         "irm", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
-        (*_IRM, *_RUN), _build_vb, "lower_bound",
+        (*_IRM, *_RUN), references_to("models.irm.vb")("build_vb"), "lower_bound",
     ),
     Method(
         "irm", "gibbs", "Gibbs",
@@ -253,7 +185,7 @@ _RELATION_METHODS = (
             *_SIZE, *_start("spectral", "random"), _hyper("tied", "fixed"), *_PRIOR,
             burn_in(100, 0, "Sweeps that are not kept."), max_sweeps(300),
         ),
-        _build_gibbs, None, sampled=True,
+        references_to("models.irm.gibbs.gibbs")("build_gibbs"), None, sampled=True,
     ),
 )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,16 @@ from acvb_core.core.protocols import (
     UnaveragedMethod,
     no_checkpoint,
 )
+from acvb_core.core.rows import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.chain import run_chain, spread_evenly
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.moves.moves import MOVES, MOVES_FROM, MoveMemory, Moves
-from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.moves.moves import MOVES, MoveMemory, Moves
+from acvb_core.models.irm.moves.schedule import MOVES_FROM, MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN, SPLIT_LIMIT
+from acvb_core.models.irm.start import Start, layout_of, read_settings
 from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tidy
 
 #: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
@@ -116,3 +118,11 @@ class VariationalMethod(UnaveragedMethod, ABC):
         return state, SweepInfo(
             pseudo_loo, None if made else order, settling=state.moves is not None, moves=made or None
         )
+
+
+def read_variational_settings(data: Any, values: Values) -> Values:
+    """Return what every variational method is built with, from the values of its parameters."""
+    most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in layout_of(data, values).domains}
+    until = MOVES_UNTIL_AFTER_CHAIN if values["init"] == "gibbs" else MOVES_UNTIL
+    moves = Moves(values["merge"], values["split"], most, until)
+    return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import psi
 
 from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.network.vb import coordinate_ascent
 from acvb_core.models.irm.state import IrmState, block_counts, observed_sums
-from acvb_core.models.irm.sweeping import VariationalMethod
+from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
 
 #: Nanoseconds of a multiplication and addition of the network's kernel, by which its calls are cut.
 _NS = 1.0
@@ -100,3 +102,8 @@ def expected_log_shares(mass: Floats, alpha: float) -> Floats:
     left = psi(alpha + beyond) - log_total
     stick[-1] = 0.0
     return stick + np.concatenate([[0.0], np.cumsum(left[:-1])])
+
+
+def build_vb(data: Any, values: Values) -> VariationalIrm:
+    """Return VB on data, with the values of its parameters."""
+    return VariationalIrm(**read_variational_settings(data, values))

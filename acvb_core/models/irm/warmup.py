@@ -10,7 +10,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.moves.moves import MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_FROM
 
 
 def tiny_relation() -> tuple[Relation, Values]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import Counts, Singles, add_counts, add_log_absences, zeroth_order
 from acvb_core.models.lda.kernels_second import second_order
@@ -23,6 +25,9 @@ from acvb_core.models.lda.state import (
     padded_copy,
     zero_counts,
 )
+
+if TYPE_CHECKING:
+    from acvb_core.models.lda.trained import TrainedTopics
 
 #: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
 REBUILD_EVERY = 50
@@ -199,3 +204,24 @@ def sum_counts(
         checkpoint()
         add_counts(begin, end, tokens.documents, q, counts, spread)
     return counts
+
+
+def build_collapsed(
+    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
+) -> CollapsedLda:
+    """Return CVB0 or CVB on data, with the values of its parameters, to go on from trained topics if any are given."""
+    learn = values["hyper"] == "minka"
+    start, warm = Concentrations.of_values(values), None
+    if trained is not None:
+        trained.check(values["k"])
+        start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
+    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
+
+
+def build_averaged(
+    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
+) -> AveragedInference:
+    """Return ACVB0 or ACVB; the rest as for CVB0 and CVB."""
+    return AveragedInference(
+        build_collapsed(order, data, values, trained), values["burn_in"], values["track"]
+    )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.core.special import log, log_single
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step
 from acvb_core.models.lda.kernels import (
@@ -23,7 +26,7 @@ from acvb_core.models.lda.kernels import (
     chunk_pairs,
     workspace,
 )
-from acvb_core.models.lda.state import LdaMethod, build_posterior, copy_counts, zero_counts
+from acvb_core.models.lda.state import LdaMethod, Tokens, build_posterior, copy_counts, zero_counts
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics
@@ -194,3 +197,11 @@ def sample_labels(
         if length > 0:
             loo -= length * log(length - 1.0 + concentration)
     return moved, loo
+
+
+def build_gibbs(data: Any, values: Values) -> AveragedInference:
+    """Return Gibbs sampling on data, with the values of its parameters."""
+    learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
+    sampler = GibbsLda(Tokens.of(data), values["k"], Concentrations.of_values(values), learn_until)
+    # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
+    return AveragedInference(sampler, values["burn_in"], track=False)

@@ -8,18 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import Values
 from acvb_core.models.lda.kernels import Floats, SinglePrior
+from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, START_TOTAL
 
 #: Fixed points run towards 0 where the data say nothing; they are held between these.
 LOW, HIGH = 1e-4, 1e4
-#: Hyper-parameters are learned first after this sweep …
-LEARN_FROM = 10
-#: … then every so many sweeps …
-LEARN_EVERY = 5
-#: … until none changes by more than this share …
+#: Hyper-parameters are learned (`rows`: from which sweep, how often) until none changes by more than this share.
 LEARNED = 0.01
-#: … and never after this sweep, so that a run can settle.
-LEARN_UNTIL = 100
 #: A count that is present with less than this probability adds nothing that could be seen.
 _NEGLIGIBLE = 1e-6
 
@@ -35,6 +32,19 @@ class Concentrations:
     def symmetric(cls, n_topics: int, alpha: float, beta: float) -> Concentrations:
         """Return one concentration for all topics to start from."""
         return cls(np.full(n_topics, float(alpha)), float(beta))
+
+    @classmethod
+    def of_values(cls, values: Values) -> Concentrations:
+        """Return those that a method's parameters say to start from.
+
+        Raises ParameterError: alpha is too small.
+        """
+        alpha = values["alpha"]
+        if 0.0 < alpha < LOW:
+            raise ParameterError(
+                f"alpha is {alpha:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
+            )
+        return cls.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
 
     def singles(self, n_words: int) -> SinglePrior:
         """Return the values as the kernels read them."""

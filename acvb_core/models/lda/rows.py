@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
-from acvb_core.core.averaging import AveragedInference
-from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Posterior
+from acvb_core.core.references import references_to
 from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
-from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import hold_out_documents, hold_out_tokens
-from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.display import DISPLAY
-from acvb_core.models.lda.gibbs import GibbsLda
-from acvb_core.models.lda.hyper import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, LOW, Concentrations
-from acvb_core.models.lda.memory import memory_bytes, sweep_seconds
-from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Tokens
 from acvb_core.models.lda.streams.rows import stream_methods
-from acvb_core.models.lda.trained import TrainedTopics, check_start
-from acvb_core.models.lda.vb import VariationalLda
+
+#: Hyper-parameters are learned first after this sweep, then every so many sweeps, and never after the last of these, so
+#: that a run can settle.
+LEARN_FROM, LEARN_EVERY, LEARN_UNTIL = 10, 5, 100
+#: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a
+#: sum that most die out, and predict worse.
+START_TOTAL = 5.0
+
+_MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("data.corpus_split")
+_CVB, _AVERAGED = (references_to("models.lda.cvb")(f"build_{name}") for name in ("collapsed", "averaged"))
 
 
 def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
@@ -36,41 +32,29 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 10, 5 if n_heldout < 500_000 else 20
 
 
-def _count_alike(posteriors: Sequence[Posterior]) -> tuple[int, int]:
-    from acvb_core.models.lda.evaluate.alike_topics import (
-        count_alike_topics,  # SciPy's assignment is slow to import
-    )
-
-    return count_alike_topics(posteriors)
-
-
 LDA = ModelRow(
     "lda",
     "Latent Dirichlet Allocation",
     "lda",
     "a corpus: which words stand in which documents",
-    LdaModel,
+    references_to("models.lda.model")("LdaModel"),
     {"topics": "topics"},
-    memory_bytes,
-    Corpus,
-    hold_out_tokens,
+    _MEMORY("memory_bytes"),
+    references_to("data.corpus")("Corpus"),
+    _SPLIT("hold_out_tokens"),
     _schedule,
     16,
     {"documents": "documents"},
     {},
     DISPLAY,
-    streamed=DiskCorpus,
-    hold_out_documents=hold_out_documents,
-    sweep_seconds=sweep_seconds,
+    streamed=references_to("data.disk_corpus")("DiskCorpus"),
+    hold_out_documents=_SPLIT("hold_out_documents"),
+    sweep_seconds=_MEMORY("sweep_seconds"),
     observed=lambda corpus: corpus.n_tokens,
     unit=("word", "words"),
-    check_start=check_start,
-    count_alike=_count_alike,
+    check_start=references_to("models.lda.trained")("check_start"),
+    count_alike=references_to("models.lda.evaluate.alike_topics")("count_alike_topics"),
 )
-
-#: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a
-#: sum that most die out, and predict worse.
-START_TOTAL = 5.0
 
 _SIZE = (
     Parameter("k", "int", 20, "Number of topics.", "Topics", 1, 5000, advanced=False),
@@ -116,48 +100,6 @@ _INNER = Parameter(
 )  # fmt: skip
 
 
-def _start(values: Values) -> Concentrations:
-    alpha = values["alpha"]
-    if 0.0 < alpha < LOW:
-        raise ParameterError(
-            f"alpha is {alpha:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
-        )
-    return Concentrations.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
-
-
-def _build_collapsed(
-    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
-) -> CollapsedLda:
-    learn = values["hyper"] == "minka"
-    start, warm = _start(values), None
-    if trained is not None:
-        trained.check(values["k"])
-        start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
-    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
-
-
-def _build_averaged(
-    order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
-) -> AveragedInference:
-    return AveragedInference(
-        _build_collapsed(order, data, values, trained), values["burn_in"], values["track"]
-    )
-
-
-def _variational(data: Any, values: Values) -> VariationalLda:
-    learn = values["hyper"] == "minka"
-    return VariationalLda(
-        Tokens.of(data), values["k"], _start(values), learn, values["shrink"], values["inner"]
-    )
-
-
-def _gibbs(data: Any, values: Values) -> AveragedInference:
-    learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
-    sampler = GibbsLda(Tokens.of(data), values["k"], _start(values), learn_until)
-    # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
-    return AveragedInference(sampler, values["burn_in"], track=False)
-
-
 _COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
 _RUN = (max_sweeps(1000), TOLERANCE)
 #: The mean over all words of a corpus settles slowly; held-out words are predicted as well long before
@@ -173,36 +115,36 @@ METHODS = (
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_COLLAPSED, *_AVERAGED_RUN), partial(_build_averaged, "zeroth"), "mean_change", averaged=True,
-        build_from=partial(_build_averaged, "zeroth"),
+        (*_COLLAPSED, *_AVERAGED_RUN), partial(_AVERAGED, "zeroth"), "mean_change", averaged=True,
+        build_from=partial(_AVERAGED, "zeroth"),
     ),
     Method(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_COLLAPSED, *_AVERAGED_RUN), partial(_build_averaged, "second"), "mean_change", averaged=True,
-        build_from=partial(_build_averaged, "second"),
+        (*_COLLAPSED, *_AVERAGED_RUN), partial(_AVERAGED, "second"), "mean_change", averaged=True,
+        build_from=partial(_AVERAGED, "second"),
     ),
     Method(
         "lda", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
-        (*_COLLAPSED, *_RUN), partial(_build_collapsed, "zeroth"), "pseudo_loo",
-        build_from=partial(_build_collapsed, "zeroth"),
+        (*_COLLAPSED, *_RUN), partial(_CVB, "zeroth"), "pseudo_loo",
+        build_from=partial(_CVB, "zeroth"),
     ),
     Method(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
-        (*_COLLAPSED, *_RUN), partial(_build_collapsed, "second"), "pseudo_loo",
-        build_from=partial(_build_collapsed, "second"),
+        (*_COLLAPSED, *_RUN), partial(_CVB, "second"), "pseudo_loo",
+        build_from=partial(_CVB, "second"),
     ),
     Method(
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
-        (*_COLLAPSED, _INNER, *_RUN), _variational, "lower_bound",
+        (*_COLLAPSED, _INNER, *_RUN), references_to("models.lda.vb")("build_vb"), "lower_bound",
     ),
     Method(
         "lda", "gibbs", "Gibbs",
@@ -210,7 +152,7 @@ METHODS = (
         "runs for a fixed number of sweeps.",
         "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
         (*_SIZE, *_PRIOR, _KEPT_FROM, max_sweeps(400)),
-        _gibbs, None, sampled=True,
+        references_to("models.lda.gibbs")("build_gibbs"), None, sampled=True,
     ),
-    *stream_methods(_SIZE, _PRIOR[:2], _start),
+    *stream_methods(_SIZE, _PRIOR[:2]),
 )  # fmt: skip

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from acvb_core.cli.printable import printable
 from acvb_core.cli.progress import ReadingProgress
+from acvb_core.core.printable import printable
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result

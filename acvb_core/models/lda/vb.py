@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numba as nb
 import numpy as np
 
 from acvb_core.core.clusters import Order, mean_l1_change, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
@@ -17,6 +19,7 @@ from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
 from acvb_core.models.lda.start import draw_noisy_counts
 from acvb_core.models.lda.state import (
     TOPICS,
+    Tokens,
     VariationalMethod,
     build_posterior,
     is_beginning,
@@ -200,3 +203,9 @@ def update_documents(
         for k in range(n_topics):
             entropy -= by_document[d, k] * log_own[k]
     return entropy
+
+
+def build_vb(data: Any, values: Values) -> VariationalLda:
+    """Return VB on data, with the values of its parameters."""
+    learn, start = values["hyper"] == "minka", Concentrations.of_values(values)
+    return VariationalLda(Tokens.of(data), values["k"], start, learn, values["shrink"], values["inner"])

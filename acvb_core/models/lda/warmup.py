@@ -10,7 +10,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.core.rows import Values, WarmUp
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.evaluate.topic_map import topic_map
-from acvb_core.models.lda.hyper import LEARN_FROM
+from acvb_core.models.lda.rows import LEARN_FROM
 from acvb_core.models.lda.trained import TrainedTopics
 
 

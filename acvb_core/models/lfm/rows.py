@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Inference, Posterior
+from acvb_core.core.protocols import Inference
+from acvb_core.core.references import references_to
 from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
-from acvb_core.data.split import hold_out_cells
-from acvb_core.data.table import Table
-from acvb_core.models.lfm.cells import NOISE_FLOOR, Cells
+from acvb_core.models.lfm.cells import NOISE_FLOOR
 from acvb_core.models.lfm.display import DISPLAY
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.feature_mean import FeatureMean
-from acvb_core.models.lfm.ibp.ibp import IbpGibbs
-from acvb_core.models.lfm.meibp.meibp import SubmodularIbp
-from acvb_core.models.lfm.model import LfmModel
-from acvb_core.models.lfm.state import Penalty
-from acvb_core.models.lfm.vb.vb import VariationalLfm
+
+if TYPE_CHECKING:
+    from acvb_core.data.table import Table
 
 
 def most_features(table: Table, values: Values) -> int:
@@ -57,22 +52,16 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 1 if train.values.size * k < 50_000_000 else 5, 1 if n_heldout * k < 5_000_000 else 5
 
 
-def _count_alike(posteriors: Sequence[Posterior]) -> tuple[int, int]:
-    from acvb_core.models.lfm.feature_match import count_alike_features  # as for topics
-
-    return count_alike_features(posteriors)
-
-
 LFM = ModelRow(
     "lfm",
     "Latent feature model",
     "lfm",
     "a table: numbers that describe objects, some of which may be missing",
-    LfmModel,
+    references_to("models.lfm.model")("LfmModel"),
     {"features": "features"},
     memory_bytes,
-    Table,
-    hold_out_cells,
+    references_to("data.table")("Table"),
+    references_to("data.split")("hold_out_cells"),
     _schedule,
     128,  # densities and means in extended precision, and the arrays they are computed from
     {},
@@ -82,7 +71,7 @@ LFM = ModelRow(
     bound_unit=lambda table: float(table.n_rows),
     observed=lambda table: table.n_observed,
     unit=("cell", "cells"),
-    count_alike=_count_alike,
+    count_alike=references_to("models.lfm.feature_match")("count_alike_features"),
     sweep_seconds=sweep_seconds,
 )
 
@@ -137,39 +126,6 @@ _PROCESS = (
 )
 
 
-def _fab(data: Any, values: Values) -> Fab:
-    return Fab(
-        Cells.of(data, values["noise_floor"]),
-        values["k_max"],
-        Penalty(True, values["mode"] == "dof"),
-        values["warmup"],
-        values["accelerate"],
-        values["merge"],
-        values["tol"],
-        values["init"],
-    )
-
-
-def _em(data: Any, values: Values) -> Fab:
-    cells = Cells.of(data, values["noise_floor"])
-    return Fab(cells, values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")
-
-
-def _vb(data: Any, values: Values) -> VariationalLfm:
-    return VariationalLfm(Cells.of(data), values["k_max"], values["alpha"], values["noise_weight"])
-
-
-def _ibp(data: Any, values: Values) -> FeatureMean:
-    burn = values["burn_in"]
-    return FeatureMean(
-        IbpGibbs(Cells.of(data), values["k_max"], values["alpha"], values["noise"], burn), burn
-    )
-
-
-def _meibp(data: Any, values: Values) -> SubmodularIbp:
-    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"])
-
-
 def _method(
     name: str,
     summary: str,
@@ -205,14 +161,14 @@ METHODS = (
         "features until they die, and so finds their number.",
         "Hayashi, Fujimaki, NIPS 26 (2013), Alg. 1 and 2",
         (*_FAB, _FLOOR, *_LIMITS),
-        _fab,
+        references_to("models.lfm.fab.fab")("build_fab"),
     ),
     _method(
         "em",
         "The same without the criterion: it uses all the features that it starts with.",
         "Hayashi, Fujimaki, NIPS 26 (2013), §5",
         (_FLOOR, *_LIMITS),
-        _em,
+        references_to("models.lfm.fab.fab")("build_em"),
     ),
     _method(
         "vb",
@@ -220,7 +176,7 @@ METHODS = (
         "out.",
         "Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009, finite approximation",
         (*_VB, *_LIMITS),
-        _vb,
+        references_to("models.lfm.vb.vb")("build_vb"),
     ),
     _method(
         "ibp",
@@ -228,7 +184,7 @@ METHODS = (
         "with the mean of the kept samples, runs for a given number of sweeps.",
         "Doshi-Velez, Ghahramani, ICML 2009",
         (*_PROCESS, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
-        _ibp,
+        references_to("models.lfm.ibp.ibp")("build_ibp"),
         sampled=True,
     ),
     _method(
@@ -237,6 +193,6 @@ METHODS = (
         "object's features.",
         "Reed, Ghahramani, ICML 2013",
         (*_PROCESS, *_LIMITS),
-        _meibp,
+        references_to("models.lfm.meibp.meibp")("build_meibp"),
     ),
 )

@@ -9,7 +9,6 @@ import numpy as np
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.transform import FixedTopics
 from acvb_core.registry import MODELS
 from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_labels_bytes, read_npz
@@ -51,7 +50,7 @@ def _read_about(path: Path) -> tuple[str, Tokeniser | None]:
     try:
         about = json.loads(path.read_bytes())
         model, data = about["model"], about["data"]
-        if any(row.name == model and row.data_type is Corpus for row in MODELS):
+        if any(row.name == model and row.kind == "corpus" for row in MODELS):
             # Runs of older versions do not say how their texts were cut.
             settings = data.get("tokeniser")
             return str(data["name"]), None if settings is None else Tokeniser.from_dict(settings)

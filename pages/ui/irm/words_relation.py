@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.models.irm.moves.moves import (
+from acvb_core.models.irm.moves.schedule import (
     MOVES_EVERY,
     MOVES_FROM,
     MOVES_UNTIL,

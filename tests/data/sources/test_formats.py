@@ -10,7 +10,7 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
-from acvb_core.cli.arguments import build_parser
+from acvb_core.cli.parser import build_parser
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.relations.readers import inspect_source, load_relation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm import start
@@ -16,10 +17,26 @@ def test_of_many_points_k_means_looks_at_a_sample_and_the_others_join(
     groups = rng.integers(3, size=400)
     points = 10.0 * np.eye(3)[groups] + rng.normal(size=(400, 3))
     seen: list[int] = []
-    fit = start.KMeans.fit
-    monkeypatch.setattr(start.KMeans, "fit", lambda self, x: seen.append(len(x)) or fit(self, x))
+    fit = KMeans.fit
+    monkeypatch.setattr(KMeans, "fit", lambda self, x: seen.append(len(x)) or fit(self, x))
     monkeypatch.setattr(start, "_SAMPLED", 60)
     labels = start._k_means(points, 3, seed=1)
     assert seen == [60]
     assert agreement(labels, groups)["ari"] == 1.0
     np.testing.assert_array_equal(start._k_means(points, 3, seed=1), labels)
+
+
+@pytest.mark.parametrize("n_points", [start._FEW, start._FEW + 1])
+def test_planted_groups_of_few_and_of_many_points_are_found(n_points: int) -> None:
+    rng = np.random.default_rng(n_points)
+    groups = rng.integers(4, size=n_points)
+    points = 10.0 * np.eye(4)[groups] + rng.normal(size=(n_points, 4))
+    labels = start._cluster_points(points, 4, seed=1)
+    assert set(labels) == {0, 1, 2, 3}
+    assert agreement(labels, groups)["ari"] == 1.0
+
+
+def test_points_that_are_alike_are_one_cluster() -> None:
+    labels = start._cluster_points(np.repeat([[0.0, 1.0], [5.0, 5.0]], 6, axis=0), 4, seed=1)
+    assert labels.tolist() == [labels[0]] * 6 + [labels[6]] * 6
+    assert labels[0] != labels[6]

@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from acvb_core.core.averaging import BURN_IN_CAP
+from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.data.synthetic_mixtures import PlantedTopics, topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.hyper import (
     HIGH,
-    LEARN_EVERY,
-    LEARN_FROM,
-    LEARN_UNTIL,
     LEARNED,
     LOW,
     Concentrations,
@@ -25,6 +22,7 @@ from acvb_core.models.lda.hyper import (
     minka_step,
     should_keep_learning,
 )
+from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
 
 
 @cache

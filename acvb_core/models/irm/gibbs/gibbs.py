@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numba as nb
 import numpy as np
 
+from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.core.special import lbeta
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
@@ -17,7 +20,7 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.network.gibbs import sample_network
-from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, posterior_of
 
 
@@ -157,3 +160,8 @@ def _slice(log_density, value: float, rng: np.random.Generator) -> float:  # typ
             low = proposal
         else:
             high = proposal
+
+
+def build_gibbs(data: Any, values: Values) -> SampleMean:
+    """Return Gibbs sampling on data, with the values of its parameters."""
+    return SampleMean(GibbsIrm(**read_settings(data, values)), values["burn_in"])

@@ -17,18 +17,13 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
+from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.moves.split import promising_splits, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 
 if TYPE_CHECKING:
     from acvb_core.models.irm.sweeping import VariationalMethod
 
-#: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost.
-MOVES_FROM = 15
-#: Sweeps between moves, for the objects to find their places.
-MOVES_EVERY = 5
-#: No more moves after this sweep, so that a run can settle; earlier after a chain, which has left little to find.
-MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN = 200, 60
 #: How many of the rejected merges, and of the rejected splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
 TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0

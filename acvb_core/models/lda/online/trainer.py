@@ -19,9 +19,10 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.threads import one_thread
 from acvb_core.models.lda.streams.growing import GrowingVocabulary, RenumberedSource, add_words
+from acvb_core.models.lda.streams.limits import MOST_IN_WINDOW
 from acvb_core.models.lda.streams.source import Source, as_source
 from acvb_core.models.lda.streams.state import StreamState
-from acvb_core.models.lda.streams.stream import MOST_IN_WINDOW, StreamMethod
+from acvb_core.models.lda.streams.stream import StreamMethod
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.registry import method_row, methods_of, model_row
 

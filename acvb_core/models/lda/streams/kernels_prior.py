@@ -13,13 +13,12 @@ import numba as nb
 import numpy as np
 
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles
+from acvb_core.models.lda.streams.limits import FROZEN
 
 #: Rules: none, left to right, the gradient of the leave-one-out likelihood.
 FIXED, LEFT_TO_RIGHT, PAPER = 0, 1, 2
 #: An alpha does not fall below this; a topic that has come down to it is not in use.
 FLOOR = 1e-5
-#: Nothing is changed before so many documents were seen.
-FROZEN = 1000.0
 #: Weight of a document in the means that alpha is made of: (2 + documents)^-EASE, at least LEAST.
 EASE, LEAST = 0.7, 5e-4
 #: alpha_k and what a document's other tokens add to it are at least this.

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.rows import TOLERANCE, Method, Range, Values
-from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.streams.kernels_prior import FIXED, FROZEN, LEFT_TO_RIGHT, PAPER
-from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
-from acvb_core.models.lda.streams.sdm import EARLY, DivergenceMinimisation
-from acvb_core.models.lda.streams.source import as_source
-from acvb_core.models.lda.streams.stream import MOST_IN_WINDOW, WINDOW_SHARE, StreamMethod
-from acvb_core.models.lda.streams.svb import StochasticVb
+from acvb_core.core.references import references_to
+from acvb_core.core.rows import TOLERANCE, Method, Range
+from acvb_core.models.lda.streams.limits import EARLY, FROZEN, MOST_IN_WINDOW, WINDOW_SHARE
 
-Build = Callable[..., StreamMethod]
-
-_RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER}
+_METHODS = references_to("models.lda.streams.building")
 
 _PRIOR = Parameter(
     "prior", "choice", "left_to_right",
     "How alpha is learned. symmetric: fixed, the same for all topics. left_to_right: one for each topic, from how well "
     "the first words of a document predict the next. paper: one for each topic, by the gradient of the leave-one-out "
     f"likelihood (it tends to get too small). The first {FROZEN:g} documents change nothing.",
-    "Prior of the topics", choices=tuple(_RULES),
+    "Prior of the topics", choices=("symmetric", "left_to_right", "paper"),
 )  # fmt: skip
 
 _KNOWN = Parameter(
@@ -132,92 +122,31 @@ _TUNED_SCVB0 = (
 )  # fmt: skip
 
 
-def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
-    return {
-        "source": as_source(data),
-        "n_topics": values["k"],
-        "start": start,
-        "rule": _RULES[values["prior"]],
-        "window": values["window"],
-        "shuffle": values["shuffle"],
-        "known": values["totals"] == "corpus",
-    }
-
-
-def _minibatch(values: Values) -> dict[str, Any]:
-    return {"documents": values["batch"], "offset": values["step_offset"], "power": values["step_power"]}
-
-
-def _sdm(values: Values, **common: Any) -> StreamMethod:
-    return DivergenceMinimisation(
-        **common, passes=values["passes"], power=values["step_power"], renew=values["renew"],
-        early_passes=values["early_passes"],
-    )  # fmt: skip
-
-
-def _scvb0(values: Values, **common: Any) -> StreamMethod:
-    return StochasticCvb0(
-        **common, **_minibatch(values), scale=values["step_scale"], inner_scale=values["inner_scale"],
-        inner_offset=values["inner_offset"], inner_power=values["inner_power"], burn_in_passes=values["passes"],
-    )  # fmt: skip
-
-
-def _svb(values: Values, **common: Any) -> StreamMethod:
-    return StochasticVb(**common, **_minibatch(values), inner=values["inner"])
-
-
-def _build(build: Build, begin: Callable[[Values], Concentrations], data: Any, values: Values) -> Any:
-    return _wrap(build(values, **_common(data, values, begin(values))), values)
-
-
-def _go_on(build: Build, data: Any, values: Values, trained: Any) -> Any:
-    trained.check(values["k"])
-    common = _common(data, values, trained.concentrations)
-    return _wrap(build(values, **common, trained=trained), values)
-
-
-def _wrap(method: StreamMethod, values: Values) -> Any:
-    if "burn_in_epochs" not in values:
-        return method
-    return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)
-
-
-class AveragedStream(AveragedInference):
-    """The running mean of a stream's topics over its windows."""
-
-    def sweeps_of(self, epochs: float) -> int:
-        """Return how many windows it takes to go through the documents so often."""
-        sweeps: int = self.inner.sweeps_of(epochs)  # type: ignore[attr-defined]
-        return sweeps
-
-
 def stream_methods(
     size: tuple[Parameter, ...],
     concentrations: tuple[Parameter, ...],
-    begin: Callable[[Values], Concentrations],
 ) -> tuple[Method, ...]:
     """Return the rows: each method, and the same averaged.
 
     `size`, `concentrations`: what these methods share with the others.
-    `begin`: their values -> hyper-parameters to start from.
     """
     rows: list[Method] = []
-    for name, label, summary, reference, own, build, tuned in (
+    for name, label, summary, reference, own, tuned in (
         ("sdm", "SDM",
          "Stochastic divergence minimisation: CVB0 for a stream, word by word, close to what CVB0 finds in one or a "
          "few epochs, with memory for the topics only.",
-         "Sato, Nakagawa, KDD 2015", _SDM, _sdm, (Range("step_power", 0.5, 1.0),)),
+         "Sato, Nakagawa, KDD 2015", _SDM, (Range("step_power", 0.5, 1.0),)),
         ("scvb0", "SCVB0",
          "Stochastic CVB0: running means over minibatches, within each document and over the corpus.",
-         "Foulds, Boyles, DuBois, Smyth, Welling, KDD 2013", _SCVB0, _scvb0, _TUNED_SCVB0),
+         "Foulds, Boyles, DuBois, Smyth, Welling, KDD 2013", _SCVB0, _TUNED_SCVB0),
         ("svb", "SVB",
          "Stochastic variational Bayes: natural gradient steps by minibatches; the best known, and looser.",
-         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, _svb, (_OFFSET, _POWER)),
+         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, (_OFFSET, _POWER)),
     ):  # fmt: skip
         shared = (*size, *concentrations, *own, *_RUN)
-        go_on = partial(_go_on, build)
+        build, go_on = (partial(_METHODS(way), name) for way in ("build_stream", "continue_stream"))
         rows.append(
-            Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), partial(_build, build, begin),
+            Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), build,
                    None, streams=True, build_from=go_on, tuned=tuned)
         )  # fmt: skip
         rows.append(
@@ -225,7 +154,7 @@ def stream_methods(
                    f"{label}, answered by the running mean of its topics over the windows, which is certain to "
                    "converge: the run stops by itself.",
                    f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-                   (*shared, *_AVERAGED, _epochs(100.0)), partial(_build, build, begin),
+                   (*shared, *_AVERAGED, _epochs(100.0)), build,
                    "mean_change", averaged=True, streams=True, build_from=go_on)
         )  # fmt: skip
     return (*rows[::2], *rows[1::2])

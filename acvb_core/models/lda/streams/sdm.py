@@ -12,13 +12,12 @@ from acvb_core.core.protocols import Array
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.state import padded_zeros
+from acvb_core.models.lda.streams.limits import EARLY
 from acvb_core.models.lda.streams.sdm_kernels import Pace, Sizing, WordUse, update_documents
 from acvb_core.models.lda.streams.state import Renewal, StreamBuffers, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod
 
 _RATES = 1 << 14
-#: Documents for each topic that are early.
-EARLY = 10
 
 
 @dataclass(frozen=True, eq=False)

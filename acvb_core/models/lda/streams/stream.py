@@ -17,16 +17,13 @@ from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, chunk_pairs
 from acvb_core.models.lda.state import TOPICS, padded_zeros
 from acvb_core.models.lda.streams.kernels_prior import FLOOR
+from acvb_core.models.lda.streams.limits import MOST_IN_WINDOW, WINDOW_SHARE
 from acvb_core.models.lda.streams.source import DocumentFeed, Source
 from acvb_core.models.lda.streams.state import Prior, StreamBuffers, StreamState
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics
 
-#: A window, where none is asked for, is this share of the documents …
-WINDOW_SHARE = 0.05
-#: … and at most so many.
-MOST_IN_WINDOW = 20_000
 #: A topic that is not learned away is in use when it has at least this share of the tokens.
 IN_USE = 1e-5
 #: By how much the topics differ in the beginning.

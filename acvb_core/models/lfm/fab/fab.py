@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.fab.moves import find_move, flip_features, recode_pair
@@ -139,3 +140,23 @@ def alive_features(mu: Floats) -> NDArray[np.bool_]:
     """Return which features have an object, and are not in all of them (less one), shape (K,) of bool."""
     totals = mu.sum(axis=1)
     return np.asarray((totals >= 1.0) & (totals <= mu.shape[1] - 1.0))
+
+
+def build_fab(data: Any, values: Values) -> Fab:
+    """Return FAB on data, with the values of its parameters."""
+    return Fab(
+        Cells.of(data, values["noise_floor"]),
+        values["k_max"],
+        Penalty(True, values["mode"] == "dof"),
+        values["warmup"],
+        values["accelerate"],
+        values["merge"],
+        values["tol"],
+        values["init"],
+    )
+
+
+def build_em(data: Any, values: Values) -> Fab:
+    """Return EM on data, with the values of its parameters."""
+    cells = Cells.of(data, values["noise_floor"])
+    return Fab(cells, values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")

@@ -11,7 +11,9 @@ import numpy as np
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.feature_mean import FeatureMean
 from acvb_core.models.lfm.ibp.features import draw_features, flip_features, log_joint
 from acvb_core.models.lfm.ibp.kernels import Bits
 from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths, draw_weights, moments, weight_posterior
@@ -222,3 +224,11 @@ def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:
     weights[0] += weights[1:][over].sum(axis=0)
     weights[1:][over] *= -1.0
     return np.where(over, 1.0 - z, z), weights
+
+
+def build_ibp(data: Any, values: Values) -> FeatureMean:
+    """Return IBP sampling on data, with the values of its parameters."""
+    burn = values["burn_in"]
+    return FeatureMean(
+        IbpGibbs(Cells.of(data), values["k_max"], values["alpha"], values["noise"], burn), burn
+    )

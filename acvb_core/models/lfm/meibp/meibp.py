@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import moments
 from acvb_core.models.lfm.meibp.kernels import Bits
@@ -233,3 +235,8 @@ class SubmodularIbp(UnaveragedMethod):
         half = 0.5 * weights**2 / noise
         size = half.sum() if self.cells.observed is None else self.cells.observed @ half
         return np.asarray(error @ (weights / noise) - size + log_odds > 0.0, dtype=np.int8)
+
+
+def build_meibp(data: Any, values: Values) -> SubmodularIbp:
+    """Return MEIBP on data, with the values of its parameters."""
+    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"])

@@ -19,11 +19,9 @@ from acvb_core.models.irm.moves import merge, moves
 from acvb_core.models.irm.moves.merge import merge_clusters
 from acvb_core.models.irm.moves.moves import (
     MOVES,
-    MOVES_EVERY,
-    MOVES_FROM,
-    MOVES_UNTIL,
     MoveMemory,
 )
+from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from tests.models.irm.adapters import counted, hyper_of, relation_of, state_of
 from tests.models.irm.moves.adapters import (

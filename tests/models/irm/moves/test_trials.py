@@ -15,8 +15,9 @@ from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.models.irm.moves import moves, split
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
-from acvb_core.models.irm.moves.moves import MOVES_FROM, MoveMemory, Moves, _Trials
+from acvb_core.models.irm.moves.moves import MoveMemory, Moves, _Trials
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
+from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.models.irm.moves.split import split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.models.lda.streams.sdm import EARLY
+from acvb_core.models.lda.streams.limits import EARLY
 from acvb_core.models.lda.streams.sdm_kernels import uniform
 from acvb_core.models.lda.streams.state import StreamState
 from tests.models.lda.streams.adapters import BETA, RULES, first_state, some_prior, some_words, stream, swept

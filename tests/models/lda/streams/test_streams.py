@@ -17,7 +17,7 @@ from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
-from acvb_core.models.lda.streams.kernels_prior import FROZEN
+from acvb_core.models.lda.streams.limits import FROZEN
 from acvb_core.models.lda.streams.source import DocumentFeed, InMemorySource
 from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.registry import method_row

@@ -1,0 +1,82 @@
+"""Methods that stream, built on data with the values of their parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.rows import Values
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.streams.kernels_prior import FIXED, LEFT_TO_RIGHT, PAPER
+from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
+from acvb_core.models.lda.streams.sdm import DivergenceMinimisation
+from acvb_core.models.lda.streams.source import as_source
+from acvb_core.models.lda.streams.stream import StreamMethod
+from acvb_core.models.lda.streams.svb import StochasticVb
+from acvb_core.models.lda.trained import TrainedTopics
+
+_RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER}
+
+
+def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
+    return {
+        "source": as_source(data),
+        "n_topics": values["k"],
+        "start": start,
+        "rule": _RULES[values["prior"]],
+        "window": values["window"],
+        "shuffle": values["shuffle"],
+        "known": values["totals"] == "corpus",
+    }
+
+
+def _minibatch(values: Values) -> dict[str, Any]:
+    return {"documents": values["batch"], "offset": values["step_offset"], "power": values["step_power"]}
+
+
+def _sdm(values: Values, **common: Any) -> StreamMethod:
+    return DivergenceMinimisation(
+        **common, passes=values["passes"], power=values["step_power"], renew=values["renew"],
+        early_passes=values["early_passes"],
+    )  # fmt: skip
+
+
+def _scvb0(values: Values, **common: Any) -> StreamMethod:
+    return StochasticCvb0(
+        **common, **_minibatch(values), scale=values["step_scale"], inner_scale=values["inner_scale"],
+        inner_offset=values["inner_offset"], inner_power=values["inner_power"], burn_in_passes=values["passes"],
+    )  # fmt: skip
+
+
+def _svb(values: Values, **common: Any) -> StreamMethod:
+    return StochasticVb(**common, **_minibatch(values), inner=values["inner"])
+
+
+def build_stream(name: str, data: Any, values: Values) -> Any:
+    """Return a method that streams (sdm, scvb0 or svb) with the values of its parameters, averaged if they say so."""
+    return _average(_METHODS[name](values, **_common(data, values, Concentrations.of_values(values))), values)
+
+
+def continue_stream(name: str, data: Any, values: Values, trained: TrainedTopics) -> Any:
+    """Return the same, to go on from trained topics."""
+    trained.check(values["k"])
+    common = _common(data, values, trained.concentrations)
+    return _average(_METHODS[name](values, **common, trained=trained), values)
+
+
+_METHODS = {"sdm": _sdm, "scvb0": _scvb0, "svb": _svb}
+
+
+def _average(method: StreamMethod, values: Values) -> Any:
+    if "burn_in_epochs" not in values:
+        return method
+    return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)
+
+
+class AveragedStream(AveragedInference):
+    """The running mean of a stream's topics over its windows."""
+
+    def sweeps_of(self, epochs: float) -> int:
+        """Return how many windows it takes to go through the documents so often."""
+        sweeps: int = self.inner.sweeps_of(epochs)  # type: ignore[attr-defined]
+        return sweeps

@@ -1,0 +1,40 @@
+"""References to functions and classes that are imported when they are first used."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from acvb_core.core.references import Reference
+from acvb_core.core.rows import Method, ModelRow
+from acvb_core.data.relation import Relation
+from acvb_core.registry import METHODS, MODELS
+
+
+def references_of(row: Method | ModelRow) -> list[Reference]:
+    """Return all references of a row."""
+    values: list[Any] = [value.func if isinstance(value, partial) else value for value in vars(row).values()]
+    return [value for value in values if isinstance(value, Reference)]
+
+
+@pytest.mark.parametrize(
+    "row", [*MODELS, *METHODS], ids=lambda row: f"{getattr(row, 'model', '')} {row.name}"
+)
+def test_what_the_tables_refer_to_is_there(row: Method | ModelRow) -> None:
+    references = references_of(row)
+    assert references
+    assert all(callable(reference.load()) for reference in references)
+
+
+def test_a_reference_is_called_as_what_it_stands_for() -> None:
+    assert Reference("math", "hypot")(3, 4) == 5
+    assert Reference("builtins", "dict")(a=1) == {"a": 1}
+
+
+def test_nothing_is_of_a_class_that_was_not_imported() -> None:
+    relation = Relation.build([[1, 0], [0, 1]])
+    assert Reference("acvb_core.data.relation", "Relation").holds(relation)
+    assert not Reference("acvb_core.data.table", "Table").holds(relation)
+    assert not Reference("a_module_that_nobody_imports", "Table").holds(relation)
