@@ -18,7 +18,7 @@ from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
-from acvb_core.models.irm.moves.split import promising_splits, split_clusters
+from acvb_core.models.irm.moves.split import TriedSplits, promising_splits, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 
 if TYPE_CHECKING:
@@ -75,19 +75,26 @@ class Moves:
             return state, {}
         merged = split = 0
         rejected, by_size = memory.rejected, not method.keep_bound
-        trials = _Trials(method, rng, checkpoint)
+        trials, tried = _Trials(method, rng, checkpoint), TriedSplits()
         if self.merge:
             state, merged = merge_clusters(state, largest_first=by_size, checkpoint=checkpoint)
         if not merged and self.split:
             state, split, rejected = split_clusters(
-                state, method.relation, self.most, rejected, rng, checkpoint, largest_first=by_size
+                state,
+                method.relation,
+                self.most,
+                rejected,
+                rng,
+                checkpoint,
+                largest_first=by_size,
+                tried=tried,
             )
         if not merged and not split and self.merge:
             candidates = promising_merges(state, TRIALS, _WORST, checkpoint)
             state, merged, rejected = trials.best_of(state, candidates, rejected)
         if not merged and not split and self.split:
-            tried = (self.most, TRIALS, _WORST, rejected, rng, checkpoint)
-            candidates = promising_splits(state, method.relation, *tried, largest_first=by_size)
+            limits = (self.most, TRIALS, _WORST, rejected, rng, checkpoint)
+            candidates = promising_splits(state, method.relation, *limits, largest_first=by_size, tried=tried)
             state, split, rejected = trials.best_of(state, candidates, rejected)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:

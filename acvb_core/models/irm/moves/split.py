@@ -36,6 +36,8 @@ _MEMBER, _FEWEST = 0.1, 6
 _SHARE, _SWEEPS = 0.9, 4
 #: A split must raise the bound by more than this (nats).
 _LEAST_GAIN = 1e-6
+#: Of the ways to cut a cluster, so many are followed up with sweeps: those that cost the bound least before them.
+_FOLLOWED = 2
 
 
 def split_clusters(
@@ -47,12 +49,14 @@ def split_clusters(
     checkpoint: Checkpoint = no_checkpoint,
     *,
     largest_first: bool = True,
+    tried: TriedSplits | None = None,
 ) -> tuple[IrmState, int, RejectedMoves]:
     """Try to split every cluster of every domain once.
 
     `most` limits the clusters of a domain, `rejected` names clusters that are not tried again, and `largest_first`
-    says that clusters are always put in order of size, not only where that does not lower the bound. Returns the
-    state (new clusters last), the number of splits, and the clusters rejected so far.
+    says that clusters are always put in order of size, not only where that does not lower the bound. `tried` is
+    filled with what was tried, if nothing was split. Returns the state (new clusters last), the number of splits, and
+    the clusters rejected so far.
     """
     split = 0
     for domain in state.q:
@@ -62,6 +66,8 @@ def split_clusters(
             if rejected.contains(*about) or _is_full(state, domain, most):
                 continue
             trial = side.best_split(state, k, rng, checkpoint)
+            if tried is not None:
+                tried[domain, k] = trial
             if trial is None or trial.gain <= _LEAST_GAIN:
                 rejected = rejected.add(*about)
             else:
@@ -80,11 +86,14 @@ def promising_splits(
     checkpoint: Checkpoint = no_checkpoint,
     *,
     largest_first: bool = True,
+    tried: TriedSplits | None = None,
 ) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
     """Give the states after the n splits that lower the bound least, with what is tried and the cluster's members.
 
-    One that lowers it by more than `worst` (nats, negative) is left out. The rest: `split_clusters`.
+    One that lowers it by more than `worst` (nats, negative) is left out. Those in `tried` are not looked for again.
+    The rest: `split_clusters`.
     """
+    tried = tried or {}
     trials: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
     for domain in state.q:
         if _is_full(state, domain, most):
@@ -92,22 +101,28 @@ def promising_splits(
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
             what, members = f"split on trial {domain}", state.q[domain][:, k] > 0.5
-            best = None if rejected.contains(what, members) else side.best_split(state, k, rng, checkpoint)
+            if rejected.contains(what, members):
+                continue
+            best = tried[domain, k] if (domain, k) in tried else side.best_split(state, k, rng, checkpoint)
             if best is not None and best.gain > worst:
                 trials = heapq.nlargest(n, [*trials, (best.gain, -len(trials), best.state, what, members)])
-    for _, _, tried, what, members in trials:
-        yield tried, what, members
+    for _, _, after, what, members in trials:
+        yield after, what, members
 
 
 def _is_full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
     return domain in most and state.q[domain].shape[1] >= most[domain]
 
 
-class _SplitTrial(NamedTuple):
+class SplitTrial(NamedTuple):
     """A state after a split, and what the lower bound gains."""
 
     gain: float
     state: IrmState
+
+
+#: By domain and cluster: the best split of a state's cluster; None of one with too few members.
+TriedSplits = dict[tuple[str, int], SplitTrial | None]
 
 
 class _Side:
@@ -128,21 +143,26 @@ class _Side:
 
     def best_split(
         self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> _SplitTrial | None:
+    ) -> SplitTrial | None:
         """Return the best of the ways to split cluster k, None if it has too few members."""
         q = state.q[self.domain]
         members = np.flatnonzero(q[:, k] > _MEMBER)
         if len(members) < _FEWEST:
             return None
         before = block_log_evidence(state)
-        best: _SplitTrial | None = None
         residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
+        cuts = []
         for direction in residuals.directions(rng, checkpoint):
-            first = cut_in_two(direction)
-            tried = self._optimise_split(state, k, members, np.where(first, _SHARE, 1.0 - _SHARE), checkpoint)
+            share = np.where(cut_in_two(direction), _SHARE, 1.0 - _SHARE)
+            cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, checkpoint)
+            cuts.append(SplitTrial(block_log_evidence(cut), cut))
+            checkpoint()
+        best: SplitTrial | None = None
+        for _, cut in heapq.nlargest(_FOLLOWED, cuts, key=lambda trial: trial.gain):
+            tried = self._optimise_split(cut, k, members, checkpoint)
             risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
             if best is None or risen > best.gain:
-                best = _SplitTrial(risen, tried)
+                best = SplitTrial(risen, tried)
             checkpoint()
         return best
 
@@ -154,38 +174,49 @@ class _Side:
         return replace(state, ones=ones, entries=entries)
 
     def _optimise_split(
-        self, state: IrmState, k: int, members: NDArray[np.int64], share: Floats, checkpoint: Checkpoint
+        self, cut: IrmState, k: int, members: NDArray[np.int64], checkpoint: Checkpoint
     ) -> IrmState:
-        """Return the state with cluster k split by `share` of each member, after some sweeps over the members."""
+        """Return the state after some sweeps over the members of cluster k, which was cut in two."""
         if self.layout.one_domain:
-            tried = self._recount(state, _split_state(state, self.domain, k, members, share), k, checkpoint)
-            objects = NetworkPass(self.relation, tried)
+            objects = NetworkPass(self.relation, cut)
             halves = np.array([k, objects.q.shape[1] - 1])
             for _ in range(_SWEEPS):
                 objects.run("zeroth", members, checkpoint, choices=halves)
             ones, entries = objects.counts()
-            return replace(tried, q={self.domain: objects.q}, ones=ones, entries=entries)
+            return replace(cut, q={self.domain: objects.q}, ones=ones, entries=entries)
         assert self.links is not None
         assert self.zeros is not None
-        a, b = state.hyper.blocks(state.ones.shape)
+        a, b = cut.hyper.blocks(cut.ones.shape)
         if self.turned:
             a, b = a.T, b.T
         # A relation of two clusters of their own: the members are all there is, each wholly in.
-        halves, alpha = np.stack([share, 1.0 - share], axis=1), state.hyper.alpha[self.domain]
+        q = cut.q[self.domain]
+        held = q[members, k] + q[members, -1]
+        share = q[members, k] / held
+        halves, alpha = np.stack([share, 1.0 - share], axis=1), cut.hyper.alpha[self.domain]
         sums = self.links[members], self.zeros[members]
         pair = DomainPass.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha)
         for _ in range(_SWEEPS):
             pair.run("zeroth", np.arange(len(members)), checkpoint)
-        tried = _split_state(state, self.domain, k, members, pair.own[:, 0])
-        own = tried.q[self.domain]
+        q = q.copy()
+        q[members, k], q[members, -1] = held * pair.own[:, 0], held * pair.own[:, 1]
+        return self._recount_sums(replace(cut, q={**cut.q, self.domain: q}))
+
+    def _recount_sums(self, state: IrmState) -> IrmState:
+        """Return the state of two domains with its counts made from the sums over the other domain."""
+        assert self.links is not None
+        assert self.zeros is not None
+        own = state.q[self.domain]
         ones, zeros = own.T @ self.links, own.T @ self.zeros
         ones, entries = (
             np.ascontiguousarray(array.T if self.turned else array) for array in (ones, ones + zeros)
         )
-        return replace(tried, ones=ones, entries=entries)
+        return replace(state, ones=ones, entries=entries)
 
     def _recount(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
-        """Return the network's state with cluster k split and the counts brought up to date: two rows and columns."""
+        """Return the state with cluster k split and new counts; of a network two rows and columns change."""
+        if not self.layout.one_domain:
+            return self._recount_sums(tried)
         q, own, symmetric = tried.q[self.domain], self.relation.self_links, self.layout.symmetric
         halves = np.ascontiguousarray(q[:, [k, -1]])
         width = q.shape[1]

@@ -16,6 +16,9 @@ from acvb_core.models.irm.state import IrmState
 
 #: Directions of each kind, vectors carried along beside them, and iterations.
 _DIRECTIONS, _EXTRA, _ITERATIONS = 2, 6, 6
+#: Of so few members the directions are computed exactly: a product with one vector for each costs no more than the
+#: iterations do.
+_FEW = (_DIRECTIONS + _EXTRA) * _ITERATIONS
 
 
 class Residuals:
@@ -117,7 +120,11 @@ class Residuals:
         yield from self._leading(product, product, matrix.shape, rng)
 
     def _leading(self, forward, backward, shape, rng: np.random.Generator) -> Iterator[Floats]:  # type: ignore[no-untyped-def]
-        left = leading_vectors(forward, backward, shape, _DIRECTIONS + _EXTRA, _ITERATIONS, rng)[0]
+        n_members = shape[0]
+        if n_members <= _FEW:
+            left = np.linalg.eigh(forward(backward(np.eye(n_members))))[1][:, ::-1]
+        else:
+            left = leading_vectors(forward, backward, shape, _DIRECTIONS + _EXTRA, _ITERATIONS, rng)[0]
         yield from left[:, :_DIRECTIONS].T
 
 
