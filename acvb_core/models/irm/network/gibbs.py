@@ -44,8 +44,8 @@ def sample_network(
     width = int(labels.max()) + 1
     at = moved = 0
     while at < len(objects):
-        # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
-        room = max(2 * width, 8)
+        # Always room for clusters to be born; the kernel comes back when it has used it up. Empty ones cost time, too.
+        room = width + max(width // 4, 4)
         q = {domain: extend_rows(one_hot(labels).T, room, 0.0).T}
         counts = count_blocks(relation, {domain: labels}, layout, checkpoint)
         ones, entries = (np.pad(count, (0, room - width)) for count in counts)
@@ -92,9 +92,7 @@ def _sample_some(
     directed = links.directed
     room = ones.shape[0]
     workspace = make_workspace(room, room, directed)
-    terms = np.empty((room, room))
-    for k in range(room):
-        refresh_terms(k, ones, zeros, directed, terms)
+    terms, changed = np.empty((room, room)), np.ones(room, dtype=np.bool_)
     brought, log_weights = np.empty((4, room)), np.empty(room)
     choices = np.empty(room, np.int64)
     moved = 0
@@ -107,7 +105,8 @@ def _sample_some(
         q[i, old] = 0.0
         size[old] -= 1.0
         shift_counts(-1.0, old, item, ones, zeros)
-        refresh_terms(old, ones, zeros, directed, terms)
+        changed[old] = True
+        refresh_terms(changed, ones, zeros, directed, terms)
         alone = size[old] < 0.5
         n_choices = 0
         for k in range(width):
@@ -138,6 +137,6 @@ def _sample_some(
         q[i, new] = 1.0
         size[new] += 1.0
         shift_counts(1.0, new, item, ones, zeros)
-        refresh_terms(new, ones, zeros, directed, terms)
+        changed[new] = True
         at += 1
     return at, width, moved

@@ -115,17 +115,23 @@ def shift_counts(share: float, k: int, item: ObjectLinks, ones: Floats, zeros: F
 
 
 @nb.njit(**OPTIONS)
-def refresh_terms(k: int, ones: Floats, zeros: Floats, directed: bool, terms: Floats) -> None:
-    """Bring log B(ones, zeros) of row k, and of column k, up to date."""
+def refresh_terms(
+    changed: NDArray[np.bool_], ones: Floats, zeros: Floats, directed: bool, terms: Floats
+) -> None:
+    """Bring log B(ones, zeros) of the rows and columns of changed clusters up to date; none is changed afterwards."""
     n_clusters = ones.shape[0]
-    for m in range(n_clusters):
-        terms[k, m] = lbeta(max(ones[k, m], SMALLEST), max(zeros[k, m], SMALLEST))
-    if directed:
-        for m in range(n_clusters):
-            terms[m, k] = lbeta(max(ones[m, k], SMALLEST), max(zeros[m, k], SMALLEST))
-    else:
-        for m in range(n_clusters):
-            terms[m, k] = terms[k, m]
+    for k in range(n_clusters):
+        if changed[k]:
+            for m in range(n_clusters):
+                terms[k, m] = lbeta(max(ones[k, m], SMALLEST), max(zeros[k, m], SMALLEST))
+    for k in range(n_clusters):
+        if not changed[k]:
+            for m in range(n_clusters):
+                if changed[m] and directed:
+                    terms[k, m] = lbeta(max(ones[k, m], SMALLEST), max(zeros[k, m], SMALLEST))
+                elif changed[m]:
+                    terms[k, m] = terms[m, k]
+    changed[:] = False
 
 
 @nb.njit(**OPTIONS)
@@ -208,8 +214,7 @@ def zeroth_order_network(
     n_clusters, n_choices = ones.shape[0], choices.shape[0]
     room = make_workspace(n_choices, n_clusters, directed)
     terms = np.empty((n_clusters, n_clusters))
-    for k in range(n_clusters):
-        refresh_terms(k, ones, zeros, directed, terms)
+    changed = np.ones(n_clusters, dtype=np.bool_)
     brought = np.empty((4, n_clusters))
     prior, log_weights = np.empty(n_clusters), np.empty(n_choices)
     before = np.empty(n_clusters)
@@ -226,9 +231,8 @@ def zeroth_order_network(
             mass[k] = max(mass[k] - before[k], 0.0)
             if before[k] > NEGLIGIBLE:
                 shift_counts(-before[k], k, item, ones, zeros)
-        for k in range(n_clusters):
-            if before[k] > NEGLIGIBLE:
-                refresh_terms(k, ones, zeros, directed, terms)
+                changed[k] = True
+        refresh_terms(changed, ones, zeros, directed, terms)
         log_prior(mass, alpha, prior)
         cluster_terms(choices, item, blocks, terms, room, log_weights)
         for at in range(n_choices):
@@ -241,7 +245,5 @@ def zeroth_order_network(
             mass[k] += q[i, k]
             if q[i, k] > NEGLIGIBLE:
                 shift_counts(q[i, k], k, item, ones, zeros)
-        for k in range(n_clusters):
-            if q[i, k] > NEGLIGIBLE:
-                refresh_terms(k, ones, zeros, directed, terms)
+                changed[k] = True
     return log_normaliser
