@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from acvb_core.cli.commands import INTERRUPTED, load_source, make_folder, report_nothing, write
+from acvb_core import __version__
+from acvb_core.cli.commands import INTERRUPTED, load_source, report_nothing, write
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source, choose_models
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.report import plural
+from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.search import Search, plan_search, run_search
 from acvb_core.engine.tuning.trials import Tuning
 from acvb_core.registry import METHODS, method_row
 from acvb_core.store.csv_text import csv_text
+from acvb_core.store.plans.searches import SearchFolder
 
 
 def tune(arguments: argparse.Namespace) -> int:
     """Look for the best steps; return the exit code."""
     _check_model(arguments)
     source, values = load_source(arguments, [arguments.method], [arguments.seed])
-    out = make_folder(arguments.out)
     planned = plan_search(
         source.data,
         arguments.method,
@@ -36,24 +41,29 @@ def tune(arguments: argparse.Namespace) -> int:
         check_memory=arguments.check_memory,
         **values,
     )
-    progress = Progress(sys.stderr, planned.trials, quiet=arguments.quiet)
-    tuning: Tuning | None = None
-    try:
-        with stop_on_signal() as checkpoint:
-            for latest in run_search(planned, watch=progress, checkpoint=checkpoint):
-                tuning = latest
-    except StopRun:
-        pass
-    if tuning is None:
+    folder = None if arguments.out is None else SearchFolder(Path(arguments.out), planned, __version__)
+    tuning = Tuning(planned.space.names) if folder is None else folder.read()
+    if tuning.trials:
+        known = f"{len(tuning.trials):,} of {plural(planned.trials, 'trial')} were made before."
+        source = replace(source, lines=[*source.lines, known])
+    progress = Progress(sys.stderr, planned.trials, quiet=arguments.quiet, over=len(tuning.trials))
+    best: Result | None = None
+    with suppress(StopRun), stop_on_signal() as checkpoint:
+        for latest in run_search(planned, tuning, watch=progress, checkpoint=checkpoint):
+            tuning = latest
+            if folder is not None:
+                folder.keep(tuning)
+        if folder is not None:
+            best = folder.read_best(tuning, checkpoint)
+    if not tuning.trials:
         return report_nothing("trial was done")
-    removed = []
+    out = None if folder is None else folder.folder
+    removed = [] if best is None or out is None else write(best, arguments, out)
     if out is not None:
-        if tuning.best_result is not None:
-            removed = write(tuning.best_result, arguments, out)
         (out / "trials.csv").write_text(csv_text(tuning.table()), encoding="utf-8", newline="")
     printed = _json if arguments.json else _text
     sys.stdout.write(printed(source, planned, tuning, out, removed))
-    return 0 if len(tuning.trials) == planned.trials else INTERRUPTED
+    return 0 if len(tuning.trials) >= planned.trials else INTERRUPTED
 
 
 def _check_model(arguments: argparse.Namespace) -> None:
@@ -102,7 +112,7 @@ def _text(source: Source, planned: Search, tuning: Tuning, out: Path | None, rem
         summary = f"trial {best.number}, perplexity {best.perplexity:,.1f}; the defaults {first:,.1f}"
         text += format_facts([("best", summary), ("its steps", typed)])
     if out is not None:
-        text += f"\nwritten to {out}: trials.csv, and the best run\n"
+        text += f"\nwritten to {out}: trials.csv, and the best run; the same command goes on with it\n"
     if removed:
         text += f"removed {', '.join(path.name for path in removed)}: left there by an earlier run\n"
     return text

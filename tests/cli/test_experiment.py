@@ -56,7 +56,10 @@ def test_the_same_command_goes_on_and_another_is_refused(run: Run, tmp_path: Pat
     assert [_timeless(row) for row in again["runs"]] == [_timeless(row) for row in whole["runs"]]
     told = run("experiment", WOMEN, *SMALL, "--seed", "5", "--out", str(out))
     assert told.code == 2
-    assert "holds an experiment with other data, methods, settings, seeds or another version" in told.err
+    assert (
+        "holds another experiment: with other data, methods, settings, seeds or of another version"
+        in told.err
+    )
     (out / "runs.jsonl").write_text(lines[0] + "{}\n")
     told = run("experiment", WOMEN, *SMALL, "--out", str(out))
     assert told.code == 2

@@ -431,9 +431,46 @@ def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatc
     assert len(pd.read_csv(tmp_path / "out" / "trials.csv")) == 2
     monkeypatch.undo()
     press_ctrl_c_at(1, monkeypatch)
-    nothing = run(*command)
+    again = run(*command)
+    assert (again.code, len(again.json["trials"])) == (130, 2)
+    assert "2 of 5 trials were made before." in again.json["report"]
+    monkeypatch.undo()
+    press_ctrl_c_at(1, monkeypatch)
+    nothing = run(*command[:-1], tmp_path / "another")
     assert (nothing.code, nothing.out) == (130, "")
     assert nothing.err.endswith("interrupted before the first trial was done; there is nothing to report\n")
+
+
+def test_the_same_search_goes_on_where_it_was_cut(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    given = ("--k", 4, "--epochs", "0.5", "--heldout-documents", "0.1", "--seed", 2, "--batch", 20, "--json")
+    command = ("tune", BARS, "--method", "scvb0", *given, "--out", out)
+    whole = run(*command, "--trials", 5).json
+    best = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix == ".csv"}
+    lines = (out / "trials.jsonl").read_text().splitlines(keepends=True)
+    (out / "trials.jsonl").write_text("".join(lines[:2]) + lines[2][:40])  # a write that was cut off
+    again = run(*command, "--trials", 5).json
+    assert "2 of 5 trials were made before." in again["report"]
+    assert untimed(again["trials"]) == untimed(whole["trials"])
+    assert again["trials"][:2] == whole["trials"][:2]
+    # All trials are there: they are reported with the files of the best run, and none is made again.
+    (out / "model.npz").unlink()
+    told = run(*command, "--trials", 5)
+    assert (told.code, told.json["trials"]) == (0, again["trials"])
+    assert told.err == ""
+    assert (out / "model.npz").exists()
+    assert best.keys() == {path.name for path in out.iterdir() if path.suffix == ".csv"}
+    assert (out / "topics.csv").read_bytes() == best["topics.csv"]
+    more = run(*command, "--trials", 6).json
+    assert more["trials"][:5] == again["trials"]
+    assert len(more["trials"]) == 6
+    refused = run(*command, "--trials", 6, "--seed", 5)
+    assert refused.code == 2
+    assert "holds another search: with other data, methods, settings, ranges, seeds" in refused.err
+
+
+def untimed(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in trial.items() if name != "cpu_seconds"} for trial in trials]
 
 
 class Terminal(io.StringIO):

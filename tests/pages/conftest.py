@@ -34,7 +34,8 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
     st.cache_resource.clear()
     yield
-    services.experiments().close()
+    for book in (services.experiments(), services.searches()):
+        book.close()
     assert services.job_book().close(SECONDS)
     st.cache_resource.clear()
     gc.collect()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,7 +65,7 @@ def one_run(results: list[Result]) -> None:
 
 
 @pytest.fixture
-def shared(results: list[Result]) -> Iterator[list[str]]:
+def shared(results: list[Result]) -> list[str]:
     """A workspace with everything that there can be in one; the ids of all its runs."""
     corpus = small_corpus()
     services.store().save_dataset(WORKSPACE, corpus, [], {"name": PRIVATE, "heldout": 0.2})
@@ -86,9 +85,8 @@ def shared(results: list[Result]) -> Iterator[list[str]]:
         WORKSPACE, plan_experiment(corpus, ["cvb0"], k=[2], splits=2, heldout=0.2), PRIVATE
     )
     search = plan_search(corpus, "scvb0", 2, epochs=0.5, k=2, seed=0, heldout=0.2)
-    tuning = services.tunings()[WORKSPACE] = TuningJob(search, services.executor())
-    yield [busy.id, experiment.id, tuning.id, *(f"{PRIVATE}{number}" for number in range(8))]
-    tuning.stop()
+    made = services.searches().add(WORKSPACE, search, PRIVATE)
+    return [busy.id, experiment.id, made.id, *(f"{PRIVATE}{number}" for number in range(8))]
 
 
 def restart() -> None:
@@ -138,11 +136,11 @@ def test_a_viewer_opens_and_compares_runs(open_app: Open, shared: list[str]) -> 
 def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> None:
     viewed = Workspace(WORKSPACE, view_only=True)
     methods = {name for name, _ in inspect.getmembers(Workspace, inspect.isfunction) if name[0] != "_"}
-    assert {"add", "remove", "set_dataset", "start_tuning"} < methods
+    assert {"add", "remove", "set_dataset", "add_search", "remove_search"} < methods
     for name in methods - {"use_data", "explain_no_room"}:
         with pytest.raises(ViewOnlyError, match="full link"):
             getattr(viewed, name)()
-    handles = {Job: viewed.jobs[0], ExperimentJob: viewed.experiments[0], TuningJob: viewed.tuning}
+    handles = {Job: viewed.jobs[0], ExperimentJob: viewed.experiments[0], TuningJob: viewed.searches[0]}
     for kind, handle in handles.items():
         assert isinstance(handle, ViewedHandle)
         assert handle.inspect() is not None
@@ -200,13 +198,15 @@ def test_services_answer_by_workspace_and_never_by_a_runs_id_alone(shared: list[
         others.restore(run)
         others.load_again(run)
         others.remove_experiment(run)
+        others.remove_search(run)
     others.delete_for_good()
     assert (others.jobs, others.unreadable, others.deleted, others.unsaved) == ([], [], [], {})
-    assert (others.experiments, others.unreadable_experiments, others.tuning) == ([], {}, None)
+    assert (others.experiments, others.unreadable_experiments) == ([], {})
+    assert (others.searches, others.unreadable_searches) == ([], {})
     assert (others.dataset, others.data_names) == (None, {})
     assert [job.id for job in Workspace(WORKSPACE).jobs] == before
     assert len(book.deleted_runs(WORKSPACE)) == 1
-    assert len(experiments.jobs(WORKSPACE)) == 1
+    assert len(experiments.jobs(WORKSPACE)) == len(services.searches().jobs(WORKSPACE)) == 1
     assert not [job for job in Workspace(WORKSPACE).jobs if job.label.name == "taken"]
 
 

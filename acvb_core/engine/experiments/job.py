@@ -56,7 +56,7 @@ class ExperimentJob(Handle[ExperimentInspection]):
     ) -> ExperimentJob:
         """Return the handle of an experiment that ended or was interrupted, perhaps in another process."""
         job = cls(experiment, executor, keep, job_id=job_id)
-        job._publish(Status.FINISHED)
+        job._publish(Status.FINISHED if experiment.is_complete else Status.INTERRUPTED)
         job._ended.set()
         return job
 

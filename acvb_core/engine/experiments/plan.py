@@ -103,16 +103,36 @@ def rebuild_plan(data: Any, identity: Mapping[str, Any]) -> Plan:
     try:
         if identity["data"] != data.fingerprint:
             raise ParameterError("The experiment was made with other data.")
+        model = model_row(identity["model"])
+        model.accept(data)
         return Plan(
             data,
-            model_row(identity["model"]),
-            tuple(Condition(**one) for one in identity["conditions"]),
+            model,
+            tuple(_rebuild_condition(model, one) for one in identity["conditions"]),
             tuple(int(seed) for seed in identity["seeds"]),
             {name: float(identity[name]) for name in ("heldout", "heldout_documents")},
             int(identity["restarts"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ParameterError(f"The plan of the experiment is damaged ({error!r}).") from None
+
+
+def _rebuild_condition(model: ModelRow, known: Mapping[str, Any]) -> Condition:
+    """Return a condition made anew; its label is shown on pages, and says nothing but its settings.
+
+    Raises ValueError: it is not that of its own settings.
+    """
+    row, factors = method_row(model.name, known["method"]), known["factors"]
+    condition = _build_condition(model, row, factors, known["values"])
+    for name, value in factors.items():
+        settings = _settings_named(model, row, name)
+        if not settings or any(
+            row.values({each: value})[each] != condition.values[each] for each in settings
+        ):
+            raise ValueError(f"{name} is no setting of {row.name}, or has another value")
+    if condition != Condition(**known):
+        raise ValueError(f"{known['label']!r} is not what its settings are called")
+    return condition
 
 
 def plan_experiment(
@@ -176,12 +196,19 @@ def _list_conditions(
         for combination in product(*own.values()):
             given = dict(zip(own, combination, strict=True))
             asked = {setting: given[name] for name in own for setting in _settings_named(model, row, name)}
-            values = row.values(asked)  # a wrong one is named before any run
-            ks = list(dict.fromkeys(values[name] for name in _settings_named(model, row, "k")))
-            k = " × ".join(map(str, ks)) if len(ks) > 1 else int(ks[0])
             varied = {name: value for name, value in given.items() if len(choices[name]) > 1}
-            label = " · ".join([row.label, *(f"{_spell(name)} {value}" for name, value in varied.items())])
-            yield Condition(label, row.name, varied, values, k)
+            yield _build_condition(model, row, varied, asked)
+
+
+def _build_condition(
+    model: ModelRow, row: Method, varied: Mapping[str, Any], asked: Mapping[str, Any]
+) -> Condition:
+    """Return a method with the settings that were asked for; a wrong one is named before any run."""
+    values = row.values(dict(asked))
+    ks = list(dict.fromkeys(values[name] for name in _settings_named(model, row, "k")))
+    k = " × ".join(map(str, ks)) if len(ks) > 1 else int(ks[0])
+    label = " · ".join([row.label, *(f"{_spell(name)} {value}" for name, value in varied.items())])
+    return Condition(label, row.name, varied, values, k)
 
 
 def _settings_named(model: ModelRow, row: Method, name: str) -> list[str]:

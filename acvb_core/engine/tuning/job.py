@@ -1,7 +1,8 @@
-"""A search for the best steps in the background: inspect, pause, resume, stop, go on for more trials."""
+"""A search for the best steps in the background: inspect, pause, resume, stop, go on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from acvb_core.engine.executor import Executor
@@ -10,14 +11,14 @@ from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.tuning.search import Search, run_search
-from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.engine.tuning.trials import Trial, Tuning
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TuningInspection(JobState):
     """A search at one moment."""
 
-    tuning: Tuning  #: the trials that are over
+    tuning: Tuning  #: the trials that are over, without the run of the best
     trials: int  #: how many there will be
     history: History  #: diagnostics of the trial under way
     #: The run of the trial under way, whose settings say what is tried; None between two trials and at the end.
@@ -52,28 +53,53 @@ class TuningInspection(JobState):
 class TuningJob(Handle[TuningInspection]):
     """A search on a thread of the executor, one trial after the other.
 
-    A stop keeps the trials that are over; the one under way is given up.
+    Each trial is handed to `keep` before it is published. A stop keeps the trials that are over; the one under way is
+    given up, and is made again when the search goes on.
     """
 
-    def __init__(self, search: Search, executor: Executor, *, job_id: str | None = None) -> None:
+    def __init__(
+        self,
+        search: Search,
+        executor: Executor,
+        keep: Callable[[Trial], object] = bool,
+        *,
+        job_id: str | None = None,
+    ) -> None:
         self.search = search
         state = TuningInspection(tuning=Tuning(search.space.names), trials=search.trials, history=History())
         super().__init__(state, executor, job_id=job_id)
+        self._keep = keep
+
+    @classmethod
+    def restore(
+        cls,
+        search: Search,
+        tuning: Tuning,
+        executor: Executor,
+        keep: Callable[[Trial], object],
+        *,
+        job_id: str,
+    ) -> TuningJob:
+        """Return the handle of a search that ended or was interrupted, perhaps in another process."""
+        job = cls(search, executor, keep, job_id=job_id)
+        is_complete = len(tuning.trials) >= search.trials
+        job._publish(Status.FINISHED if is_complete else Status.INTERRUPTED, tuning=tuning)
+        job._ended.set()
+        return job
 
     @property
-    def can_extend(self) -> bool:
-        """True when the search is over, by itself or because it was stopped."""
-        return self._state.status is Status.FINISHED
+    def can_go_on(self) -> bool:
+        """True when trials are missing and none is under way."""
+        now = self._state
+        return not now.status.active and len(now.tuning.trials) < now.trials
 
-    def extend(self, trials: int = 0) -> None:
-        """Make the trials that a stop left out, and `trials` more, as if the search had not been interrupted.
+    def go_on(self) -> None:
+        """Make the trials that are missing, as if the search had not been interrupted.
 
-        Raises ValueError: the search is still going on, or has failed.
+        Raises ValueError: none is missing, or they are being made.
         """
-        if not self.can_extend:
-            raise ValueError("only a search that is over or was stopped can go on")
-        self.search = replace(self.search, trials=self.search.trials + trials)
-        self._state = replace(self._state, trials=self.search.trials)
+        if not self.can_go_on:
+            raise ValueError("no trial of the search is missing, or they are being made")
         self._go_on()
 
     def result(self) -> Tuning:
@@ -90,7 +116,9 @@ class TuningJob(Handle[TuningInspection]):
         self._publish(Status.STARTING)
         known = self._state.tuning
         for tuning in run_search(self.search, known, watch=self._publish_sweep, checkpoint=self._checkpoint):
-            self._publish_trials(tuning)
+            self._keep(tuning.trials[-1])
+            # The best run may be large, and nothing asks a job for it.
+            self._publish_trials(replace(tuning, best_result=None))
         self._publish_trials(self._state.tuning)
 
     def _publish_trials(self, tuning: Tuning) -> None:

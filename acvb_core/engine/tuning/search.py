@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.space import Space, build_search_space
 from acvb_core.engine.tuning.suggest import Points, most_promising_point, sobol_point
 from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
-from acvb_core.registry import method_row, model_for
+from acvb_core.registry import method_row, model_for, model_row
 
 #: Share of the documents that trials are judged by, unless another is given.
 HELD_OUT = 0.02
@@ -77,6 +77,19 @@ class Search:
             values = space.values(sobol_point(n + more, space.dimensions, self.seed))
         return values
 
+    def identity(self) -> dict[str, Any]:
+        """Return everything that the trials depend on, and their number: a search goes on only with the same."""
+        return {
+            "data": self.data.fingerprint,
+            "model": self.model,
+            "method": self.method,
+            "ranges": [asdict(one) for one in self.space.ranges],
+            "settings": dict(self.fixed),
+            "split": dict(self.split),
+            "seed": self.seed,
+            "trials": self.trials,
+        }
+
     def _most_promising(self, tuning: Tuning) -> Points:
         inside = [trial for trial in tuning.trials if self.space.holds(trial.values)]
         points = np.array([self.space.point(trial.values) for trial in inside])
@@ -110,6 +123,29 @@ def plan_search(
     split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
     space = build_search_space(row, row.tuned if ranges is None else ranges, held=values)
     return Search(data, method, row.model, space, fixed, trials, int(seed), split, check_memory)
+
+
+def rebuild_search(data: Any, identity: Mapping[str, Any]) -> Search:
+    """Return the search with such an identity.
+
+    Raises ParameterError: the data are others, or the identity is damaged.
+    """
+    try:
+        if identity["data"] != data.fingerprint:
+            raise ParameterError("The search was made with other data.")
+        model_row(identity["model"]).accept(data)
+        return plan_search(
+            data,
+            identity["method"],
+            identity["trials"],
+            ranges=tuple(Range(**one) for one in identity["ranges"]),
+            model=identity["model"],
+            seed=identity["seed"],
+            **identity["split"],
+            **identity["settings"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"The plan of the search is damaged ({error!r}).") from None
 
 
 def run_search(

@@ -38,7 +38,8 @@ class Tuning:
 
     names: tuple[str, ...]  #: parameters that are tuned
     trials: tuple[Trial, ...] = ()  #: in the order they were made; the first is of the method's defaults
-    #: The run of the best trial, as `fit` gives it with the same values; None where no trial has a perplexity.
+    #: The run of the best trial, as `fit` gives it with the same values; None where no trial has a perplexity, or where
+    #: the search went on from trials that were kept without it.
     best_result: Result | None = None
 
     @property

@@ -9,7 +9,8 @@ import streamlit as st
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
-from acvb_core.engine.job import Status
+from acvb_core.engine.handle import Status
+from acvb_core.engine.run_label import clean_name
 from acvb_core.engine.tuning.job import TuningInspection, TuningJob
 from acvb_core.engine.tuning.search import plan_search
 from acvb_core.registry import method_row
@@ -18,6 +19,7 @@ from pages.ui.running import forms
 from pages.ui.running.live_plot import live_plot
 from pages.ui.running.setup import methods_key, tunable_methods
 from pages.ui.shared import format as say
+from pages.ui.shared import services
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
@@ -25,7 +27,7 @@ from pages.ui.workspace.dataset import Dataset
 MOST_TRIALS, USUAL_TRIALS = 500, 30
 REFRESH_SECONDS = 1.0
 _METHOD = "scvb0"
-_USED = "tune_used"
+_USED, _TROUBLE = "tune_used", "tune_trouble"
 _ABOUT = (
     "A streaming method learns in steps, and the size of the steps decides how well it learns. This search makes one "
     "run after another with different learning rates and looks for those that predict held-out words best (Bayesian "
@@ -34,12 +36,19 @@ _ABOUT = (
 
 
 def show_tuning(workspace: Workspace, dataset: Dataset) -> None:
-    """Draw the form of a search, and the last search of the workspace."""
+    """Draw the form of a search, and the searches of the workspace, the newest first."""
     st.caption(_ABOUT)
-    job = workspace.tuning
-    if not workspace.view_only and (job is None or not job.inspect().status.active):
+    jobs = workspace.searches
+    if not workspace.view_only and not any(job.inspect().status.active for job in jobs):
         _show_form(workspace, dataset)
-    if job is not None:
+    if _TROUBLE in st.session_state:
+        st.error("The search could not be deleted.", icon=":material/error:")
+        st.text(st.session_state.pop(_TROUBLE))
+    for job_id, why in workspace.unreadable_searches.items():
+        st.warning("A search could not be read:", icon=":material/warning:")
+        st.text(why)
+        st.button("Delete it", key=f"tune_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
+    for job in reversed(jobs):
         _show_search(workspace, dataset, job)
 
 
@@ -87,38 +96,46 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         what = plan_search(
             dataset.data, name, int(trials), epochs=float(epochs), k=int(k), seed=int(seed), **dataset.split
         )
+        workspace.add_search(what, dataset.name)
     except AcvbError as error:
         st.text(str(error))
         return
-    workspace.start_tuning(what)
     st.rerun()
 
 
 def _show_search(workspace: Workspace, dataset: Dataset, job: TuningJob) -> None:
     """Draw how a search goes, again and again while it does."""
     busy = _is_moving(job)
+    with st.container(border=True, key=f"tune_{job.id}"):
+        name = clean_name(services.searches().name(job.id)) or "data"
+        st.caption(f"{name} · {say.ago(job.created)}")
 
-    def panel() -> None:
+        def panel() -> None:
+            seen = job.inspect()
+            if _is_moving(job) != busy:
+                st.rerun()
+            _show_state(workspace, job, seen)
+            _show_trials(job, seen)
+
+        refresh(panel, REFRESH_SECONDS if busy else None)
         seen = job.inspect()
-        if _is_moving(job) != busy:
-            st.rerun()
-        _show_state(workspace, job, seen)
-        if seen.error is not None:
-            st.text(seen.error)
-        if seen.tuning.trials:
-            method = method_row(job.search.model, job.search.method)
-            log = [one.name for one in method.tuned if one.log]
-            figure = tuning_figure(
-                seen.tuning.table(), labels=_label_parameters(method), log=log, uirevision=job.id
-            )
-            live_plot(figure, key="tuning_figure")
-        elif seen.status.active:
-            st.caption("The first trial uses the default learning rates.")
+        if not seen.status.active and seen.tuning.best_trial is not None:
+            _show_answer(workspace, dataset, job, seen)
 
-    refresh(panel, REFRESH_SECONDS if busy else None)
-    seen = job.inspect()
-    if not seen.status.active and seen.tuning.best_trial is not None:
-        _show_answer(workspace, dataset, job, seen)
+
+def _show_trials(job: TuningJob, seen: TuningInspection) -> None:
+    """Draw why a search failed, and the figure of its trials."""
+    if seen.error is not None:
+        st.text(seen.error)
+    if seen.tuning.trials:
+        method = method_row(job.search.model, job.search.method)
+        log = [one.name for one in method.tuned if one.log]
+        figure = tuning_figure(
+            seen.tuning.table(), labels=_label_parameters(method), log=log, uirevision=job.id
+        )
+        live_plot(figure, key=f"tune_{job.id}_figure")
+    elif seen.status.active:
+        st.caption("The first trial uses the default learning rates.")
 
 
 def _is_moving(job: TuningJob) -> bool:
@@ -129,29 +146,51 @@ def _is_moving(job: TuningJob) -> bool:
 def _show_state(workspace: Workspace, job: TuningJob, seen: TuningInspection) -> None:
     """Draw how far the search is, and the buttons that hold and end it."""
     method, over = method_row(job.search.model, job.search.method), len(seen.tuning.trials)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tune_state"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if seen.status is Status.QUEUED:
             text = say.describe_wait(job)
         elif seen.trial is not None:
             text = f"{method.label}: trial {seen.trial:,} of {seen.trials:,}"
         else:
             text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} done"
+            if seen.status is Status.INTERRUPTED:
+                text = f"Interrupted · {text}"
         if seen.best_perplexity is not None:
             text += f" · best perplexity so far {write_number(seen.best_perplexity)}"
-        st.progress(seen.done if seen.status.active else over / seen.trials, text=text, width="stretch")
-        if workspace.view_only:
-            return
-        if seen.status.active:
-            if seen.status is Status.PAUSED:
-                st.button("Resume", icon=":material/play_arrow:", key="tune_resume", on_click=job.resume)
-            else:
-                st.button("Pause", icon=":material/pause:", key="tune_pause", on_click=job.pause)
+        st.progress(
+            seen.done if seen.status.active else min(over / seen.trials, 1.0), text=text, width="stretch"
+        )
+        if not workspace.view_only:
+            _show_buttons(workspace, job, seen)
+
+
+def _show_buttons(workspace: Workspace, job: TuningJob, seen: TuningInspection) -> None:
+    """Draw what can be done with a search."""
+    key = f"tune_{job.id}"
+    if seen.status is Status.PAUSED:
+        st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
+    elif seen.status.active:
+        st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
+    if seen.status.active:
+        st.button(
+            "Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop,
+            help="Finished trials are kept. The search can go on later.",
+        )  # fmt: skip
+    else:
+        if job.can_go_on:
+            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
+        with st.popover("Delete", icon=":material/delete:"):
+            st.write(f"Delete this search with {say.count(len(seen.tuning.trials), 'trial')}?")
             st.button(
-                "Stop", icon=":material/stop:", key="tune_stop", on_click=job.stop,
-                help="Finished trials are kept.",
-            )  # fmt: skip
-        elif job.can_extend and over < seen.trials:
-            st.button("Continue", icon=":material/more_time:", key="tune_go_on", on_click=job.extend)
+                "Delete", type="primary", key=f"{key}_delete", on_click=_remove, args=(workspace, job.id)
+            )
+
+
+def _remove(workspace: Workspace, job_id: str) -> None:
+    try:
+        workspace.remove_search(job_id)
+    except AcvbError as error:
+        st.session_state[_TROUBLE] = str(error)
 
 
 def _show_answer(workspace: Workspace, dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
@@ -164,8 +203,9 @@ def _show_answer(workspace: Workspace, dataset: Dataset, job: TuningJob, seen: T
     values: dict[str, Any] = {**job.search.fixed, **best.values}
     if method in tunable_methods(dataset) and not workspace.view_only:
         st.button(
-            "Use these settings", type="primary", icon=":material/check:", key="tune_use", on_click=_use_settings,
-            args=(dataset, method, values, job.id), help="Fills them into the form for new runs, above.",
+            "Use these settings", type="primary", icon=":material/check:", key=f"tune_{job.id}_use",
+            on_click=_use_settings, args=(dataset, method, values, job.id),
+            help="Fills them into the form for new runs, above.",
         )  # fmt: skip
         if st.session_state.get(_USED) == job.id:
             st.caption("The form for new runs, above, has these settings.")

@@ -16,7 +16,7 @@ from acvb_core.engine.handle import Status
 from acvb_core.engine.run_label import clean_name
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.experiments.folder import latex_table
+from acvb_core.store.plans.experiments import latex_table
 from acvb_core.views.experiment import experiment_figure
 from pages.ui.shared import format as say
 from pages.ui.shared import services
@@ -155,7 +155,7 @@ def _show_state(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspec
     elif seen.status is Status.PAUSED:
         text = f"Paused · {text}"
     elif not seen.status.active and not seen.experiment.is_complete:
-        text = f"Stopped · {text}"
+        text = f"{'Interrupted' if seen.status is Status.INTERRUPTED else 'Stopped'} · {text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(seen.done if seen.status.active else over / planned, text=text, width="stretch")
         if not workspace.view_only:
@@ -212,12 +212,11 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
         f"{names[score]} of every run, and the mean of every method. {experiment.conclusion(score)}",
     )
     failed = [row for row in experiment.rows if row.get("error")]
-    for row in failed[:5]:
-        st.warning(
-            f"Run {row['run']:,} ({row['condition']}) failed: {row['error']}", icon=":material/warning:"
-        )
+    if failed:
+        st.warning(f"{say.count(len(failed), 'run')} failed:", icon=":material/warning:")
+        st.text("\n".join(f"Run {row['run']:,} ({row['condition']}): {row['error']}" for row in failed[:5]))
     if len(failed) > 5:
-        st.caption(f"{len(failed) - 5:,} more failed; the file of runs has their reasons.")
+        st.caption("The file of runs has the reasons of the others.")
     with st.container(horizontal=True):
         files = (
             ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table())),

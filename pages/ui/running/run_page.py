@@ -106,7 +106,7 @@ def show_run() -> None:
                 st.session_state["fold_form"] = True  # to make room for the curves
                 st.rerun()
     if dataset is not None:
-        tuning, searching = pages_of_model(dataset.model).tuning, workspace.tuning is not None
+        tuning, searching = pages_of_model(dataset.model).tuning, bool(workspace.searches)
         if tuning is not None and tunable_methods(dataset) and (searching or not workspace.view_only):
             with st.expander(
                 "Find better learning rates",

@@ -18,11 +18,16 @@ import streamlit as st
 from acvb_core import __version__
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.engine.tuning.search import Search
 from acvb_core.store.claim import Claim
-from acvb_core.store.experiments.book import ExperimentBook
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
+from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.plans.experiments import ExperimentFolder
+from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up_beside
 
@@ -96,11 +101,29 @@ def job_book() -> JobBook:
 
 
 @st.cache_resource(show_spinner=False)
-def experiments() -> ExperimentBook:
+def experiments() -> PlanBook[Plan, ExperimentJob]:
     """Return the book of experiments; each of their runs is kept as soon as it is over."""
-    book = ExperimentBook(executor(), store(), __version__)
+    book = PlanBook(ExperimentFolder, executor(), store(), __version__)
     atexit.register(book.close)
     return book
+
+
+@st.cache_resource(show_spinner=False)
+def searches() -> PlanBook[Search, TuningJob]:
+    """Return the book of searches for steps; each of their trials is kept as soon as it is over."""
+    book = PlanBook(SearchFolder, executor(), store(), __version__)
+    atexit.register(book.close)
+    return book
+
+
+def used_bytes(workspace: str) -> int:
+    """Return the bytes of the files that a workspace keeps: data, runs, experiments and searches.
+
+    Raises StoreError: the list of runs cannot be read.
+    """
+    plans = (experiments(), searches())
+    owners = [owner for book in plans for owner in book.owners(workspace)]
+    return store().used_bytes(workspace, *owners) + sum(book.used_bytes(workspace) for book in plans)
 
 
 def _save_and_leave(book: JobBook) -> None:
@@ -116,12 +139,6 @@ def _write_line(text: str) -> None:
     with suppress(OSError, ValueError):  # the terminal may be gone
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-
-
-@st.cache_resource(show_spinner=False)
-def tunings() -> dict[str, TuningJob]:
-    """Return the last search for steps of each workspace; it is gone when the server ends."""
-    return {}
 
 
 @cache

@@ -170,16 +170,15 @@ class Workspace:
     def explain_no_room(self, n_bytes: int = 0) -> str:
         """Return why so many bytes more cannot be kept, in a sentence; "" where they can."""
         try:
-            owners = [self.key, *services.experiments().owners(self.key)]
-            used, limit = services.store().used_bytes(*owners), services.workspace_limit()
+            used, limit = services.used_bytes(self.key), services.workspace_limit()
         except StoreError as error:
             return str(error)
         if used + n_bytes <= limit:
             return ""
         more = f", and this file has {say.size(n_bytes)}" if n_bytes else ""
         return (
-            f"This workspace keeps {say.size(used)} of at most {say.size(limit)}{more}. Delete experiments, or delete "
-            "runs and then choose Delete for good now."
+            f"This workspace keeps {say.size(used)} of at most {say.size(limit)}{more}. Delete experiments or "
+            "searches, or delete runs and then choose Delete for good now."
         )
 
     @owner_only
@@ -251,15 +250,29 @@ class Workspace:
             raise StoreError(why)
 
     @property
-    def tuning(self) -> TuningJob | None:
-        """The last search for steps; None where there is none."""
-        job = services.tunings().get(self.key)
-        return view_handle(job) if job is not None and self.view_only else job
+    def searches(self) -> list[TuningJob]:
+        """All searches for steps, oldest first."""
+        jobs = services.searches().jobs(self.key)
+        return [view_handle(job) for job in jobs] if self.view_only else jobs
+
+    @property
+    def unreadable_searches(self) -> dict[str, str]:
+        """The reasons why searches could not be read, by id."""
+        return {} if self.view_only else services.searches().unreadable(self.key)
 
     @owner_only
-    def start_tuning(self, search: Search) -> None:
-        """Search for steps; the last search is forgotten."""
-        services.tunings()[self.key] = TuningJob(search, services.executor().for_owner(self.key)).start()
+    def add_search(self, search: Search, name: str) -> None:
+        """Start a search for steps on data of this name.
+
+        Raises StoreError: the workspace keeps as much as it may, or the search cannot be kept.
+        """
+        self._require_room()
+        services.searches().add(self.key, search, name)
+
+    @owner_only
+    def remove_search(self, job_id: str) -> None:
+        """Stop a search and delete it."""
+        services.searches().remove(self.key, job_id)
 
     def _stored_dataset(self) -> Dataset | None:
         try:

@@ -9,10 +9,12 @@ from itertools import pairwise
 
 import pytest
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.tuning.job import TuningInspection, TuningJob
 from acvb_core.engine.tuning.search import Search, run_search
+from acvb_core.engine.tuning.trials import Trial, Tuning
 from tests.engine.jobs import PATIENCE, Gate, until
 from tests.engine.tuning.tunings import small_search, told
 
@@ -55,7 +57,6 @@ def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[Tun
     assert [t.values for t in job.result().trials] == [t.values for t in expected.trials]
     assert [t.perplexity for t in job.result().trials] == [t.perplexity for t in expected.trials]
     assert seen.best_perplexity == expected.best_trial.perplexity
-    assert job.result().best_result.snapshot.heldout.perplexity == seen.best_perplexity
 
 
 def test_a_search_tells_how_far_it_is(searches: list[TuningJob]) -> None:
@@ -119,35 +120,40 @@ def test_a_stop_keeps_the_trials_that_are_over(searches: list[TuningJob]) -> Non
     seen = job.inspect()
     assert (seen.status, seen.error, seen.problem, seen.trial) == (Status.FINISHED, None, None, None)
     assert len(job.result().trials) == 1
-    assert job.result().best_result is not None
     assert seen.done == 1 / 3
 
 
 def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[TuningJob]) -> None:
-    job = started(searches, small_search(2))
-    assert job.wait(PATIENCE)
-    made = job.result().trials
-    job.stop()
-    job.extend(5)
-    assert job.wait(PATIENCE)
-    assert job.inspect().trials == 7
-    assert all(one is other for one, other in zip(made, job.result().trials, strict=False))  # not made again
     whole = list(run_search(small_search(7)))[-1]
-    assert [t.values for t in job.result().trials] == [t.values for t in whole.trials]
+    for made in (0, 2, 6):
+        kept: list[Trial] = []
+        before = Tuning(whole.names, whole.trials[:made])
+        job = TuningJob.restore(small_search(7), before, Executor(1), kept.append, job_id="again")
+        searches.append(job)
+        assert (job.inspect().status, job.can_go_on) == (Status.INTERRUPTED, True)
+        job.go_on()
+        assert job.wait(PATIENCE)
+        assert all(one is other for one, other in zip(before.trials, job.result().trials, strict=False))
+        assert tuple(kept) == job.result().trials[made:]
+        assert [(t.values, t.perplexity) for t in job.result().trials] == [
+            (t.values, t.perplexity) for t in whole.trials
+        ]
+    job = TuningJob.restore(small_search(7), whole, Executor(1), kept.append, job_id="over")
+    assert (job.inspect().status, job.can_go_on) == (Status.FINISHED, False)
 
 
 def test_a_search_stopped_at_once_has_no_result(searches: list[TuningJob]) -> None:
     what, gate = gated()
     job = started(searches, what)
     assert gate.waiting.wait(PATIENCE)
-    with pytest.raises(ValueError, match="can go on"):
-        job.extend(1)
+    with pytest.raises(ValueError, match="they are being made"):
+        job.go_on()
     job.stop()
     gate.tickets.release(10)
     assert job.wait(PATIENCE)
     with pytest.raises(ValueError, match="no trial"):
         job.result()
-    job.extend()
+    job.go_on()
     assert job.wait(PATIENCE)
     assert len(job.result().trials) == 3
 
@@ -162,8 +168,20 @@ def test_a_search_that_fails_says_why_and_keeps_its_trials(
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.error, seen.trial) == (Status.FAILED, "FloatingPointError: nothing works", None)
-    assert not job.can_extend
     assert "nothing works" in capsys.readouterr().err
+    assert job.can_go_on, "memory may be free by then"
+
+
+def test_a_trial_that_cannot_be_kept_ends_a_search(searches: list[TuningJob]) -> None:
+    def refuse(trial: Trial) -> None:
+        if trial.number == 2:
+            raise AcvbError("the disk is full")
+
+    job = TuningJob(small_search(3), Executor(1), refuse)
+    searches.append(job.start())
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert (seen.status, seen.error, len(seen.tuning.trials)) == (Status.FAILED, "the disk is full", 1)
 
 
 def test_trials_that_fail_do_not_end_a_search(searches: list[TuningJob]) -> None:

@@ -358,7 +358,7 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     app.number_input(key="tune_k").set_value(5).run()
     app.number_input(key="tune_trials").set_value(3).run()
     press(app, "tune_start")
-    job = services.tunings()[WORKSPACE]
+    (job,) = services.searches().jobs(WORKSPACE)
     assert job.wait(SECONDS)
     app.run()
     assert not app.exception
@@ -367,7 +367,7 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     assert [app.number_input(key=f"tune_{name}").value for name in ("k", "trials")] == [5, 3]
     assert any("3 trials of 3 done" in bar.proto.text for bar in app.get("progress"))
     assert "has these settings" not in texts(app)
-    press(app, "tune_use")
+    press(app, f"tune_{job.id}_use")
     assert "The form for new runs, above, has these settings." in texts(app)
     assert app.pills(key="methods_lda").value == ["scvb0"]
     press(app, "start")

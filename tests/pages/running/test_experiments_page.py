@@ -7,7 +7,8 @@ import pytest
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
-from acvb_core.store.experiments.book import ExperimentBook
+from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.plans.experiments import ExperimentFolder
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
@@ -47,7 +48,7 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert set(table["Runs"]) == {3}
     assert "★" in set(table[""])
     # Another server finds all of it again.
-    again = ExperimentBook(Executor(), services.store(), __version__).jobs(WORKSPACE)
+    again = PlanBook(ExperimentFolder, Executor(), services.store(), __version__).jobs(WORKSPACE)
     assert [job.inspect().experiment.conclusion() for job in again] == [answer.conclusion()]
     job_id = experiments()[0].id
     press(app, f"experiment_{job_id}_delete")

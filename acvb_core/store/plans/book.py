@@ -1,0 +1,174 @@
+"""The plans of workspaces, experiments or searches: kept run by run, to go on where they were after an interruption."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import Any, Generic
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.engine.executor import Executor
+from acvb_core.store.files import DAMAGE, StoreError, file_bytes, replace_file
+from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
+from acvb_core.store.runs import RunStore
+
+_ABOUT = "about.json"
+
+
+class PlanBook(Generic[PlanT, JobT]):
+    """All plans of one kind in a store.
+
+    The data of a plan are kept with those of runs, in a row of their own.
+
+    `kind`: the folder of one plan.
+    `version`: of the package.
+    """
+
+    def __init__(
+        self, kind: type[PlanFolder[PlanT, JobT]], executor: Executor, store: RunStore, version: str
+    ) -> None:
+        self.kind = kind
+        self._executor, self._store, self._version = executor, store, version
+        self._folder = store.folder / kind.place
+        self._lock = threading.RLock()
+        self._jobs: dict[str, dict[str, JobT]] = {}
+        self._unreadable: dict[str, dict[str, str]] = {}
+        self._names: dict[str, str] = {}
+
+    def jobs(self, workspace: str) -> list[JobT]:
+        """Return the jobs of a workspace, oldest first; one that was interrupted can go on."""
+        with self._lock:
+            return sorted(self._shelf(workspace).values(), key=lambda job: job.created)
+
+    def unreadable(self, workspace: str) -> dict[str, str]:
+        """Return why plans could not be read, by id."""
+        with self._lock:
+            self._shelf(workspace)
+            return dict(self._unreadable[workspace])
+
+    def owners(self, workspace: str) -> list[str]:
+        """Return the names under which the store keeps the data of a workspace's plans."""
+        return [self._data_row(job.id) for job in self.jobs(workspace)]
+
+    def used_bytes(self, workspace: str) -> int:
+        """Return the bytes of the files of a workspace's plans, without their data."""
+        return sum(file_bytes(self._folder / job.id) for job in self.jobs(workspace))
+
+    def name(self, job_id: str) -> str:
+        """Return the name of a plan's data."""
+        return self._names[job_id]
+
+    def folder_of(self, job_id: str) -> Path:
+        """Return where the files of a plan lie."""
+        return self._folder / job_id
+
+    def find_owner(self, job_id: str) -> str | None:
+        """Return the workspace of a plan; None where there is no such plan, or it does not say whose it is."""
+        try:
+            about = json.loads((self._folder / job_id / _ABOUT).read_text(encoding="utf-8"))
+            return str(about["workspace"])
+        except (OSError, *DAMAGE):
+            return None
+
+    def add(self, workspace: str, plan: PlanT, name: str) -> JobT:
+        """Start a plan on data of this name.
+
+        Raises StoreError: it cannot be kept.
+        """
+        job_id = uuid.uuid4().hex[:12]
+        with self._lock:
+            self._shelf(workspace)
+            folder = self._make_folder(job_id, plan, self._version)
+            job = folder.build_job(self._executor.for_owner(workspace), job_id)
+            self._place(workspace, job, name)
+        job.start()
+        return job
+
+    def adopt(
+        self, workspace: str, job_id: str, kept: PlanFolder[PlanT, JobT], created: float, name: str
+    ) -> None:
+        """Take a plan that another store kept, with its runs, which were read before.
+
+        Raises StoreError: it cannot be kept.
+        """
+        with self._lock:
+            self._shelf(workspace)
+            folder = self._make_folder(job_id, kept.plan, kept.version)
+            folder.copy_lines(kept)
+            job = folder.restore_job(self._executor.for_owner(workspace), job_id)
+            job.created = created
+            self._place(workspace, job, name)
+
+    def remove(self, workspace: str, job_id: str) -> None:
+        """Stop a job and delete its plan with its runs.
+
+        Raises StoreError: it cannot be deleted.
+        """
+        with self._lock:
+            job = self._shelf(workspace).pop(job_id, None)
+            known = job is not None or self._unreadable[workspace].pop(job_id, None) is not None
+            if not known:
+                return
+        if job is not None:
+            job.stop()
+            job.wait(10.0)  # a last line must not make the folder anew
+        try:
+            shutil.rmtree(self._folder / job_id)
+        except OSError as error:
+            raise StoreError(
+                f"{self._folder / job_id} cannot be deleted: {error.strerror or error}."
+            ) from None
+        self._store.forget_dataset(self._data_row(job_id))
+
+    def close(self) -> None:
+        """Stop all jobs; the runs that are over are kept already."""
+        with self._lock:
+            jobs = [job for shelf in self._jobs.values() for job in shelf.values()]
+        for job in jobs:
+            if job.inspect().status.active:
+                job.stop()
+
+    def _make_folder(self, job_id: str, plan: PlanT, version: str) -> PlanFolder[PlanT, JobT]:
+        folder = self.kind(self._folder / job_id, plan, version)
+        self._store.save_dataset(self._data_row(job_id), folder.data, [], {})
+        return folder
+
+    def _place(self, workspace: str, job: JobT, name: str) -> None:
+        """Put a job on a shelf; from now on it is found again."""
+        about = {"workspace": workspace, "created": job.created, "name": name}
+        with replace_file(self._folder / job.id / _ABOUT) as file:
+            file.write(json.dumps(about).encode())
+        self._jobs[workspace][job.id], self._names[job.id] = job, name
+
+    def _shelf(self, workspace: str) -> dict[str, JobT]:
+        if workspace not in self._jobs:
+            self._jobs[workspace], self._unreadable[workspace] = {}, {}
+            for path in sorted(self._folder.glob(f"*/{_ABOUT}")):
+                self._read(workspace, path)
+        return self._jobs[workspace]
+
+    def _read(self, workspace: str, path: Path) -> None:
+        folder, job_id = path.parent, path.parent.name
+        try:
+            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if about.get("workspace") != workspace:
+                return
+            stored = self._store.load_dataset(self._data_row(job_id))
+            if stored is None:
+                raise StoreError("Its data are gone.")
+            kept = self.kind.reopen(folder, stored[0])
+            job = kept.restore_job(self._executor.for_owner(workspace), job_id)
+            job.created = float(about.get("created", time.time()))
+        except (AcvbError, OSError, ValueError, TypeError, AttributeError) as error:
+            self._unreadable[workspace][job_id] = str(error)
+            return
+        self._jobs[workspace][job_id] = job
+        self._names[job_id] = str(about.get("name", stored[0].name))
+
+    def _data_row(self, job_id: str) -> str:
+        """Return the name under which the data of a plan are kept, where workspaces keep theirs."""
+        return f"{self.kind.noun} {job_id}"

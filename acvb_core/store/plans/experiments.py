@@ -1,0 +1,131 @@
+"""An experiment in a folder: its plan, a line for every run that is over, and tables for people."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import Plan, rebuild_plan
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import to_plain
+from acvb_core.store.files import StoreError, replace_file
+from acvb_core.store.plans.folder import PlanFolder
+
+#: What LaTeX takes for its own, and how it is written.
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+}
+_LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
+
+
+#: What the table of runs holds: numbers are worked with, and names are shown.
+_NUMBERS, _TEXTS = ("heldout_", "cpu_seconds"), ("verdict", "error")
+
+
+class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
+    """A folder that keeps the runs of one experiment."""
+
+    noun, run_noun = "experiment", "run"
+    differences = "data, methods, settings, seeds"
+    place, plan_file, lines_file = "experiments", "experiment.json", "runs.jsonl"
+    remedy = "Remove the line to have that run made again."
+
+    def read(self) -> Experiment:
+        """Return the runs that are over.
+
+        Raises StoreError: a line is damaged, or two are of one run.
+        """
+        rows = self.read_lines()
+        twice = [run for run, n in Counter(row["run"] for row in rows).items() if n > 1]
+        if twice:
+            raise StoreError(
+                f"{self.folder / self.lines_file} has several lines of run {twice[0]:,}. Remove all but one."
+            )
+        return Experiment(self.plan, tuple(rows))
+
+    @property
+    def data(self) -> Any:
+        """The data of the plan."""
+        return self.plan.data
+
+    def build_job(self, executor: Executor, job_id: str) -> ExperimentJob:
+        """Return the experiment as a job that has not begun."""
+        return ExperimentJob(Experiment(self.plan), executor, self.append, job_id=job_id)
+
+    def restore_job(self, executor: Executor, job_id: str) -> ExperimentJob:
+        """Return the experiment as a job that ended or was interrupted; raise StoreError where a run is damaged."""
+        return ExperimentJob.restore(self.read(), executor, self.append, job_id=job_id)
+
+    def _identify(self) -> dict[str, Any]:
+        return self.plan.identity()
+
+    @staticmethod
+    def _rebuild(data: Any, identity: Mapping[str, Any]) -> Plan:
+        return rebuild_plan(data, identity)
+
+    def _encode(self, run: Any) -> Any:
+        return run
+
+    def _decode(self, line: Any, number: int) -> Any:
+        expected = self.plan.describe_run(line["run"] - 1)
+        if {name: line[name] for name in expected} != to_plain(expected):
+            raise ValueError("it is of another plan")
+        for name, value in line.items():
+            if not re.fullmatch(r"\w{1,100}", name) or not isinstance(value, str | int | float | None):
+                raise ValueError(f"{name[:100]!r} is no value of a run")
+            if name.startswith(_NUMBERS) and name not in expected and not _is_number(name, value):
+                raise ValueError(f"{name} is {value!r}, and no number")
+            if name in _TEXTS and not isinstance(value, str):
+                raise ValueError(f"{name} is {value!r}, and no text")
+        return line
+
+    def write_tables(self, experiment: Experiment, score: str) -> list[Path]:
+        """Write runs.csv, summary.csv and summary.tex (for the package booktabs), and return them."""
+        summary = experiment.summary(score)
+        texts = {
+            "runs.csv": csv_text(experiment.table()),
+            "summary.csv": csv_text(summary),
+            "summary.tex": latex_table(summary),
+        }
+        for name, text in texts.items():
+            with replace_file(self.folder / name) as file:
+                file.write(text.encode())
+        return [self.folder / name for name in texts]
+
+
+def _is_number(name: str, value: Any) -> bool:
+    """Return whether a value is a number; a score may be missing."""
+    if value is None:
+        return name.startswith("heldout_")
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def latex_table(summary: pd.DataFrame) -> str:
+    """Return a summary as a LaTeX table for the package booktabs: the best in bold, and those level with it starred."""
+    lines = [r"\begin{tabular}{lrrrr}", r"\toprule", r"Method & $n$ & Mean & SD & $p$ \\", r"\midrule"]
+    for row in summary.to_dict("records"):
+        mean = "--" if pd.isna(row["mean"]) else f"{row['mean']:.4g}"
+        if row["best"]:
+            mean = rf"\textbf{{{mean}}}"
+        elif row["n"] > 1 and not row["significant"]:
+            mean += "$^*$"
+        sd, p = ("--" if pd.isna(row[name]) else f"{row[name]:.3g}" for name in ("sd", "p"))
+        lines.append(rf"{_escape_latex(row['condition'])} & {row['n']} & {mean} & {sd} & {p} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -1,0 +1,92 @@
+"""Searches for better learning rates on the page: found again after the server was killed, continued and deleted."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from acvb_core.engine.handle import Status
+from acvb_core.engine.tuning.search import plan_search
+from acvb_core.engine.tuning.trials import Tuning
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.viewing import view_id
+from tests.pages.session import SECONDS, WORKSPACE, Open, keys, press, texts, until
+
+
+@pytest.fixture
+def killed() -> tuple[str, Tuning]:
+    """A search as it is found after a kill: two trials of five are over. Its id, and all trials of an unbroken one."""
+    dataset = Dataset.of_sample("bars")
+    Workspace(WORKSPACE).set_dataset(dataset)
+    search = plan_search(dataset.data, "scvb0", 5, k=4, epochs=0.5, **dataset.split)
+    job = services.searches().add(WORKSPACE, search, dataset.name)
+    assert job.wait(SECONDS)
+    path = services.searches().folder_of(job.id) / "trials.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    services.searches.clear()
+    return job.id, job.result()
+
+
+def bars_of(app: AppTest) -> str:
+    return "\n".join(str(bar.proto.text) for bar in app.get("progress"))
+
+
+def test_a_search_that_was_interrupted_is_shown_and_continues(
+    open_app: Open, killed: tuple[str, Tuning]
+) -> None:
+    job_id, whole = killed
+    app = open_app("run")
+    assert "Interrupted · SCVB0: 2 trials of 5 done · best perplexity so far" in bars_of(app)
+    press(app, f"tune_{job_id}_go_on")
+    (job,) = services.searches().jobs(WORKSPACE)
+    until(app, lambda: job.inspect().status is Status.FINISHED)
+    app.run()
+    assert "5 trials of 5 done" in bars_of(app)
+    assert "Interrupted" not in bars_of(app)
+    assert [(t.values, t.perplexity) for t in job.result().trials] == [
+        (t.values, t.perplexity) for t in whole.trials
+    ]
+    press(app, f"tune_{job_id}_delete")
+    assert services.searches().jobs(WORKSPACE) == []
+    assert not services.searches().folder_of(job_id).exists()
+
+
+def test_a_viewer_sees_the_search_and_cannot_continue_it(open_app: Open, killed: tuple[str, Tuning]) -> None:
+    app = open_app("run", None, view=view_id(WORKSPACE))
+    assert "Interrupted · SCVB0: 2 trials of 5 done" in bars_of(app)
+    assert not [key for key in keys(app) if key.startswith("tune_")]
+
+
+def test_searches_stand_beside_each_other(open_app: Open, killed: tuple[str, Tuning]) -> None:
+    app = open_app("run")
+    app.number_input(key="tune_k").set_value(3).run()
+    app.number_input(key="tune_trials").set_value(1).run()
+    press(app, "tune_start")
+    until(app, lambda: not any(job.inspect().status.active for job in services.searches().jobs(WORKSPACE)))
+    app.run()
+    newest, oldest = bars_of(app).splitlines()
+    assert newest.startswith("SCVB0: 1 trial of 1 done")
+    assert oldest.startswith("Interrupted")
+
+
+def test_a_damaged_search_leaves_the_others(open_app: Open, killed: tuple[str, Tuning]) -> None:
+    folder = services.searches().folder_of("broken")
+    folder.mkdir()
+    (folder / "about.json").write_text(f'{{"workspace": "{WORKSPACE}"}}')
+    services.searches.clear()
+    app = open_app("run")
+    assert "A search could not be read" in texts(app)
+    press(app, "tune_drop_broken")
+    assert "could not be read" not in texts(app)
+    assert "2 trials of 5 done" in bars_of(app)
+
+
+def test_a_full_workspace_takes_no_search(
+    open_app: Open, killed: tuple[str, Tuning], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACVB_WORKSPACE_MB", "0")
+    app = press(open_app("run"), "tune_start")
+    assert "Delete experiments or searches" in texts(app)
+    assert len(services.searches().jobs(WORKSPACE)) == 1

@@ -1,0 +1,330 @@
+"""Searches that are kept: broken anywhere they go on to the same trials, and damaged ones are named."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.core.rows import Range
+from acvb_core.data.relation import Relation
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Status
+from acvb_core.engine.run import StopRun
+from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.engine.tuning.search import Search, plan_search, rebuild_search, run_search
+from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
+from acvb_core.store.files import StoreError
+from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.plans.searches import SearchFolder
+from acvb_core.store.runs import RunStore
+from tests.engine.fakes import bits
+
+ROOT = Path(__file__).resolve().parents[3]
+SECONDS = 300
+CORPUS = load_sample("bars").corpus
+RANGES = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.001, 1.0, log=True))
+
+
+def small_search(trials: int = 5, **options: Any) -> Search:
+    settings = {
+        "ranges": RANGES, "heldout": 0.2, "k": 10, "max_sweeps": 4, "hyper": "fixed", "tol": 1e-12,
+    }  # fmt: skip
+    return plan_search(CORPUS, "cvb0", trials, **settings | options)
+
+
+def timeless(tuning: Tuning) -> list[tuple[Any, ...]]:
+    return [(t.number, t.values, t.perplexity, t.verdict, t.error) for t in tuning.trials]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Tuning:
+    """All trials of a search that was not broken."""
+    return list(run_search(small_search()))[-1]
+
+
+class Home:
+    """A store, and the searches of one workspace in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = RunStore(folder)
+        self.book = PlanBook(SearchFolder, Executor(1), self.store, "1.0")
+
+    @property
+    def job(self) -> TuningJob:
+        (job,) = self.book.jobs("mine")
+        return job
+
+    @property
+    def place(self) -> Path:
+        return self.store.folder / "searches" / self.job.id
+
+
+@pytest.fixture
+def broken(tmp_path: Path, whole: Tuning) -> Iterator[Home]:
+    """A store as it is found after a kill: two trials of five are over, and the line of the third is cut off."""
+    home = Home(tmp_path)
+    assert home.book.add("mine", small_search(), "words").wait(SECONDS)
+    path = home.place / "trials.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]) + lines[2][:30])
+    home = Home(tmp_path)
+    yield home
+    home.book.close()
+
+
+def test_a_search_goes_on_after_a_kill_to_the_same_trials(broken: Home, whole: Tuning) -> None:
+    job = broken.job
+    seen = job.inspect()
+    assert (seen.status, seen.trials, seen.trial) == (Status.INTERRUPTED, 5, None)
+    assert timeless(seen.tuning) == timeless(whole)[:2]
+    assert broken.book.name(job.id) == "words"
+    assert broken.book.jobs("another") == []
+    job.go_on()
+    assert job.wait(SECONDS)
+    again = Home(broken.store.folder).job
+    assert (again.inspect().status, again.can_go_on) == (Status.FINISHED, False)
+    assert again.created == job.created
+    assert timeless(again.result()) == timeless(job.result()) == timeless(whole)
+    assert again.result().trials[:2] == seen.tuning.trials
+
+
+def test_the_search_that_is_found_has_the_same_plan(broken: Home) -> None:
+    plan = small_search()
+    assert broken.job.search.identity() == plan.identity()
+    assert broken.job.search.space == plan.space
+
+
+def test_a_stream_that_is_tuned_is_kept_with_what_is_held(tmp_path: Path) -> None:
+    plan = plan_search(CORPUS, "scvb0", 3, k=4, epochs=0.5, step_scale=2.5, heldout_documents=0.1, seed=3)
+    again = SearchFolder.reopen(SearchFolder(tmp_path, plan, "1.0").folder, CORPUS).plan
+    assert (again.fixed, again.split, again.seed) == (plan.fixed, plan.split, 3)
+    assert again.next_values(Tuning(again.space.names)) == plan.next_values(Tuning(plan.space.names))
+
+
+_TUNE = """
+import sys
+from pathlib import Path
+from tests.store.plans.test_searches import Home, small_search
+import time
+home = Home(Path(sys.argv[1]))
+home.book.add("mine", small_search(), "words")
+time.sleep(300)
+"""
+
+
+@pytest.mark.long
+def test_a_search_in_a_process_that_is_killed_goes_on(tmp_path: Path, whole: Tuning) -> None:
+    with subprocess.Popen([sys.executable, "-c", _TUNE, str(tmp_path)], cwd=ROOT) as process:
+        end = time.monotonic() + SECONDS
+        while not any(path.stat().st_size for path in tmp_path.glob("searches/*/trials.jsonl")):
+            assert time.monotonic() < end
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+    job = Home(tmp_path).job
+    made = timeless(job.inspect().tuning)
+    assert made == timeless(whole)[: len(made)]
+    assert made
+    if job.can_go_on:
+        job.go_on()
+    assert job.wait(SECONDS)
+    assert timeless(job.result()) == timeless(whole)
+
+
+def test_trials_that_failed_or_diverged_come_back_as_they_were(tmp_path: Path, whole: Tuning) -> None:
+    folder = SearchFolder(tmp_path, small_search(), "1.0")
+    first, second = whole.trials[:2]
+    lost = [
+        replace(first, perplexity=math.nan, verdict="DIVERGED"),
+        Trial(2, second.values, math.nan, math.nan, FAILED, 'FloatingPointError: "a"\nb'),
+    ]
+    for trial in lost:
+        folder.append(trial)
+    assert repr(folder.read().trials) == repr(tuple(lost))
+    assert folder.read().best_trial is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line: line.pop("values"),
+        lambda line: line.update(number=1),
+        lambda line: line["values"].pop("beta"),
+        lambda line: line["values"].update(wings=2.0),
+        lambda line: line["values"].update(beta=math.inf),
+        lambda line: line["values"].update(beta="<b>"),
+        lambda line: line.update(perplexity=-1.0),
+        lambda line: line.update(perplexity=[]),
+    ],
+)
+def test_a_damaged_trial_is_named(broken: Home, change: Any) -> None:
+    path = broken.place / "trials.jsonl"
+    first, second = path.read_text().splitlines()[:2]
+    line = json.loads(second)
+    change(line)
+    path.write_text(f"{first}\n{json.dumps(line)}\n")
+    again = Home(broken.store.folder)
+    assert again.book.jobs("mine") == []
+    (why,) = again.book.unreadable("mine").values()
+    assert "trials.jsonl, line 2: this is not a trial of the search" in why
+    assert "Remove the line and those after it" in why
+    path.write_text(f"{first}\n")
+    assert len(Home(broken.store.folder).job.inspect().tuning.trials) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("search.json", b""),
+        ("search.json", b"[1]"),
+        ("search.json", b"[" * 100_000),
+        ("search.json", b"\xff"),
+        ("trials.jsonl", b"[" * 100_000 + b"\n"),
+        ("trials.jsonl", b"\x00\n"),
+        ("trials.jsonl", b"1\n"),
+    ],
+)
+def test_a_damaged_file_is_named_and_the_search_can_be_deleted(
+    broken: Home, name: str, content: bytes
+) -> None:
+    place = broken.place
+    (place / name).write_bytes(content)
+    again = Home(broken.store.folder)
+    assert again.book.jobs("mine") == []
+    ((job_id, why),) = again.book.unreadable("mine").items()
+    assert str(place / name) in why
+    again.book.remove("another", job_id)
+    assert place.exists()
+    again.book.remove("mine", job_id)
+    assert not place.exists()
+    assert again.book.unreadable("mine") == {}
+    assert again.store.load_dataset(f"search {job_id}") is None
+
+
+def test_data_that_are_gone_are_named(broken: Home) -> None:
+    (path,) = broken.store.folder.glob("corpora/*.npz")
+    path.unlink()
+    del broken.book
+    again = PlanBook(SearchFolder, Executor(1), RunStore(broken.store.folder), "1.0")
+    (why,) = again.unreadable("mine").values()
+    assert str(path) in why
+    broken.book = again
+
+
+def test_a_plan_that_says_something_else_is_refused() -> None:
+    known = small_search().identity()
+    assert rebuild_search(CORPUS, known).identity() == known
+    other: Any = [
+        {"data": "0" * 64},
+        {"model": "nothing"},
+        {"method": "<b>"},
+        {"ranges": []},
+        {"ranges": [{"name": "alpha"}]},
+        {"ranges": [{"name": "wings", "low": 0.0, "high": 1.0, "log": False}]},
+        {"trials": -1},
+        {"trials": "5"},
+        {"seed": "x"},
+        {"settings": {"wings": 2}},
+        {"settings": {"data": 2}},
+        {"settings": None},
+        {"split": {}},
+        {"split": {"heldout": 0.0, "heldout_documents": 0.0}},
+    ]
+    for change in other[:-2]:
+        with pytest.raises(ParameterError):
+            rebuild_search(CORPUS, known | change)
+    with pytest.raises(ParameterError, match="share above 0"):
+        rebuild_search(CORPUS, known | other[-1])
+    relation = Relation.build([[1, 0], [0, 1]])
+    with pytest.raises(AcvbError):
+        rebuild_search(relation, known | {"data": relation.fingerprint})
+    for name in known:
+        with pytest.raises(ParameterError, match="damaged"):
+            rebuild_search(CORPUS, {key: value for key, value in known.items() if key != name})
+
+
+def test_a_folder_goes_on_for_more_trials_and_with_nothing_else(tmp_path: Path, whole: Tuning) -> None:
+    for trial in whole.trials[:2]:
+        SearchFolder(tmp_path, small_search(2), "1.0").append(trial)
+    more = SearchFolder(tmp_path, small_search(5), "1.0")
+    assert timeless(list(run_search(more.plan, more.read()))[-1]) == timeless(whole)
+    assert SearchFolder.reopen(tmp_path, CORPUS).plan.trials == 5
+    for search, version in (
+        (small_search(seed=1), "1.0"),
+        (small_search(k=9), "1.0"),
+        (small_search(heldout=0.3), "1.0"),
+        (small_search(ranges=RANGES[:1]), "1.0"),
+        (small_search(), "2.0"),
+    ):
+        with pytest.raises(StoreError, match="holds another search: with other data"):
+            SearchFolder(tmp_path, search, version)
+    (tmp_path / "search.json").write_text("[1]")
+    with pytest.raises(StoreError, match="holds another search"):
+        SearchFolder(tmp_path, small_search(), "1.0")
+
+
+def test_the_run_of_the_best_trial_is_kept(tmp_path: Path, whole: Tuning) -> None:
+    folder = SearchFolder(tmp_path, small_search(), "1.0")
+    for tuning in run_search(folder.plan):
+        folder.keep(tuning)
+        assert tuning.best_trial is not None
+        assert [path.name for path in tmp_path.glob("*.npz")] == [f"trial-{tuning.best_trial.number}.npz"]
+    assert whole.best_result is not None
+    kept = folder.read_best(folder.read())
+    assert kept is not None
+    assert bits(kept.snapshot) == bits(whole.best_result.snapshot)
+    (path,) = tmp_path.glob("*.npz")
+    path.unlink()
+    again = folder.read_best(folder.read())  # made once more
+    assert again is not None
+    assert bits(again.snapshot) == bits(whole.best_result.snapshot)
+    with pytest.raises(StopRun):
+        folder.read_best(folder.read(), _stop)
+    path.write_bytes(b"damage")
+    with pytest.raises(StoreError, match=path.name):
+        folder.read_best(folder.read())
+    assert folder.read_best(whole) is whole.best_result
+    assert folder.read_best(Tuning(whole.names)) is None
+
+
+def _stop() -> None:
+    raise StopRun
+
+
+def test_a_kill_between_the_run_and_its_line_loses_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = SearchFolder(tmp_path, small_search(), "1.0")
+    steps = run_search(folder.plan)
+    best = 1
+    for tuning in steps:
+        assert tuning.best_trial is not None
+        if tuning.best_trial.number > best:
+            break
+        folder.keep(tuning)
+    monkeypatch.setattr(SearchFolder, "append", lambda *_: _stop())
+    with pytest.raises(StopRun):
+        folder.keep(tuning)
+    monkeypatch.undo()
+    assert {path.name for path in tmp_path.glob("*.npz")} == {
+        "trial-1.npz",
+        f"trial-{tuning.trials[-1].number}.npz",
+    }
+    known = folder.read()
+    assert folder.read_best(known) is not None
+    for tuning in islice(run_search(folder.plan, known), 1):
+        folder.keep(tuning)
+    assert len(list(tmp_path.glob("*.npz"))) == 1
