@@ -151,6 +151,7 @@ def read_npz(
     try:
         with (
             nullcontext(stored) if stored is not None else path.open("rb") as file,
+            np.errstate(all="ignore"),  # a damaged header may say that a side is as long as no number is
             np.load(file, allow_pickle=False) as arrays,
         ):
             chosen = arrays.files if names is None else names

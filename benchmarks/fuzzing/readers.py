@@ -219,5 +219,6 @@ READERS = (
     Reader("disk", _read_on_disk, partial(seeds_of, "texts"), 1, structured.draw_text),
     Reader("stored-data", stored.read_data, stored.data_seeds, 4),
     Reader("stored-runs", stored.read_run, stored.run_seeds, 4),
+    Reader("stored-plans", stored.read_plan, stored.plan_seeds, 2),
     Reader("stored-topics", stored.read_model, stored.model_seeds, 2),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the app has stored, as functions of bytes: data, runs with their states, and trained models."""
+"""What the app has stored, as functions of bytes: data, runs with their states, trained models, and plans."""
 
 from __future__ import annotations
 
@@ -19,8 +19,15 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.table import Table
 from acvb_core.data.tables.readers import load_table
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.tuning.search import plan_search, run_search
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, Codec
+from acvb_core.store.plans.experiments import ExperimentFolder
+from acvb_core.store.plans.folder import PlanFolder
+from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
 from acvb_core.store.topics.trained import load_model, save_model
 from benchmarks.fuzzing.seeds import memory_folder, seeds_of
@@ -98,7 +105,7 @@ def _runs() -> tuple[tuple[Any, bytes], ...]:
         (table, "fab", {"k_max": 2}),
     ):
         result = fit(data, method, seed=1, max_sweeps=3, heldout=0.2, **values)
-        about = RunIdentity("run", "mine", "relation", 1.0, "key", {}, result.problem.settings.to_dict())
+        about = RunIdentity("run", "mine", 1.0, "relation", "key", {}, result.problem.settings.to_dict())
         runs.append((data, _written(partial(write_result, result=result, run=about))))
     return tuple(runs)
 
@@ -134,3 +141,45 @@ def read_model(content: bytes) -> Any:
     trained = load_model(io.BytesIO(content), "model.npz")
     assert np.isfinite(trained.posterior["words"]).all(), "topics that are no numbers"
     return trained
+
+
+#: Between the plan and the lines of runs.
+_BREAK = b"\n---\n"
+
+
+def _plan_data(kind: type[PlanFolder[Any, Any]]) -> Any:
+    return _data()[0] if kind is ExperimentFolder else _data()[3]
+
+
+@cache
+def plan_seeds() -> tuple[bytes, ...]:
+    """Return an experiment and a search with their first runs, the files of each one after the other."""
+    with tempfile.TemporaryDirectory() as place:
+        plan = plan_experiment(_plan_data(ExperimentFolder), ["cvb0", "vb"], k=[2, 3], splits=2, max_sweeps=2)
+        experiment = ExperimentFolder(Path(place) / "experiment", plan, "1.0")
+        for made in run_experiment(plan):
+            experiment.append(made.rows[-1])
+        planned = plan_search(_plan_data(SearchFolder), "scvb0", 3, k=2, heldout=0.3)
+        search = SearchFolder(Path(place) / "search", planned, "1.0")
+        for tuned in run_search(planned):
+            search.append(tuned.trials[-1])
+        folders: tuple[PlanFolder[Any, Any], ...] = (experiment, search)
+        return tuple(
+            _BREAK.join((kept.folder / name).read_bytes() for name in (kept.plan_file, kept.lines_file))
+            for kept in folders
+        )
+
+
+def read_plan(content: bytes) -> Any:
+    """Read an experiment or a search, and what pages show of it."""
+    kind: type[PlanFolder[Any, Any]] = SearchFolder if b'"ranges"' in content else ExperimentFolder
+    place = _folder() / "plan"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    plan, _, lines = content.partition(_BREAK)
+    (place / kind.plan_file).write_bytes(plan)
+    (place / kind.lines_file).write_bytes(lines)
+    kept = kind.reopen(place, _plan_data(kind)).read()
+    if isinstance(kept, Experiment):
+        return ["experiment", *(kept.conclusion(score) for score in kept.scores[:1])]
+    return ["search", *kept.table().columns]

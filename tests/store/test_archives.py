@@ -124,6 +124,22 @@ def test_runs_come_back_to_the_bit_in_another_store(filled: Home, other: Home) -
     assert type(third) is Corpus
 
 
+def test_an_archive_does_not_tell_the_key_of_its_workspace(tmp_path: Path, other: Home) -> None:
+    """Who has a view-only link may download it; whoever has the key may change the workspace."""
+    home = Home(tmp_path / "one", "0123456789abcdef" * 2)
+    home.finish(small_problem())
+    archive = home.write()
+    assert home.workspace.encode() in (home.store.folder / "runs" / f"{home.jobs[0].id}.npz").read_bytes()
+    assert home.workspace.encode() not in archive
+    assert len(other.read(archive).imported) == 1
+    assert end_of(other.jobs[0]) == end_of(home.jobs[0])
+
+
+def test_an_archive_of_runs_alone_can_be_read_by_older_programs(filled: Home) -> None:
+    with zipfile.ZipFile(io.BytesIO(filled.write())) as archive:
+        assert json.loads(archive.read(MANIFEST))["version"] == 1
+
+
 def test_imported_runs_go_on_as_they_would_have_at_home(filled: Home, other: Home) -> None:
     other.read(filled.write())
     waiting, short, _ = other.jobs
@@ -197,9 +213,9 @@ def test_an_archive_that_is_cut_short_is_refused(filled: Home, other: Home, shar
 
 def test_an_archive_of_a_newer_version_is_refused(filled: Home, other: Home) -> None:
     def renew(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        manifest["version"] = 2
+        manifest["version"] = 3
 
-    with pytest.raises(StoreError, match=r"newer version of the program .format 2.*Update the program"):
+    with pytest.raises(StoreError, match=r"newer version of the program .format 3.*Update the program"):
         other.read(rewrite(filled.write(), renew))
 
 

@@ -1,17 +1,19 @@
-"""The form of an archive of runs: a zip without compression, and in it a manifest that lists every file."""
+"""The form of an archive of runs and plans: a zip without compression, and in it a manifest that lists every file."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from acvb_core.engine.run_label import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.store.files import DAMAGE, StoreError
 
-FORMAT, VERSION = "acvb archive of runs", 1
+#: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it.
+FORMAT, VERSION = "acvb archive of runs", 2
 MANIFEST = "manifest.json"
 #: Most bytes of a manifest that is read.
 MOST_MANIFEST = 64 << 20
@@ -28,10 +30,24 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class PlanEntry:
+    """An experiment or a search in an archive."""
+
+    noun: str  #: which of them
+    job_id: str
+    name: str  #: of its data
+    created: float  #: seconds since the epoch
+    #: `kind`, `dataset`: of its data, and their key.
+    kind: str
+    dataset: str
+
+
+@dataclass(frozen=True)
 class Manifest:
     """All that is in an archive."""
 
     runs: tuple[Entry, ...]
+    plans: tuple[PlanEntry, ...]
     files: Mapping[str, tuple[int, str]]  #: bytes and SHA-256 (hex) of each, by the name in the zip
 
     def to_bytes(self, program: str) -> bytes:
@@ -43,7 +59,14 @@ class Manifest:
         files = [
             {"name": name, "bytes": size, "sha256": digest} for name, (size, digest) in self.files.items()
         ]
-        about = {"format": FORMAT, "version": VERSION, "program": program, "runs": runs, "files": files}
+        about = {
+            "format": FORMAT,
+            "version": VERSION if self.plans else 1,
+            "program": program,
+            "runs": runs,
+            "plans": [asdict(plan) for plan in self.plans],
+            "files": files,
+        }
         return json.dumps(about, indent=1).encode()
 
 
@@ -66,20 +89,35 @@ def read_manifest(name: str, stored: bytes) -> Manifest:
             str(file["name"]): (int(file["bytes"]), str(file["sha256"])) for file in list(about["files"])
         }
         runs = tuple(_read_entry(run) for run in list(about["runs"]))
+        plans = tuple(_read_plan(plan) for plan in list(about.get("plans", [])))
     except (*DAMAGE, RecursionError, AttributeError) as error:
         raise no_archive(name, "its list of files is damaged") from error
-    return Manifest(runs, files)
+    return Manifest(runs, plans, files)
 
 
 def _read_entry(run: dict[str, Any]) -> Entry:
     """Return a run as a manifest has it, its texts cut to their usual lengths."""
-    job_id, label = str(run["id"]), run["label"]
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
-        raise ValueError(f"no name of a run: {job_id!r}")
+    job_id, label = _check_id(run["id"]), run["label"]
     tags = tuple(str(tag)[:MOST_CHARACTERS] for tag in list(label["tags"])[:_MOST_TAGS])
     note = str(label["note"])[:_MOST_NOTE]
     name = clean_name(str(label["name"]))
     return Entry(job_id, RunLabel(name, note, tags, label["pinned"] is True), run.get("topic_names"))
+
+
+def _read_plan(plan: dict[str, Any]) -> PlanEntry:
+    """Return a plan as a manifest has it."""
+    entry = PlanEntry(**plan)
+    texts = (entry.noun, entry.name, entry.kind, entry.dataset)
+    if not all(isinstance(text, str) for text in texts) or not math.isfinite(entry.created):
+        raise ValueError("no plan")
+    return replace(entry, job_id=_check_id(entry.job_id), name=clean_name(entry.name))
+
+
+def _check_id(job_id: Any) -> str:
+    """Return the id of a run or plan; raise ValueError where it may not be part of a path."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", str(job_id)):
+        raise ValueError(f"no name of a run: {job_id!r}")
+    return str(job_id)
 
 
 def no_archive(name: str, why: str) -> StoreError:

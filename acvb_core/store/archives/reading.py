@@ -1,43 +1,36 @@
-"""Runs of an archive, taken into a store. The archive may be damaged, or made to do harm: nothing in it is trusted."""
+"""Runs and plans of an archive, taken into a store.
+
+The archive may be damaged, or made to do harm: nothing in it is trusted.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import math
-import os
-import re
 import zipfile
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from acvb_core.core.protocols import Posterior
-from acvb_core.engine.problem import Problem
-from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.store.archives.contents import FAULTS, OpenArchive
 from acvb_core.store.archives.form import (
     MANIFEST,
     MOST_MANIFEST,
     Entry,
     Manifest,
+    PlanEntry,
     no_archive,
     read_manifest,
 )
-from acvb_core.store.datasets import KINDS, DataFiles, find_kind
-from acvb_core.store.files import DAMAGE, StoreError
+from acvb_core.store.files import DAMAGE
 from acvb_core.store.jobbook import JobBook
-from acvb_core.store.listing.run_rows import RUNS, run_path
-from acvb_core.store.results import read_identity, read_result, read_state
+from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.runs import RunStore
-from acvb_core.store.shelf import explain_error
 from acvb_core.store.topics.names import TopicNames
 
-_CHUNK = 1 << 20
-#: Most files of an archive: runs, and data.
+#: Most files of an archive: runs, plans, and data.
 _MOST_FILES = 100_000
-#: What reading a damaged zip, or a run that holds something else than runs do, can raise beside what the store raises.
-_FAULTS = (*DAMAGE, StoreError, OSError, AttributeError, ArithmeticError, RuntimeError)
 
 
 @dataclass
@@ -47,18 +40,26 @@ class ImportReport:
     imported: list[str] = field(default_factory=list)  #: ids that the runs have here
     known: list[str] = field(default_factory=list)  #: names of runs that were here already
     refused: dict[str, str] = field(default_factory=dict)  #: why others were not imported, by their names
+    #: The same of experiments and searches, by what one is called.
+    plans: dict[str, ImportReport] = field(default_factory=dict)
 
 
 def read_archive(
-    book: JobBook, store: RunStore, workspace: str, file: BinaryIO, name: str = "The file"
+    book: JobBook,
+    store: RunStore,
+    workspace: str,
+    file: BinaryIO,
+    name: str = "The file",
+    plans: Sequence[PlanBook[Any, Any]] = (),
 ) -> ImportReport:
-    """Take the runs of an archive into a workspace; what is there already stays as it is.
+    """Take the runs and plans of an archive into a workspace; what is there already stays as it is.
 
-    A run that is damaged is named in the report, and the others are taken. Each is read as the store reads its own
-    runs, and written anew: no file of the archive lies in the store afterwards.
+    What is damaged is named in the report, and the others are taken. Each is read as the store reads its own, and
+    written anew: no file of the archive lies in the store afterwards.
 
     `book`: of the jobs in `store`.
     `name`: of the file, for errors.
+    `plans`: the books of experiments and searches in `store`; those of other kinds are not taken.
     Raises StoreError: the file is no archive, is cut short, or was written by a newer version of the program.
     """
     report = ImportReport()
@@ -68,26 +69,31 @@ def read_archive(
         raise no_archive(name, f"it is no zip file, or is cut short ({error})") from error
     with archive, TemporaryDirectory() as place:
         manifest = _read_contents(archive, name)
-        opened = _Archive(archive, manifest, Path(place))
+        opened = OpenArchive(archive, manifest, Path(place))
         book.jobs(workspace)  # what is stored so far
         for entry in manifest.runs:
             _take_run(book, store, workspace, opened, entry, report)
+        books = {plan_book.kind.noun: plan_book for plan_book in plans}
+        for plan in manifest.plans:
+            if plan.noun in books:
+                part = report.plans.setdefault(plan.noun, ImportReport())
+                _take_plan(books[plan.noun], workspace, opened, plan, part)
     return report
 
 
 def _take_run(
-    book: JobBook, store: RunStore, workspace: str, archive: _Archive, entry: Entry, report: ImportReport
+    book: JobBook, store: RunStore, workspace: str, archive: OpenArchive, entry: Entry, report: ImportReport
 ) -> None:
     """Take one run, unless it is there already or damaged."""
     title = entry.label.name or entry.job_id
-    job_id = _choose_id(store, workspace, entry.job_id)
+    job_id = _choose_id(store.find_owner, workspace, entry.job_id)
     if job_id is None:
         report.known.append(title)
         return
     try:
         record, created = archive.read_run(entry.job_id)
         store.save(workspace, job_id, created, record)
-    except _FAULTS as error:
+    except FAULTS as error:
         report.refused[title] = archive.explain(error)
         return
     TopicNames(store.folder).take_entries(job_id, entry.topic_names)
@@ -95,14 +101,31 @@ def _take_run(
     report.imported.append(job_id)
 
 
-def _choose_id(store: RunStore, workspace: str, job_id: str) -> str | None:
-    """Return the id that a run is to have; None where the workspace has it already.
+def _take_plan(
+    book: PlanBook[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry, report: ImportReport
+) -> None:
+    """Take one experiment or search, unless it is there already or damaged."""
+    title = f"{entry.noun} on {entry.name or 'data'}"
+    job_id = _choose_id(book.find_owner, workspace, entry.job_id)
+    if job_id is None:
+        report.known.append(title)
+        return
+    try:
+        book.adopt(workspace, job_id, archive.read_plan(book.kind, entry), entry.created, entry.name)
+    except FAULTS as error:
+        report.refused[title] = archive.explain(error)
+        return
+    report.imported.append(job_id)
 
-    Where another workspace has a run of its id, it gets another one, the same each time.
+
+def _choose_id(find_owner: Callable[[str], str | None], workspace: str, job_id: str) -> str | None:
+    """Return the id that a run or plan is to have; None where the workspace has it already.
+
+    Where another workspace has one of its id, it gets another one, the same each time.
     """
     other = hashlib.sha256(f"{workspace} {job_id}".encode()).hexdigest()[:12]
     for candidate in (job_id, other):
-        owner = store.find_owner(candidate)
+        owner = find_owner(candidate)
         if owner is None:
             return candidate
         if owner == workspace:
@@ -126,124 +149,3 @@ def _read_contents(archive: zipfile.ZipFile, name: str) -> Manifest:
             return read_manifest(name, stored.read(MOST_MANIFEST))
     except (*DAMAGE, OSError, RuntimeError) as error:
         raise no_archive(name, f"its {MANIFEST} is damaged") from error
-
-
-class _Archive:
-    """An open archive, the files of which are checked and copied to a folder one by one.
-
-    No name in the archive becomes a path: files are looked up by the name that the store would give them.
-    """
-
-    def __init__(self, archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
-        self._archive, self._manifest, self._folder = archive, manifest, folder
-        self._members = {member.filename: member for member in archive.infolist()}
-        self._data = DataFiles(folder)
-        self._faults: dict[str, str] = {}
-        for place in (RUNS, *(kind.folder for kind in KINDS)):
-            (folder / place).mkdir()
-
-    def read_run(self, job_id: str) -> tuple[Result | Problem, float]:
-        """Return a run with its state, and when it was created.
-
-        Raises StoreError, or another of `_FAULTS`: one of its files is missing, damaged, or not what it should be.
-        """
-        path = run_path(self._folder, job_id)
-        try:
-            self._copy(path)
-            run = read_identity(path)
-            if run is None or run.job_id != job_id or not math.isfinite(run.created):
-                raise StoreError("Its file does not say which run it holds.")
-            record = read_result(path, self._read_data(run.kind, run.dataset))
-            if not isinstance(record, Result):
-                return record, run.created
-            _check_numbers(record.snapshot)
-            _check_sizes(record.snapshot.posterior)
-            state = read_state(path)
-        finally:
-            path.unlink(missing_ok=True)
-        if state is not None:
-            record = replace(record, snapshot=replace(record.snapshot, state=state[0], memory=state[1]))
-        return record, run.created
-
-    def _read_data(self, name: str, key: str) -> Any:
-        kind = find_kind(name)
-        if kind.elsewhere or not re.fullmatch("[0-9a-f]{64}", key):
-            raise StoreError("Its data cannot be in an archive.")
-        if key in self._faults:
-            raise StoreError(self._faults[key])
-        path = kind.file(self._folder, key)
-        try:
-            if not path.exists():
-                self._copy(path)
-            return self._data.read(name, key)
-        except _FAULTS as error:
-            self._faults[key] = self.explain(error)
-            raise
-
-    def explain(self, error: Exception) -> str:
-        """Return why a run could not be read, with files called as they are in the archive."""
-        if isinstance(error, StoreError | OSError):
-            return explain_error(error).replace(f"{self._folder}{os.sep}", "")
-        return f"Its file holds something else than a run ({error})."
-
-    def _copy(self, path: Path) -> None:
-        """Copy a file out of the archive, to the place that it would have in a store.
-
-        Raises StoreError: it is not there, or not as it was written.
-        """
-        name = path.relative_to(self._folder).as_posix()
-        member, listed = self._members.get(name), self._manifest.files.get(name)
-        if member is None or listed is None:
-            raise StoreError(f"{name} is missing in the archive.")
-        # Without compression no file is larger than the archive.
-        size, wanted = listed
-        if member.compress_type != zipfile.ZIP_STORED or member.file_size != size:
-            raise StoreError(f"{name} is not as it was written: its size differs.")
-        digest = hashlib.sha256()
-        try:
-            with self._archive.open(member) as source, path.open("xb") as target:
-                while chunk := source.read(_CHUNK):
-                    digest.update(chunk)
-                    target.write(chunk)
-        except (*DAMAGE, RuntimeError):
-            digest = hashlib.sha256()  # its own checksum differs, too
-        if digest.hexdigest() != wanted:
-            raise StoreError(f"{name} is not as it was written: its checksum differs.")
-        _refuse_compressed(path, name)
-
-
-def _refuse_compressed(path: Path, name: str) -> None:
-    """Raise a StoreError where arrays would be longer in memory than their file is."""
-    try:
-        with zipfile.ZipFile(path) as arrays:
-            members = arrays.infolist()
-    except DAMAGE as error:
-        raise StoreError(f"{name} is damaged ({error}).") from error
-    if any(member.compress_type != zipfile.ZIP_STORED for member in members) or (
-        sum(member.file_size for member in members) > path.stat().st_size
-    ):
-        raise StoreError(f"{name} is compressed, as no file of a run is.")
-
-
-def _check_numbers(snapshot: Snapshot) -> None:
-    """Raise ValueError or TypeError where a snapshot has something else than numbers."""
-    for value in snapshot.row().values():
-        if not isinstance(value, float):
-            raise ValueError(f"{value!r} is not a number")
-    for number in (snapshot.sweep, *snapshot.effective_k.values(), *(snapshot.moves or {}).values()):
-        if not isinstance(number, int) or number < 0:
-            raise ValueError(f"{number!r} cannot count sweeps or clusters")
-    if snapshot.sweep > 2**53 or not isinstance(snapshot.cpu_seconds + snapshot.wall_seconds, float | int):
-        raise ValueError("its sweeps or its times are not numbers")
-
-
-def _check_sizes(posterior: Posterior) -> None:
-    """Raise ValueError where arrays have different numbers of the same clusters: compiled loops rely on them."""
-    sizes: dict[str, int] = {}
-    for name, axes in posterior.axes.items():
-        array = posterior[name]
-        if array.dtype.kind not in "fiub" or array.ndim != len(axes):
-            raise ValueError(f"{name} is not an array of numbers as it should be")
-        for domain, size in zip(axes, array.shape, strict=True):
-            if domain is not None and sizes.setdefault(domain, size) != size:
-                raise ValueError(f"{name} has {size} of {domain}, and another array {sizes[domain]}")

@@ -1,88 +1,169 @@
-"""Runs with their data in one file, for another installation to take over."""
+"""Runs, experiments and searches with their data in one file, for another installation to take over."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, cast
 
+import numpy as np
+
+from acvb_core.engine.handle import Handle
 from acvb_core.engine.run_label import RunLabel
-from acvb_core.store.archives.form import MANIFEST, Entry, Manifest
-from acvb_core.store.datasets import find_kind
-from acvb_core.store.files import StoreError
+from acvb_core.store.archives.form import MANIFEST, Entry, Manifest, PlanEntry
+from acvb_core.store.datasets import DataKind, dataset_key, find_kind, kind_of
+from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_text_bytes, read_npz, text_bytes
 from acvb_core.store.listing.run_rows import run_path
+from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.results import read_identity
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 
 _CHUNK = 1 << 20
+#: A plan to write: the book that has it, and its job.
+Chosen = tuple[PlanBook[Any, Any], Handle[Any]]
 
 
 def write_archive(
-    store: RunStore, labels: Mapping[str, RunLabel], file: BinaryIO, version: str
+    store: RunStore,
+    labels: Mapping[str, RunLabel],
+    file: BinaryIO,
+    version: str,
+    plans: Sequence[Chosen] = (),
 ) -> dict[str, str]:
-    """Write stored runs, their labels and the data of each, once; return why others were left out, by id.
+    """Write stored runs, their labels, plans and the data of each, once; return why others were left out, by id.
 
-    The files are those of the store as they are: a run under way is taken as it was last kept.
+    The files are those of the store, without the key of the workspace: whoever has that may change the workspace. A
+    run under way is taken as it was last kept, and a plan with the runs that are over.
 
     `labels`: of the runs to write, by id.
     `version`: of the package.
     Raises StoreError: the archive cannot be written.
     """
-    runs: list[Entry] = []
     left_out: dict[str, str] = {}
-    files: dict[str, tuple[int, str]] = {}
-    names = TopicNames(store.folder)
     try:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            writer = _Writer(archive, store)
             for job_id, label in labels.items():
                 try:
-                    for path in _find_files(store, job_id):
-                        _add_file(archive, files, store.folder, path)
+                    writer.add_run(job_id, label)
                 except StoreError as error:
                     left_out[job_id] = str(error)
-                    continue
-                named = []
-                with suppress(StoreError):  # names of topics are no part of a run
-                    named = names.entries(job_id)
-                runs.append(Entry(job_id, label, named))
-            archive.writestr(MANIFEST, Manifest(tuple(runs), files).to_bytes(version))
+            for book, job in plans:
+                try:
+                    writer.add_plan(book, job)
+                except StoreError as error:
+                    left_out[job.id] = str(error)
+            archive.writestr(MANIFEST, writer.manifest.to_bytes(version))
     except OSError as error:
         raise StoreError(f"The archive cannot be written: {error.strerror or error}.") from error
     return left_out
 
 
-def _find_files(store: RunStore, job_id: str) -> Sequence[Path]:
-    """Return the files that a run needs: its data's, and its own.
+class _Writer:
+    """An archive that is being written, and what is in it so far."""
 
-    Raises StoreError: it cannot be put into an archive.
-    """
-    path = run_path(store.folder, job_id)
-    run = read_identity(path)
-    if run is None:
-        raise StoreError(f"{path} is of an older version. Open the run once, and save the archive again.")
-    kind = find_kind(run.kind)
-    if kind.elsewhere:
-        raise StoreError("Its documents are kept on disk, and are too many for an archive.")
-    return kind.file(store.folder, run.dataset), path
+    def __init__(self, archive: zipfile.ZipFile, store: RunStore) -> None:
+        self._archive, self._folder = archive, store.folder
+        self._names = TopicNames(store.folder)
+        self._runs: list[Entry] = []
+        self._plans: list[PlanEntry] = []
+        self._files: dict[str, tuple[int, str]] = {}
+
+    @property
+    def manifest(self) -> Manifest:
+        """The list of all that was added."""
+        return Manifest(tuple(self._runs), tuple(self._plans), self._files)
+
+    def add_run(self, job_id: str, label: RunLabel) -> None:
+        """Add a run and its data.
+
+        Raises StoreError: it cannot be put into an archive.
+        """
+        path = run_path(self._folder, job_id)
+        run = read_identity(path)
+        if run is None:
+            raise StoreError(f"{path} is of an older version. Open the run once, and save the archive again.")
+        self._add_data(find_kind(run.kind), run.dataset)
+        with _open_without_workspace(path) as source:
+            self._add(path, source)
+        named = []
+        with suppress(StoreError):  # names of topics are no part of a run
+            named = self._names.entries(job_id)
+        self._runs.append(Entry(job_id, label, named))
+
+    def add_plan(self, book: PlanBook[Any, Any], job: Handle[Any]) -> None:
+        """Add the plan of a job, the runs of it that are over, and its data.
+
+        Raises StoreError: it cannot be put into an archive.
+        """
+        kept = book.folder(job.id)
+        kind, key = kind_of(kept.data), dataset_key(kept.data)
+        self._add_data(kind, key)
+        for name in (kept.plan_file, kept.lines_file):
+            path = kept.folder / name
+            if name == kept.plan_file or path.exists():
+                with _open(path) as source:
+                    self._add(path, source)
+        entry = PlanEntry(kept.noun, job.id, book.name(job.id), job.created, kind.name, key)
+        self._plans.append(entry)
+
+    def _add_data(self, kind: DataKind, key: str) -> None:
+        if kind.elsewhere:
+            raise StoreError("Its documents are kept on disk, and are too many for an archive.")
+        path = kind.file(self._folder, key)
+        with _open(path) as source:
+            self._add(path, source)
+
+    def _add(self, path: Path, source: BinaryIO) -> None:
+        """Add a file of the store, unless it is there; one that is replaced meanwhile is read as it was."""
+        name = path.relative_to(self._folder).as_posix()
+        if name in self._files:
+            return
+        digest, size = hashlib.sha256(), 0
+        with self._archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as target:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+                target.write(chunk)
+                size += len(chunk)
+        self._files[name] = size, digest.hexdigest()
 
 
-def _add_file(archive: zipfile.ZipFile, files: dict[str, tuple[int, str]], folder: Path, path: Path) -> None:
-    """Add a file of the store, unless it is there already; one that is replaced meanwhile is read as it was."""
-    name = path.relative_to(folder).as_posix()
-    if name in files:
-        return
-    digest, size = hashlib.sha256(), 0
+def _open(path: Path) -> BinaryIO:
     try:
-        source = path.open("rb")
+        return path.open("rb")
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
-    with source, archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as target:
-        while chunk := source.read(_CHUNK):
-            digest.update(chunk)
-            target.write(chunk)
-            size += len(chunk)
-    files[name] = size, digest.hexdigest()
+
+
+def _open_without_workspace(path: Path) -> BinaryIO:
+    """Return the file of a run that does not say whose it is, as a file that is gone when it is closed.
+
+    Raises StoreError: the file is gone or damaged.
+    """
+    about = from_text_bytes(read_npz(path, ("about",))["about"])
+    about["run"]["workspace"] = ""
+    array = io.BytesIO()
+    np.lib.format.write_array(array, text_bytes(about), allow_pickle=False)
+    with _open(path) as stored:
+        file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115 - the caller closes it
+        try:
+            with zipfile.ZipFile(stored) as old, zipfile.ZipFile(file, "w") as new:
+                for member in old.infolist():
+                    with new.open(member.filename, "w", force_zip64=True) as target:
+                        if member.filename == "about.npy":
+                            target.write(array.getvalue())
+                        else:
+                            with old.open(member) as source:
+                                shutil.copyfileobj(source, target, _CHUNK)
+        except DAMAGE as error:
+            file.close()
+            raise damage_error(path) from error
+    file.seek(0)
+    return file

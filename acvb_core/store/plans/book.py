@@ -7,6 +7,8 @@ import shutil
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic
 
@@ -37,6 +39,7 @@ class PlanBook(Generic[PlanT, JobT]):
         self._lock = threading.RLock()
         self._jobs: dict[str, dict[str, JobT]] = {}
         self._unreadable: dict[str, dict[str, str]] = {}
+        self._folders: dict[str, PlanFolder[PlanT, JobT]] = {}
         self._names: dict[str, str] = {}
 
     def jobs(self, workspace: str) -> list[JobT]:
@@ -62,9 +65,9 @@ class PlanBook(Generic[PlanT, JobT]):
         """Return the name of a plan's data."""
         return self._names[job_id]
 
-    def folder_of(self, job_id: str) -> Path:
-        """Return where the files of a plan lie."""
-        return self._folder / job_id
+    def folder(self, job_id: str) -> PlanFolder[PlanT, JobT]:
+        """Return the folder of a plan."""
+        return self._folders[job_id]
 
     def find_owner(self, job_id: str) -> str | None:
         """Return the workspace of a plan; None where there is no such plan, or it does not say whose it is."""
@@ -80,11 +83,11 @@ class PlanBook(Generic[PlanT, JobT]):
         Raises StoreError: it cannot be kept.
         """
         job_id = uuid.uuid4().hex[:12]
-        with self._lock:
+        with self._lock, self._undo_faults(job_id):
             self._shelf(workspace)
             folder = self._make_folder(job_id, plan, self._version)
             job = folder.build_job(self._executor.for_owner(workspace), job_id)
-            self._place(workspace, job, name)
+            self._place(workspace, folder, job, name)
         job.start()
         return job
 
@@ -95,13 +98,13 @@ class PlanBook(Generic[PlanT, JobT]):
 
         Raises StoreError: it cannot be kept.
         """
-        with self._lock:
+        with self._lock, self._undo_faults(job_id):
             self._shelf(workspace)
             folder = self._make_folder(job_id, kept.plan, kept.version)
             folder.copy_lines(kept)
             job = folder.restore_job(self._executor.for_owner(workspace), job_id)
             job.created = created
-            self._place(workspace, job, name)
+            self._place(workspace, folder, job, name)
 
     def remove(self, workspace: str, job_id: str) -> None:
         """Stop a job and delete its plan with its runs.
@@ -132,17 +135,29 @@ class PlanBook(Generic[PlanT, JobT]):
             if job.inspect().status.active:
                 job.stop()
 
+    @contextmanager
+    def _undo_faults(self, job_id: str) -> Iterator[None]:
+        """Leave nothing of a plan that could not be kept."""
+        try:
+            yield
+        except AcvbError:
+            shutil.rmtree(self._folder / job_id, ignore_errors=True)
+            with suppress(StoreError):
+                self._store.forget_dataset(self._data_row(job_id))
+            raise
+
     def _make_folder(self, job_id: str, plan: PlanT, version: str) -> PlanFolder[PlanT, JobT]:
         folder = self.kind(self._folder / job_id, plan, version)
         self._store.save_dataset(self._data_row(job_id), folder.data, [], {})
         return folder
 
-    def _place(self, workspace: str, job: JobT, name: str) -> None:
+    def _place(self, workspace: str, folder: PlanFolder[PlanT, JobT], job: JobT, name: str) -> None:
         """Put a job on a shelf; from now on it is found again."""
         about = {"workspace": workspace, "created": job.created, "name": name}
         with replace_file(self._folder / job.id / _ABOUT) as file:
             file.write(json.dumps(about).encode())
-        self._jobs[workspace][job.id], self._names[job.id] = job, name
+        self._jobs[workspace][job.id] = job
+        self._folders[job.id], self._names[job.id] = folder, name
 
     def _shelf(self, workspace: str) -> dict[str, JobT]:
         if workspace not in self._jobs:
@@ -167,7 +182,7 @@ class PlanBook(Generic[PlanT, JobT]):
             self._unreadable[workspace][job_id] = str(error)
             return
         self._jobs[workspace][job_id] = job
-        self._names[job_id] = str(about.get("name", stored[0].name))
+        self._folders[job_id], self._names[job_id] = kept, str(about.get("name", stored[0].name))
 
     def _data_row(self, job_id: str) -> str:
         """Return the name under which the data of a plan are kept, where workspaces keep theirs."""

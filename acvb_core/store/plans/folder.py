@@ -116,6 +116,13 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
             path.write_bytes(stored[: len(stored) - len(rest)])
         return runs
 
+    @abstractmethod
+    def read(self) -> Any:
+        """Return the runs that are over.
+
+        Raises StoreError: a line is damaged.
+        """
+
     def copy_lines(self, other: Self) -> None:
         """Take the runs of another folder of the same plan, which were read before.
 

@@ -1,11 +1,11 @@
-"""Runs with their data as one file: to download, and to import from another installation."""
+"""Runs, experiments and searches with their data as one file: to download, and to import elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 from tempfile import TemporaryFile
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,36 +13,36 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from acvb_core import __version__
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.handle import Handle
 from acvb_core.engine.job import Job
 from acvb_core.store.archives.reading import ImportReport, read_archive
-from acvb_core.store.archives.writing import write_archive
+from acvb_core.store.archives.writing import Chosen, write_archive
 from acvb_core.store.datasets import kind_of
+from acvb_core.store.plans.book import PlanBook
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 
 _REPORT, _ROUND = "import_report", "import_round"
-_ONE_FILE = "One file with these runs and their data, which another installation of ACVB can import."
+_ONE_FILE = "One file with {} and their data, which another installation of ACVB can import."
+_NOT_IN_IT = "Texts that are kept on disk are not in the file, nor what was made of them."
 
 
 def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
     """Draw a menu in its place: a file of the whole workspace, and the upload of such a file. Draw what came of it."""
     with place.popover("Export and import", icon=":material/drive_file_move:", key="archives"):
-        jobs = workspace.jobs
-        if jobs:
-            show_archive_button(workspace, "Download workspace", jobs, "archive_all")
+        _show_workspace_button(workspace)
         if workspace.view_only:
             return
         # Another key each time: the file that was imported is not offered again.
         number = st.session_state.setdefault(_ROUND, 0)
         given = st.file_uploader(
-            "Choose a file of runs that was downloaded from this page",
+            "Choose a file that was downloaded from this page",
             type=["zip"],
             key=f"archive_file_{number}",
         )
         st.caption(
-            "Your runs stay as they are. Runs that you already have are left out. Import files only from people you "
-            "trust."
+            "What you have stays as it is. What you already have is left out. Import files only from people you trust."
         )
         st.button(
             "Import", icon=":material/upload:", key="archive_import", disabled=given is None,
@@ -51,22 +51,53 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
     _show_report()
 
 
+def _show_workspace_button(workspace: Workspace) -> None:
+    """Draw the button for a file of all that the workspace has."""
+    books: tuple[tuple[PlanBook[Any, Any], Sequence[Handle[Any]]], ...] = (
+        (services.experiments(), workspace.experiments),
+        (services.searches(), workspace.searches),
+    )
+    plans = [(book, job) for book, jobs in books for job in jobs if not _is_on_disk(book.folder(job.id).data)]
+    if workspace.jobs or plans:
+        jobs = _choose_able(workspace, workspace.jobs)
+        st.download_button(
+            "Download workspace", partial(_write_file, jobs, plans), "runs.acvb.zip", "application/zip",
+            key="archive_all", icon=":material/archive:", on_click="ignore", disabled=not (jobs or plans),
+            help=_ONE_FILE.format("all runs, experiments and searches") + _explain_absent(workspace.jobs, jobs),
+        )  # fmt: skip
+        st.caption(_NOT_IN_IT)
+
+
+def _is_on_disk(data: Any) -> bool:
+    return kind_of(data).elsewhere
+
+
+def _choose_able(workspace: Workspace, jobs: Sequence[Job]) -> list[Job]:
+    """Return the runs that can be in a file."""
+    unsaved = workspace.unsaved
+    return [job for job in jobs if job.id not in unsaved and not _is_on_disk(job.problem.data)]
+
+
+def _explain_absent(jobs: Sequence[Job], able: Sequence[Job]) -> str:
+    absent = len(jobs) - len(able)
+    if not absent:
+        return ""
+    return f" It leaves out {say.count(absent, 'run')}: not saved, or on texts that are kept on disk."
+
+
 def show_archive_button(workspace: Workspace, label: str, jobs: Sequence[Job], key: str) -> None:
     """Draw the button for a file of some runs, which is written when it is pressed."""
-    unsaved = workspace.unsaved
-    able = [job for job in jobs if job.id not in unsaved and not kind_of(job.problem.data).elsewhere]
-    absent = len(jobs) - len(able)
-    left_out = f" It leaves out {say.count(absent, 'run')}: not saved, or on texts that are kept on disk."
+    able = _choose_able(workspace, jobs)
     st.download_button(
         label, partial(_write_file, able), "runs.acvb.zip", "application/zip", key=key,
         icon=":material/archive:", on_click="ignore", disabled=not able,
-        help=_ONE_FILE + (left_out if absent else ""),
+        help=_ONE_FILE.format("these runs") + _explain_absent(jobs, able),
     )  # fmt: skip
 
 
-def _write_file(jobs: Sequence[Job]) -> BinaryIO:
+def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = ()) -> BinaryIO:
     file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115 - Streamlit reads it
-    write_archive(services.store(), {job.id: job.label for job in jobs}, file, __version__)
+    write_archive(services.store(), {job.id: job.label for job in jobs}, file, __version__, plans)
     file.seek(0)
     return file
 
@@ -79,8 +110,9 @@ def _import_runs(workspace: Workspace, given: UploadedFile) -> None:
         return
     try:
         st.session_state[_REPORT] = read_archive(
-            services.job_book(), services.store(), workspace.key, given, given.name
-        )
+            services.job_book(), services.store(), workspace.key, given, given.name,
+            (services.experiments(), services.searches()),
+        )  # fmt: skip
     except AcvbError as error:
         st.session_state[_REPORT] = str(error)
 
@@ -94,13 +126,18 @@ def _show_report() -> None:
         st.error("The file was not imported.", icon=":material/error:")
         st.text(report)
         return
-    said = [f"{say.count(len(report.imported), 'run')} imported."]
-    if report.known:
-        here = "is" if len(report.known) == 1 else "are"
-        said.append(f"{say.count(len(report.known), 'run')} {here} here already, or deleted today.")
+    said = []
+    parts = {"run": report} | report.plans
+    for noun, part in parts.items():
+        plural = "searches" if noun == "search" else None
+        if part.imported or part is report:
+            said.append(f"{say.count(len(part.imported), noun, plural)} imported.")
+        if part.known:
+            here = "is" if len(part.known) == 1 else "are"
+            deleted = ", or deleted today" if part is report else ""
+            said.append(f"{say.count(len(part.known), noun, plural)} {here} here already{deleted}.")
     st.success(" ".join(said), icon=":material/check:")
-    if report.refused:
-        st.warning(
-            f"{say.count(len(report.refused), 'run')} could not be imported:", icon=":material/warning:"
-        )
-        st.text("\n".join(f"{name}: {why}" for name, why in report.refused.items()))
+    refused = [line for part in parts.values() for line in part.refused.items()]
+    if refused:
+        st.warning(f"{len(refused):,} could not be imported:", icon=":material/warning:")
+        st.text("\n".join(f"{name}: {why}" for name, why in refused))

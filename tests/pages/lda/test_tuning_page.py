@@ -23,7 +23,7 @@ def killed() -> tuple[str, Tuning]:
     search = plan_search(dataset.data, "scvb0", 5, k=4, epochs=0.5, **dataset.split)
     job = services.searches().add(WORKSPACE, search, dataset.name)
     assert job.wait(SECONDS)
-    path = services.searches().folder_of(job.id) / "trials.jsonl"
+    path = services.searches().folder(job.id).folder / "trials.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     services.searches.clear()
     return job.id, job.result()
@@ -50,7 +50,7 @@ def test_a_search_that_was_interrupted_is_shown_and_continues(
     ]
     press(app, f"tune_{job_id}_delete")
     assert services.searches().jobs(WORKSPACE) == []
-    assert not services.searches().folder_of(job_id).exists()
+    assert not (services.home() / "searches" / job_id).exists()
 
 
 def test_a_viewer_sees_the_search_and_cannot_continue_it(open_app: Open, killed: tuple[str, Tuning]) -> None:
@@ -72,7 +72,7 @@ def test_searches_stand_beside_each_other(open_app: Open, killed: tuple[str, Tun
 
 
 def test_a_damaged_search_leaves_the_others(open_app: Open, killed: tuple[str, Tuning]) -> None:
-    folder = services.searches().folder_of("broken")
+    folder = services.home() / "searches" / "broken"
     folder.mkdir()
     (folder / "about.json").write_text(f'{{"workspace": "{WORKSPACE}"}}')
     services.searches.clear()

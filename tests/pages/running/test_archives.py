@@ -11,9 +11,13 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.problem import build_problem
+from acvb_core.engine.tuning.search import plan_search
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
+from pages.ui.workspace.viewing import view_id
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, press, texts
 
 
@@ -56,6 +60,41 @@ def test_a_workspace_is_imported_by_another_installation(open_app: Open, exporte
     assert len(jobs_of(app)) == 2
     app.run()
     assert not app.success
+
+
+def test_experiments_and_searches_are_in_the_file(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
+    texts_data = load_sample("bars").corpus
+    plan = plan_experiment(links, ["cvb0", "vb"], k=[2], splits=2, max_sweeps=2)
+    experiment = services.experiments().add(WORKSPACE, plan, "links")
+    search = services.searches().add(
+        WORKSPACE, plan_search(texts_data, "scvb0", 1, k=3, epochs=0.2, heldout=0.1), "bars"
+    )
+    assert experiment.wait(SECONDS)
+    assert search.wait(SECONDS)
+    app = open_app("runs")
+    assert "Download workspace" in [button.label for button in app.get("download_button")]
+    assert "Texts that are kept on disk are not in the file" in texts(app)
+    with _write_file([], [(services.experiments(), experiment), (services.searches(), search)]) as file:
+        archive = file.read()
+    st.cache_resource.clear()
+    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+    app = bring(open_app("runs"), archive)
+    assert [success.value for success in app.success] == [
+        "0 runs imported. 1 experiment imported. 1 search imported."
+    ]
+    bring(app, archive)
+    assert [success.value for success in app.success] == [
+        "0 runs imported. 1 experiment is here already. 1 search is here already."
+    ]
+    assert "links" in open_app("experiments").subheader[0].value
+    assert len(services.searches().jobs(WORKSPACE)) == 1
+    # Who has a view-only link may take the file as well.
+    viewer = open_app("runs", None, view=view_id(WORKSPACE))
+    assert "Download workspace" in [button.label for button in viewer.get("download_button")]
+    assert not viewer.file_uploader
 
 
 def test_a_file_that_is_no_archive_is_refused_in_a_sentence(open_app: Open, exported: bytes) -> None:

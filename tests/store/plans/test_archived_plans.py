@@ -1,0 +1,319 @@
+"""Experiments and searches in archives: to another store and back, and files that are damaged or made to do harm."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.relation import Relation
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.handle import Status
+from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.engine.tuning.search import Search, plan_search
+from acvb_core.store.archives.form import MANIFEST
+from acvb_core.store.archives.reading import ImportReport, read_archive
+from acvb_core.store.archives.writing import write_archive
+from acvb_core.store.export import to_plain
+from acvb_core.store.files import StoreError
+from acvb_core.store.jobbook import JobBook
+from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.plans.experiments import ExperimentFolder
+from acvb_core.store.plans.searches import SearchFolder
+from acvb_core.store.runs import RunStore
+from tests.store.test_archives import rewrite
+
+SECONDS = 300
+KEY = "0123456789abcdef" * 2
+RELATION = Relation.build(np.random.default_rng(5).random((14, 9)) < 0.3, name="links")
+CORPUS = Corpus.build(np.random.default_rng(5).poisson(0.6, (40, 20)), name="texts")
+
+
+def small_plan() -> Plan:
+    return plan_experiment(RELATION, ["cvb0", "vb"], k=[2, 3], splits=2, max_sweeps=3, init="random")
+
+
+def small_search() -> Search:
+    return plan_search(CORPUS, "scvb0", 3, k=3, epochs=0.5, heldout_documents=0.2)
+
+
+class Home:
+    """A store with the experiments and searches of one workspace."""
+
+    def __init__(self, folder: Path, workspace: str = KEY) -> None:
+        self.store, self.workspace = RunStore(folder), workspace
+        executor = Executor(1)
+        self.runs = JobBook(executor, self.store)
+        self.experiments = PlanBook(ExperimentFolder, executor, self.store, "1.0")
+        self.searches = PlanBook(SearchFolder, executor, self.store, "1.0")
+
+    @property
+    def experiment(self) -> ExperimentJob:
+        (job,) = self.experiments.jobs(self.workspace)
+        return job
+
+    @property
+    def search(self) -> TuningJob:
+        (job,) = self.searches.jobs(self.workspace)
+        return job
+
+    def write(self) -> bytes:
+        file = io.BytesIO()
+        plans = [(self.experiments, self.experiment), (self.searches, self.search)]
+        assert write_archive(self.store, {}, file, "1.0", plans) == {}
+        return file.getvalue()
+
+    def read(self, archive: bytes) -> ImportReport:
+        books = (self.experiments, self.searches)
+        return read_archive(self.runs, self.store, self.workspace, io.BytesIO(archive), "it.zip", books)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """An experiment that was interrupted after five of eight runs, and a search that is over."""
+    home = Home(tmp_path_factory.mktemp("one"))
+    assert home.experiments.add(KEY, small_plan(), "links").wait(SECONDS)
+    assert home.searches.add(KEY, small_search(), "texts <b>").wait(SECONDS)
+    path = home.experiments.folder(home.experiment.id).folder / "runs.jsonl"
+    path.write_text("".join(islice(path.read_text().splitlines(keepends=True), 5)))
+    return Home(home.store.folder)
+
+
+@pytest.fixture(scope="module")
+def archive(filled: Home) -> bytes:
+    return filled.write()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Home]:
+    home = Home(tmp_path / "two", "another")
+    yield home
+    home.experiments.close()
+
+
+def timeless(experiment: Experiment) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if "seconds" not in name} for row in experiment.rows]
+
+
+def test_plans_come_back_in_another_store(filled: Home, archive: bytes, other: Home) -> None:
+    report = other.read(archive)
+    assert {noun: len(part.imported) for noun, part in report.plans.items()} == {"experiment": 1, "search": 1}
+    for home in (other, Home(other.store.folder, "another")):  # at once, and after a restart
+        for one, here in ((filled.experiment, home.experiment), (filled.search, home.search)):
+            assert (one.id, one.created) == (here.id, here.created)
+            assert one.inspect().status is here.inspect().status
+        assert home.experiment.inspect().experiment.rows == filled.experiment.inspect().experiment.rows
+        assert home.search.inspect().tuning.trials == filled.search.inspect().tuning.trials
+        assert home.search.search.identity() == filled.search.search.identity()
+        assert home.experiments.name(home.experiment.id) == "links"
+        assert home.searches.name(home.search.id) == "texts b"
+    assert other.experiment.inspect().status is Status.INTERRUPTED
+
+
+def test_an_imported_experiment_goes_on_as_it_would_have_at_home(archive: bytes, other: Home) -> None:
+    other.read(archive)
+    other.experiment.go_on()
+    assert other.experiment.wait(SECONDS)
+    straight = ExperimentJob(Experiment(small_plan()), Executor(1), bool).start()
+    assert straight.wait(SECONDS)
+    here, there = (job.inspect().experiment for job in (other.experiment, straight))
+    assert here.is_complete
+    assert to_plain(timeless(here)) == to_plain(timeless(there))
+
+
+def test_a_plan_is_imported_once_and_another_workspace_has_copies(archive: bytes, other: Home) -> None:
+    other.read(archive)
+    again = other.read(archive)
+    assert [(part.imported, len(part.known)) for part in again.plans.values()] == [([], 1)] * 2
+    guest = Home(other.store.folder, "guest")
+    guest.read(archive)
+    assert guest.experiment.id != other.experiment.id
+    assert [(part.imported, len(part.known)) for part in guest.read(archive).plans.values()] == [([], 1)] * 2
+    guest.experiments.remove("guest", guest.experiment.id)
+    assert len(Home(other.store.folder, "another").experiment.inspect().experiment.rows) == 5
+
+
+def test_an_archive_with_plans_says_its_version_and_not_its_workspace(archive: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        assert json.loads(opened.read(MANIFEST))["version"] == 2
+    assert KEY.encode() not in archive
+
+
+def test_plans_on_texts_on_disk_and_plans_that_are_gone_are_left_out(filled: Home, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    job = home.experiments.add(KEY, small_plan(), "links")
+    assert job.wait(SECONDS)
+    (home.experiments.folder(job.id).folder / "experiment.json").unlink()
+    file = io.BytesIO()
+    left_out = write_archive(home.store, {}, file, "1.0", [(home.experiments, job)])
+    assert list(left_out) == [job.id]
+    assert Home(tmp_path / "two").read(file.getvalue()).plans == {}
+
+
+Files = dict[str, bytes]
+Change = Callable[[Files, dict[str, Any]], None]
+
+
+def change_json(ending: str, change: Callable[[Any], Any]) -> Change:
+    """A change of the JSON in a file, or in the last line of one."""
+
+    def apply(files: Files, _: dict[str, Any]) -> None:
+        name = next(name for name in files if name.endswith(ending))
+        *before, last = files[name].rstrip(b"\n").split(b"\n") if ending.endswith("l") else [files[name]]
+        about = json.loads(last)
+        change(about)
+        files[name] = b"\n".join([*before, json.dumps(about).encode()]) + b"\n"
+
+    return apply
+
+
+def rename_first_condition(plan: dict[str, Any]) -> None:
+    plan["conditions"][0]["label"] = "![x](http://evil.example/x)"
+
+
+def move_data(which: str, **changes: Any) -> Change:
+    def apply(_: Files, manifest: dict[str, Any]) -> None:
+        next(plan for plan in manifest["plans"] if plan["noun"] == which).update(changes)
+
+    return apply
+
+
+def other_data(files: Files, manifest: dict[str, Any]) -> None:
+    one, two = manifest["plans"]
+    one["kind"], one["dataset"], two["kind"], two["dataset"] = (
+        two["kind"],
+        two["dataset"],
+        one["kind"],
+        one["dataset"],
+    )
+
+
+def drop(ending: str) -> Change:
+    def apply(files: Files, _: dict[str, Any]) -> None:
+        files.pop(next(name for name in files if name.endswith(ending)))
+
+    return apply
+
+
+def cut(ending: str, share: float = 0.5) -> Change:
+    def apply(files: Files, _: dict[str, Any]) -> None:
+        name = next(name for name in files if name.endswith(ending))
+        files[name] = files[name][: int(len(files[name]) * share)]
+
+    return apply
+
+
+EXPERIMENT: dict[str, Change] = {
+    "label": change_json("experiment.json", rename_first_condition),
+    "factor": change_json("experiment.json", lambda plan: plan["conditions"][0]["factors"].update(k=9)),
+    "unknown factor": change_json(
+        "experiment.json", lambda plan: plan["conditions"][0]["factors"].update({"<b>": 1})
+    ),
+    "setting": change_json(
+        "experiment.json", lambda plan: plan["conditions"][0]["values"].update(max_sweeps="x")
+    ),
+    "k": change_json("experiment.json", lambda plan: plan["conditions"][0].update(k="<b>")),
+    "model": change_json("experiment.json", lambda plan: plan.update(model="lda")),
+    "seeds": change_json("experiment.json", lambda plan: plan.update(seeds=["x"])),
+    "plan": cut("experiment.json"),
+    "no plan": drop("experiment.json"),
+    "score": change_json("runs.jsonl", lambda row: row.update(heldout_skill="<b>")),
+    "infinite": change_json("runs.jsonl", lambda row: row.update(heldout_skill=float("inf"))),
+    "name of a score": change_json("runs.jsonl", lambda row: row.update({"heldout_![x](http://e)": 1.0})),
+    "seconds": change_json("runs.jsonl", lambda row: row.update(cpu_seconds=None)),
+    "error": change_json("runs.jsonl", lambda row: row.update(error=["x"])),
+    "run": change_json("runs.jsonl", lambda row: row.update(run=1)),
+    "far run": change_json("runs.jsonl", lambda row: row.update(run=10**9)),
+    "condition": change_json("runs.jsonl", lambda row: row.update(condition="<b>")),
+    "missing lines": drop("runs.jsonl"),
+    "kind": move_data("experiment", kind="stream"),
+    "key": move_data("experiment", dataset="../../escaped"),
+    "other data": other_data,
+}
+
+
+@pytest.mark.parametrize("change", EXPERIMENT.values(), ids=EXPERIMENT)
+def test_an_experiment_that_holds_something_else_is_refused(
+    archive: bytes, other: Home, tmp_path: Path, change: Change
+) -> None:
+    report = other.read(rewrite(archive, change))
+    part = report.plans["experiment"]
+    assert (part.imported, list(part.refused)) == ([], ["experiment on links"])
+    assert str(tmp_path) not in str(part.refused)
+    assert other.experiments.jobs("another") == []
+    assert not list(tmp_path.rglob("*escaped*"))
+    assert not list((tmp_path / "two" / "experiments").glob("*"))
+    if change is not other_data:
+        assert len(other.search.result().trials) == 3, "what is not damaged is taken"
+
+
+SEARCH: dict[str, Change] = {
+    "trial": change_json("trials.jsonl", lambda line: line.update(number=7)),
+    "perplexity": change_json("trials.jsonl", lambda line: line.update(perplexity=0)),
+    "value": change_json("trials.jsonl", lambda line: line["values"].update(step_scale=float("nan"))),
+    "method": change_json("search.json", lambda plan: plan.update(method="vb")),
+    "setting": change_json("search.json", lambda plan: plan["settings"].update(watch=1)),
+    "trials": change_json("search.json", lambda plan: plan.update(trials=10**30 + 0.5)),
+    "range": change_json("search.json", lambda plan: plan["ranges"][0].update(low=-1.0)),
+    "deep": lambda files, _: files.update(
+        {next(name for name in files if name.endswith("search.json")): b"[" * 100_000}
+    ),
+}
+
+
+@pytest.mark.parametrize("change", SEARCH.values(), ids=SEARCH)
+def test_a_search_that_holds_something_else_is_refused(archive: bytes, other: Home, change: Change) -> None:
+    part = other.read(rewrite(archive, change)).plans["search"]
+    assert (part.imported, list(part.refused)) == ([], ["search on texts b"])
+    assert other.searches.jobs("another") == []
+    assert len(other.experiment.inspect().experiment.rows) == 5, "what is not damaged is taken"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"job_id": "../../escaped"},
+        {"job_id": ""},
+        {"created": "now"},
+        {"created": float("nan")},
+        {"name": 1},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_list_that_names_plans_otherwise_is_refused(
+    archive: bytes, other: Home, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(StoreError, match="list of files is damaged"):
+        other.read(rewrite(archive, move_data("search", **changes)))
+    assert not list(tmp_path.rglob("*escaped*"))
+
+
+def test_a_plan_of_a_kind_that_is_not_known_is_passed_over(archive: bytes, other: Home) -> None:
+    report = other.read(rewrite(archive, move_data("search", noun="study")))
+    assert list(report.plans) == ["experiment"]
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StoreError("no space left")
+
+    monkeypatch.setattr(ExperimentFolder, "copy_lines", refuse)
+    report = other.read(archive)
+    assert list(report.plans["experiment"].refused.values()) == ["no space left"]
+    assert not list((other.store.folder / "experiments").glob("*"))
+    assert not list(other.store.folder.glob("relations/*"))
+    assert len(other.search.result().trials) == 3
