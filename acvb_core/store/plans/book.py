@@ -63,19 +63,21 @@ class PlanBook(Generic[PlanT, JobT]):
 
     def name(self, job_id: str) -> str:
         """Return the name of a plan's data."""
-        return self._names[job_id]
+        return self._names.get(job_id, "")  # another session may have deleted it just now
 
     def folder(self, job_id: str) -> PlanFolder[PlanT, JobT]:
         """Return the folder of a plan."""
         return self._folders[job_id]
 
     def find_owner(self, job_id: str) -> str | None:
-        """Return the workspace of a plan; None where there is no such plan, or it does not say whose it is."""
-        try:
-            about = json.loads((self._folder / job_id / _ABOUT).read_text(encoding="utf-8"))
-            return str(about["workspace"])
-        except (OSError, *DAMAGE):
+        """Return the workspace of a plan, "" where it does not say whose it is; None where there is no such plan."""
+        folder = self._folder / job_id
+        if not folder.exists():
             return None
+        try:
+            return str(json.loads((folder / _ABOUT).read_text(encoding="utf-8"))["workspace"])
+        except (OSError, *DAMAGE):
+            return ""
 
     def add(self, workspace: str, plan: PlanT, name: str) -> JobT:
         """Start a plan on data of this name.
@@ -116,6 +118,8 @@ class PlanBook(Generic[PlanT, JobT]):
             known = job is not None or self._unreadable[workspace].pop(job_id, None) is not None
             if not known:
                 return
+            self._folders.pop(job_id, None)
+            self._names.pop(job_id, None)
         if job is not None:
             job.stop()
             job.wait(10.0)  # a last line must not make the folder anew

@@ -35,11 +35,12 @@ _ABOUT = (
 )
 
 
-def show_tuning(workspace: Workspace, dataset: Dataset) -> None:
+def show_tuning(workspace: Workspace, dataset: Dataset | None) -> None:
     """Draw the form of a search, and the searches of the workspace, the newest first."""
     st.caption(_ABOUT)
     jobs = workspace.searches
-    if not workspace.view_only and not any(job.inspect().status.active for job in jobs):
+    is_searching = any(job.inspect().status.active for job in jobs)
+    if not (workspace.view_only or is_searching) and dataset is not None and tunable_methods(dataset):
         _show_form(workspace, dataset)
     if _TROUBLE in st.session_state:
         st.error("The search could not be deleted.", icon=":material/error:")
@@ -103,7 +104,7 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     st.rerun()
 
 
-def _show_search(workspace: Workspace, dataset: Dataset, job: TuningJob) -> None:
+def _show_search(workspace: Workspace, dataset: Dataset | None, job: TuningJob) -> None:
     """Draw how a search goes, again and again while it does."""
     busy = _is_moving(job)
     with st.container(border=True, key=f"tune_{job.id}"):
@@ -193,7 +194,9 @@ def _remove(workspace: Workspace, job_id: str) -> None:
         st.session_state[_TROUBLE] = str(error)
 
 
-def _show_answer(workspace: Workspace, dataset: Dataset, job: TuningJob, seen: TuningInspection) -> None:
+def _show_answer(
+    workspace: Workspace, dataset: Dataset | None, job: TuningJob, seen: TuningInspection
+) -> None:
     """Draw the best steps, and what puts them into the form of the runs."""
     method = method_row(job.search.model, job.search.method)
     best, labels = seen.tuning.best_trial, _label_parameters(method)
@@ -201,7 +204,7 @@ def _show_answer(workspace: Workspace, dataset: Dataset, job: TuningJob, seen: T
     steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
     st.caption(f"Best: trial {best.number:,}. {steps}.")
     values: dict[str, Any] = {**job.search.fixed, **best.values}
-    if method in tunable_methods(dataset) and not workspace.view_only:
+    if dataset is not None and method in tunable_methods(dataset) and not workspace.view_only:
         st.button(
             "Use these settings", type="primary", icon=":material/check:", key=f"tune_{job.id}_use",
             on_click=_use_settings, args=(dataset, method, values, job.id),

@@ -21,6 +21,7 @@ from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run
 from pages.ui.shared.workspace import Workspace, current_workspace
+from pages.ui.workspace.dataset import Dataset
 
 
 def explain_curves(model: str) -> None:
@@ -82,6 +83,27 @@ def show_runs(workspace: Workspace) -> None:
             st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
 
 
+def show_searches(workspace: Workspace, dataset: Dataset | None) -> None:
+    """Draw the searches of the workspace, whatever their data, and the form of one where the data in use allow it."""
+    searches = workspace.searches
+    models = [dataset.model] if dataset is not None and tunable_methods(dataset) else []
+    models += [job.search.model for job in searches]
+    if not models or (workspace.view_only and not searches):
+        return
+    tuning = pages_of_model(models[0]).tuning
+    if tuning is None:
+        return
+    with st.expander(
+        "Find better learning rates",
+        expanded=bool(searches),
+        icon=":material/manufacturing:",
+        key="tune",
+        on_change="rerun",
+    ) as opened:
+        if opened.open:
+            tuning(workspace, dataset)
+
+
 def show_run() -> None:
     """Draw the page."""
     workspace = current_workspace()
@@ -94,6 +116,7 @@ def show_run() -> None:
     if dataset is None and not jobs:
         show_deleted_runs(workspace)
         show_no_data(workspace)
+        show_searches(workspace, dataset)
         st.stop()
     if dataset is not None and not workspace.view_only:
         here = select_jobs(workspace, False)
@@ -105,18 +128,7 @@ def show_run() -> None:
             if show_run_form(workspace, dataset):
                 st.session_state["fold_form"] = True  # to make room for the curves
                 st.rerun()
-    if dataset is not None:
-        tuning, searching = pages_of_model(dataset.model).tuning, bool(workspace.searches)
-        if tuning is not None and tunable_methods(dataset) and (searching or not workspace.view_only):
-            with st.expander(
-                "Find better learning rates",
-                expanded=searching,
-                icon=":material/manufacturing:",
-                key="tune",
-                on_change="rerun",
-            ) as opened:
-                if opened.open:
-                    tuning(workspace, dataset)
+    show_searches(workspace, dataset)
     if jobs:
         show_runs(workspace)
     else:

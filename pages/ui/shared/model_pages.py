@@ -173,7 +173,7 @@ class ModelPages:
     start_from : callable or None
         (workspace, data set, chosen methods) -> StartChoice: draws the choice of trained parts that runs start from.
     tuning : callable or None
-        (workspace, data set): draws the search for the best settings of a method.
+        (workspace, data set or None): draws the searches for the best settings of a method.
     further : tuple of FurtherPage
     picture : callable or None
         Result or None -> Picture, of a run or else of a sample whose groups are stored.
@@ -200,7 +200,7 @@ class ModelPages:
     way: str = ""
     short_way: str = ""
     start_from: Callable[[Workspace, Dataset, Sequence[Method]], StartChoice] | None = None
-    tuning: Callable[[Workspace, Dataset], None] | None = None
+    tuning: Callable[[Workspace, Dataset | None], None] | None = None
     further: tuple[FurtherPage, ...] = ()
     picture: Callable[[Result | None], Picture] | None = None
 

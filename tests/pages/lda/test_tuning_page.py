@@ -71,6 +71,22 @@ def test_searches_stand_beside_each_other(open_app: Open, killed: tuple[str, Tun
     assert oldest.startswith("Interrupted")
 
 
+@pytest.mark.parametrize("sample", ["southern_women", None])
+def test_a_search_is_shown_whatever_the_data_in_use(
+    open_app: Open, killed: tuple[str, Tuning], sample: str | None
+) -> None:
+    job_id, _ = killed
+    if sample is None:
+        services.store().forget_dataset(WORKSPACE)
+        services.datasets.clear()
+    else:
+        Workspace(WORKSPACE).set_dataset(Dataset.of_sample(sample))
+    app = open_app("run")
+    assert "Interrupted · SCVB0: 2 trials of 5 done" in bars_of(app)
+    assert f"tune_{job_id}_go_on" in keys(app)
+    assert not {"tune_start", f"tune_{job_id}_use"} & keys(app)
+
+
 def test_a_damaged_search_leaves_the_others(open_app: Open, killed: tuple[str, Tuning]) -> None:
     folder = services.home() / "searches" / "broken"
     folder.mkdir()

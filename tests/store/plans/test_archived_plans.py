@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
@@ -150,7 +152,28 @@ def test_an_archive_with_plans_says_its_version_and_not_its_workspace(archive: b
     assert KEY.encode() not in archive
 
 
-def test_plans_on_texts_on_disk_and_plans_that_are_gone_are_left_out(filled: Home, tmp_path: Path) -> None:
+def test_a_folder_that_does_not_say_whose_it_is_stays(filled: Home, archive: bytes, other: Home) -> None:
+    place = other.store.folder / "experiments" / filled.experiment.id
+    place.mkdir(parents=True)
+    (place / "about.json").write_text("damage")
+    (place / "experiment.json").write_text("{}")
+    assert len(other.read(archive).plans["experiment"].imported) == 1
+    assert other.experiment.id != filled.experiment.id
+    assert (place / "experiment.json").read_text() == "{}"
+
+
+def test_a_plan_on_texts_on_disk_is_left_out(tmp_path: Path) -> None:
+    home = Home(tmp_path / "one")
+    corpus = write_disk_corpus([CORPUS], home.store.new_stream_folder(), vocabulary=CORPUS.vocabulary)
+    job = home.searches.add(KEY, replace(small_search(), data=corpus), "texts")
+    assert job.wait(SECONDS)
+    file = io.BytesIO()
+    left_out = write_archive(home.store, {}, file, "1.0", [(home.searches, job)])
+    assert list(left_out.values()) == ["Its documents are kept on disk, and are too many for an archive."]
+    assert Home(tmp_path / "two").read(file.getvalue()).plans == {}
+
+
+def test_a_plan_that_is_gone_is_left_out(tmp_path: Path) -> None:
     home = Home(tmp_path)
     job = home.experiments.add(KEY, small_plan(), "links")
     assert job.wait(SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import signal
@@ -18,6 +19,8 @@ import pytest
 
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.rows import Range
+from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
@@ -112,6 +115,23 @@ def test_a_stream_that_is_tuned_is_kept_with_what_is_held(tmp_path: Path) -> Non
     again = SearchFolder.reopen(SearchFolder(tmp_path, plan, "1.0").folder, CORPUS).plan
     assert (again.fixed, again.split, again.seed) == (plan.fixed, plan.split, 3)
     assert again.next_values(Tuning(again.space.names)) == plan.next_values(Tuning(plan.space.names))
+
+
+def test_texts_on_disk_stay_as_long_as_their_search(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    corpus = write_disk_corpus([CORPUS], home.store.new_stream_folder(), vocabulary=CORPUS.vocabulary)
+    search = plan_search(corpus, "scvb0", 2, k=4, epochs=0.5, heldout_documents=0.1)
+    place = corpus.folder
+    assert home.book.add("mine", search, "texts").wait(SECONDS)
+    made, job_id = timeless(home.job.result()), home.job.id
+    del home, corpus, search
+    again = Home(tmp_path)
+    assert timeless(again.job.result()) == made
+    assert type(again.job.search.data) is DiskCorpus
+    again.book.remove("mine", job_id)
+    del again
+    gc.collect()
+    assert not place.exists()
 
 
 _TUNE = """
