@@ -22,7 +22,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.run_label import MOST_CHARACTERS, RunLabel, clean_name
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import WORKSPACE, Open, bring, press
+from tests.pages.session import SECONDS, WORKSPACE, Open, bring, press, texts
 from tests.views.reading import texts_of
 
 #: What HTML, Markdown, LaTeX, Streamlit's signs and Plotly's templates would change.
@@ -159,6 +159,21 @@ def test_the_name_of_an_experiment_is_no_markup(open_app: Open) -> None:
     app = open_app("experiments")
     assert misread(app) == []
     assert "evil.example" in app.subheader[0].value
+
+
+def test_what_an_experiment_says_of_failed_runs_is_no_markup(open_app: Open) -> None:
+    """Its lines may come from an archive."""
+    plan = plan_experiment(relation(), ["vb"], splits=2, heldout=0.1)
+    job = services.experiments().add(WORKSPACE, plan, "links")
+    assert job.wait(SECONDS)
+    kept = services.experiments().folder(job.id)
+    (kept.folder / kept.lines_file).unlink()
+    kept.append({**plan.describe_run(0), "verdict": "FAILED", "error": " ".join(MARKUP)})
+    kept.append({**plan.describe_run(1), "heldout_log_likelihood": -0.5, "cpu_seconds": 1.0, "error": ""})
+    services.experiments.clear()
+    app = open_app("experiments")
+    assert MARKUP[2] in texts(app)
+    assert misread(app) == []
 
 
 def test_an_uploaded_file_is_no_markup(open_app: Open) -> None:

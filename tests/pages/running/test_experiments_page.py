@@ -7,12 +7,13 @@ import pytest
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import WORKSPACE, Open, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, press, texts, until
 
 PAGE = "experiments"
 
@@ -73,6 +74,22 @@ def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:
         press(app, f"experiment_{job.id}_go_on")
     until(app, lambda: job.inspect().experiment.is_complete)
     assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
+
+
+def test_an_experiment_that_was_cut_off_says_so(open_app: Open, women: None) -> None:
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    plan = plan_experiment(dataset.data, ["cvb0"], splits=3, heldout=0.1, max_sweeps=2)
+    job = services.experiments().add(WORKSPACE, plan, "women")
+    assert job.wait(SECONDS)
+    kept = services.experiments().folder(job.id)
+    path = kept.folder / kept.lines_file
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    services.experiments.clear()
+    app = open_app(PAGE)
+    assert "Interrupted · 2 of 3 runs" in str([one.proto for one in app.get("progress")])
+    press(app, f"experiment_{job.id}_go_on")
+    until(app, lambda: experiments()[0].inspect().experiment.is_complete)
 
 
 @pytest.mark.parametrize(
