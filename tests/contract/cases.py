@@ -93,8 +93,11 @@ class ModelCases(Protocol):
         """Return data that are cut into many small pieces, and how often a sweep comes by the checkpoint at least."""
         ...
 
-    def wide(self) -> tuple[Any, list[dict[str, Any]]]:
-        """Return data whose memory can be measured, and settings to measure it with."""
+    def wide(self) -> tuple[Any, list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return data whose memory can be measured, settings to measure it with, and settings for a few methods alone.
+
+        Under the latter what most methods share takes the most memory: their start, and moves.
+        """
         ...
 
     def due_for_moves(self, state: Any) -> Any:

@@ -132,17 +132,22 @@ class IrmCases:
     def long(self) -> tuple[Relation, int]:
         return planted_relation(200, 150, 3, 3, 5).relation, 35
 
-    def wide(self) -> tuple[Relation, list[dict[str, Any]]]:
+    def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
         relation = large_relation(2_000, 3_000, 60_000, 8, 8, 1).relation
         assert relation.transposed.shape == (3_000, 2_000)
-        return relation, [
-            {"k_rows": 20, "k_cols": 20},
-            {"k_rows": 20, "k_cols": 20, "init": "random"},
-            {"k_rows": 5, "k_cols": 40},
-            {"k_rows": 20, "k_cols": 20, "variance": "exact", "init": "random"},
-            {"k_rows": 1, "k_cols": 1, "split": True, "max_sweeps": MOVES_FROM + 2},
-            {"k_rows": 5, "k_cols": 5, "split": True, "max_sweeps": MOVES_FROM + 2},
-        ]
+        return (
+            relation,
+            [
+                {"k_rows": 20, "k_cols": 20},
+                {"k_rows": 20, "k_cols": 20, "init": "random"},
+                {"k_rows": 20, "k_cols": 20, "variance": "exact", "init": "random"},
+            ],
+            [
+                {"k_rows": 5, "k_cols": 40},
+                {"k_rows": 1, "k_cols": 1, "split": True, "max_sweeps": MOVES_FROM + 2},
+                {"k_rows": 5, "k_cols": 5, "split": True, "max_sweeps": MOVES_FROM + 2},
+            ],
+        )
 
     def due_for_moves(self, state: Any) -> Any:
         inner = getattr(state, "inner", state)

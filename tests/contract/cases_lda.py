@@ -144,17 +144,21 @@ class LdaCases:
         long = planted_topics(200, 150, 3, 20, 0.2, 0.1, 5).corpus
         return long, 150
 
-    def wide(self) -> tuple[Corpus, list[dict[str, Any]]]:
+    def wide(self) -> tuple[Corpus, list[dict[str, Any]], list[dict[str, Any]]]:
         wide = planted_topics(2_000, 3_000, 8, 40, 0.1, 0.1, 1).corpus
         far = {"max_sweeps": 11}  # past the first step of the hyper-parameters
-        return wide, [
-            {"k": 20} | far,
-            {"k": 5} | far,
-            {"k": 20, "track": False} | far,
-            {"k": 20, "hyper": "fixed"} | far,
-            {"k": 20, "epochs": 0.2},
-            {"k": 5, "epochs": 0.2, "window": 700},
-        ]
+        return (
+            wide,
+            [
+                {"k": 20} | far,
+                {"k": 5} | far,
+                {"k": 20, "track": False} | far,
+                {"k": 20, "hyper": "fixed"} | far,
+                {"k": 20, "epochs": 0.2},
+                {"k": 5, "epochs": 0.2, "window": 700},
+            ],
+            [],
+        )
 
     def due_for_moves(self, state: Any) -> Any:
         inner = getattr(state, "inner", state)

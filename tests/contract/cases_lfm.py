@@ -156,9 +156,9 @@ class LfmCases:
     def long(self) -> tuple[Table, int]:
         return holed(planted_features(300, 60, 5, seed=5).table, 0.1), 3
 
-    def wide(self) -> tuple[Table, list[dict[str, Any]]]:
+    def wide(self) -> tuple[Table, list[dict[str, Any]], list[dict[str, Any]]]:
         wide = planted_features(4_000, 100, 8, seed=1).table
-        return wide, [{"k_max": 40}, {"k_max": 5}, {"k_max": 40, "merge": False, "accelerate": False}]
+        return wide, [{"k_max": 40}, {"k_max": 5}, {"k_max": 40, "merge": False, "accelerate": False}], []
 
     def due_for_moves(self, state: Any) -> Any:
         if isinstance(state, FabState):

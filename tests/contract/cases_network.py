@@ -144,16 +144,21 @@ class NetworkCases(IrmCases):
     def long(self) -> tuple[Relation, int]:
         return groups(200, 3, 5, directed=True), 20
 
-    def wide(self) -> tuple[Relation, list[dict[str, Any]]]:
-        links = sparse_relation(1, 2_500, 8, 0.01).relation.ones.toarray()
+    def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
+        links = sparse_relation(1, 1_200, 8, 0.02).relation.ones.toarray()
         relation = network_of(links, directed=True)
-        assert relation.transposed.shape == (2_500, 2_500)
-        return relation, [
-            {"k_rows": 20},
-            {"k_rows": 20, "init": "random"},
-            {"k_rows": 10},
-            {"k_rows": 40},
-            {"k_rows": 5, "split": False},
-            {"k_rows": 5, "split": True, "max_sweeps": MOVES_FROM + 6},
-            {"k_rows": 1, "split": True, "max_sweeps": MOVES_FROM + 1},
-        ]
+        assert relation.transposed.shape == (1_200, 1_200)
+        return (
+            relation,
+            [
+                {"k_rows": 20},
+                {"k_rows": 20, "init": "random"},
+            ],
+            [
+                {"k_rows": 10},
+                {"k_rows": 40},
+                {"k_rows": 5, "split": False},
+                {"k_rows": 5, "split": True, "max_sweeps": MOVES_FROM + 6},
+                {"k_rows": 1, "split": True, "max_sweeps": MOVES_FROM + 1},
+            ],
+        )
