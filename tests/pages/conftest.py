@@ -33,6 +33,9 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     """Give the app a home of its own, and end what still runs when the test is over."""
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
     st.cache_resource.clear()
+    # What pages load lives on: the collection below need not look through it again after every test.
+    gc.collect()
+    gc.freeze()
     yield
     for book in (services.experiments(), services.searches()):
         book.close()
