@@ -10,7 +10,8 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from numba.core.caching import Cache
+
+from acvb_core.core.kernel_cache import lock_cache
 
 # Examples are the same on every run, so that a failure is met by whoever changed something and can be met again. To
 # look further than that: HYPOTHESIS_PROFILE=explore. Times are not judged: the first example may compile a kernel.
@@ -20,11 +21,9 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-# Numba's cache on disk is made for many readers and one writer: of two processes that compile a function for different
-# arguments at once, one may later load the other's code. Tests that run beside others (pytest -n) only read what
-# script/test has compiled before, and keep to themselves what they compile.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    Cache.save_overload = lambda *_: None
+# Tests that run beside others (pytest -n) write to Numba's cache on disk one after another: what only tests compile is
+# compiled once, not by every process of every run.
+lock_cache()
 
 
 def pytest_configure() -> None:
