@@ -171,12 +171,20 @@ def test_a_later_merge_does_not_gain_by_an_order_that_is_undone() -> None:
     assert found.q["rows"].shape[1] == 4
 
 
-@pytest.mark.parametrize("kind", RELATIONS)
-@pytest.mark.parametrize(
-    ("method", "hyper"),
-    [(m, "tied") for m in VARIATIONAL]
-    + [(m, hyper) for m in ("cvb0", "cvb", "vb") for hyper in ("fixed", "per-block")],
-)
+def whole_runs() -> list[tuple[str, str, str]]:
+    """Return kinds of data, methods and priors: each two of them together somewhere, not all three.
+
+    An averaged method makes the moves of the method that it averages: one kind of data shows that it does.
+    """
+    swept = ("cvb0", "cvb", "vb")
+    found = [(kind, method, "tied") for kind in RELATIONS for method in swept]
+    found += [(RELATIONS[0], "acvb0", "tied"), (RELATIONS[-1], "acvb", "tied")]
+    for turn, hyper in enumerate(("fixed", "per-block")):
+        found += [(kind, swept[(i + turn) % 3], hyper) for i, kind in enumerate(RELATIONS)]
+    return found
+
+
+@pytest.mark.parametrize(("kind", "method", "hyper"), whole_runs())
 def test_no_move_of_a_whole_run_lowers_the_bound(
     kind: str, method: str, hyper: str, moves_made: list[Move]
 ) -> None:
