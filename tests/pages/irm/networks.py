@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -31,6 +33,7 @@ GRAPHML = (
 ).encode()
 
 
+@cache
 def friends(*, directed: bool = False, name: str = "friends", known: bool = False) -> Relation:
     """The network itself."""
     ones = [[int((a, b) in PAIRS) for b in NAMES] for a in NAMES]
@@ -40,6 +43,7 @@ def friends(*, directed: bool = False, name: str = "friends", known: bool = Fals
     )
 
 
+@cache
 def fitted(relation: Relation, method: str = "acvb0", model: str | None = None, **settings: object) -> Result:
     """A finished run on it."""
     return fit(relation, method, model=model, **{"k_rows": 4, **settings})
