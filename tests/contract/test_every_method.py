@@ -106,8 +106,9 @@ def test_any_number_of_clusters(row: Method) -> None:
     cases, data = CASES[row.model], usual(row)
     splits = (True, False) if known(row, {"split": True}) else (False,)
     for sizes in cases.sizes:
-        for values in variations(row):
-            for split in splits:  # which may add clusters to those that a run begins with
+        for n, values in enumerate(variations(row)):
+            # Splits may add clusters to those that a run begins with, wherever it begins.
+            for split in splits[: 1 if n else 2]:
                 inference = built(row, data, **sizes, **values, split=split)
                 for state, info in course(inference, 20):
                     assert_posterior(inference.posterior(state), row, data, info is not None)
