@@ -297,7 +297,7 @@ def test_names_are_shown_as_they_are() -> None:
 def test_too_many_objects_are_refused() -> None:
     n = 1001
     relation = Relation.build(np.zeros((n, n)), network=Network())
-    result = fit(relation, "vb", model="network", k_rows=2)
+    result = fit(relation, "vb", model="network", k_rows=2, init="random", max_sweeps=1)
     with pytest.raises(ParameterError, match="up to 1,000"):
         node_link_figure(relation, result.posterior, graph_of(result))
 
@@ -358,7 +358,7 @@ def crowd(n: int, groups: int) -> Result:
     group = np.sort(rng.integers(0, groups, n))
     ones = np.triu(rng.random((n, n)) < np.where(group[:, None] == group, 0.7, 0.03), 1)
     relation = Relation.build(ones, network=Network(directed=False))
-    return fit(relation, "vb", model="network", k_rows=groups)
+    return fit(relation, "vb", model="network", k_rows=groups, init="spectral")
 
 
 @pytest.mark.parametrize(("n", "groups"), [(300, 6), (500, 12), (400, 20)])

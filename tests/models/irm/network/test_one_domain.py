@@ -58,7 +58,7 @@ def network(sizes: list[int], kind: str, seed: int, missing: float = 0.0) -> tup
 @pytest.mark.parametrize("kind", ["directed", "undirected"])
 @pytest.mark.parametrize("method", METHODS)
 def test_planted_groups_are_found(method: str, kind: str) -> None:
-    relation, labels = network([120] * 4, kind, 3)
+    relation, labels = network([80] * 4, kind, 3)
     # A sampler takes long to join the parts of a group that it begins with: it begins with fewer.
     settings = {"k_rows": 6, "burn_in": 30, "max_sweeps": 60} if method == "gibbs" else {"k_rows": 12}
     found = fit(relation, method, **settings)
