@@ -138,11 +138,11 @@ class IrmCases:
         return (
             relation,
             [
-                {"k_rows": 20, "k_cols": 20},
                 {"k_rows": 20, "k_cols": 20, "init": "random"},
                 {"k_rows": 20, "k_cols": 20, "variance": "exact", "init": "random"},
             ],
             [
+                {"k_rows": 20, "k_cols": 20},
                 {"k_rows": 5, "k_cols": 40},
                 {"k_rows": 1, "k_cols": 1, "split": True, "max_sweeps": MOVES_FROM + 2},
                 {"k_rows": 5, "k_cols": 5, "split": True, "max_sweeps": MOVES_FROM + 2},

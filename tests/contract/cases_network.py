@@ -150,11 +150,9 @@ class NetworkCases(IrmCases):
         assert relation.transposed.shape == (1_200, 1_200)
         return (
             relation,
+            [{"k_rows": 20, "init": "random"}],
             [
                 {"k_rows": 20},
-                {"k_rows": 20, "init": "random"},
-            ],
-            [
                 {"k_rows": 10},
                 {"k_rows": 40},
                 {"k_rows": 5, "split": False},

@@ -263,6 +263,7 @@ def test_ties_go_to_the_lower_seed_and_infinity_to_nobody() -> None:
 
 
 def test_losers_are_let_go_at_once() -> None:
+    gc.freeze()  # what is loaded lives on: the collections below need not look through it
     problem = scripted(slow_starts("cvb0", 8), {3 + n: -float(n * 7 % 8) for n in range(8)})
     alive: weakref.WeakSet[_Tagged] = weakref.WeakSet()
     made = problem.inference.sweep
