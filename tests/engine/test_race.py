@@ -95,7 +95,7 @@ def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
 
 def quick(row: Method) -> dict[str, Any]:
     sizes: dict[str, Any] = {"k_rows": 5, "k_cols": 4, "k": 5, "k_max": 6}
-    longest = {"max_sweeps": 26, "burn_in": 3 if row.sampled else 0}
+    longest = {"max_sweeps": 26, "epochs": 5.0, "burn_in": 3 if row.sampled else 0}
     known = {parameter.name for parameter in row.parameters}
     # The chain that relations begin with is the same for all methods: the default one races from it.
     if "k_rows" in known and not row.sampled and row.name != "acvb0":
