@@ -51,6 +51,12 @@ def test_the_readme_leads_to_every_page() -> None:
     )
 
 
+#: What is run as `python -m benchmarks.NAME`, modules and packages, by the file that says how.
+BENCHMARKS = {
+    **{path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py"))},
+    **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
+}
+
 #: Takes commands, runs each as far as its arguments are read, and fails with the first one that cannot be run so.
 START = """
 import argparse, runpy, shlex, sys
@@ -85,10 +91,9 @@ def printed_commands() -> list[str]:
 
 def test_printed_commands_start() -> None:
     commands = printed_commands()
-    benchmarks = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     assert {command.split()[0] for command in commands} == {
         "acvb_core",
-        *(f"benchmarks.{b}" for b in benchmarks),
+        *(f"benchmarks.{name}" for name in BENCHMARKS),
     }
     bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
@@ -102,11 +107,11 @@ def test_printed_commands_start() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
-def test_benchmarks_say_how_they_are_run(path: Path) -> None:
+@pytest.mark.parametrize(("name", "path"), BENCHMARKS.items(), ids=list(BENCHMARKS))
+def test_benchmarks_say_how_they_are_run(name: str, path: Path) -> None:
     """A file run by its path does not see the package: only as a module does it start in a fresh checkout."""
-    assert f"\n    python -m benchmarks.{path.stem}" in path.read_text()
-    assert f"benchmarks/{path.name}" not in path.read_text() + TEXT
+    assert f"\n    python -m benchmarks.{name}" in path.read_text()
+    assert f"benchmarks/{name}.py" not in path.read_text() + TEXT
 
 
 def test_python_example_runs(

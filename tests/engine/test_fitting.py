@@ -54,6 +54,8 @@ def test_stop_keeps_what_there_is_or_says_there_is_nothing() -> None:
 
     with pytest.raises(StopRun):
         fit(small_relation(), "cvb0", checkpoint=at_once)
+    with pytest.raises(StopRun):
+        compare(small_relation(), ["cvb0"], checkpoint=at_once)
     enough: list[int] = []
 
     def later() -> None:

@@ -260,6 +260,19 @@ def test_the_snippet_of_a_stopped_run() -> None:
         assert np.array_equal(result.posterior[domain], again.posterior[domain])
 
 
+def test_the_snippet_of_a_run_stopped_in_its_first_sweep_can_be_run() -> None:
+    calls: list[None] = []
+
+    def checkpoint() -> None:
+        calls.append(None)
+        if len(calls) > 1:
+            raise StopRun
+
+    result = fit(WOMEN, "cvb0", init="random", checkpoint=checkpoint)
+    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 0)
+    assert repeated(python_snippet(result)).verdict is Verdict.CONVERGED
+
+
 def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -> None:
     result = fit(WOMEN, "cvb0", seed=3, restarts=3, init="random", k_rows=6, max_sweeps=24, tol=1e-12)
     snippet = python_snippet(result)

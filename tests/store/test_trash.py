@@ -11,6 +11,7 @@ import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
+from acvb_core.store import trash
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 from tests.store.support import assert_same_result
@@ -44,6 +45,15 @@ def test_it_is_out_of_the_list_and_comes_back(deleted: RunStore, executor: Execu
     assert_same_result(women, again.load("run", executor).result())
     assert TopicNames(again.folder).names("run", WORDS) == (None, "a name")
     assert again.take_from_trash("run"), "twice is no error"
+
+
+def test_both_folders_are_on_the_disk_when_a_run_has_moved(
+    deleted: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(trash, "sync_folder", lambda folder: written.append(folder.name))
+    assert deleted.take_from_trash("run")
+    assert sorted(written) == ["deleted", "runs"]
 
 
 def test_after_a_day_it_goes_for_good(deleted: RunStore) -> None:

@@ -125,6 +125,26 @@ def test_a_trial_without_prospect_is_given_up() -> None:
     assert method.sweeps > 1
 
 
+@pytest.mark.parametrize(("least", "sweeps"), [(9.0, 2), (9.1, 1)])
+def test_a_trial_ends_where_twice_the_last_gain_would_not_do(
+    least: float, sweeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inference, state = settled(1)
+    method = Counting(inference)
+    bounds = iter([0.0, 1.0, 1.0])
+    monkeypatch.setattr(moves, "lower_bound", lambda _: next(bounds))
+    _Trials(method, np.random.default_rng(0), no_checkpoint)._run_sweeps(state, least)
+    assert method.sweeps == sweeps
+
+
+def test_a_rejected_move_is_one_of_its_kind_with_about_the_same_objects() -> None:
+    members = np.arange(20) < 10
+    rejected = RejectedMoves().add("merge rows", members)
+    assert rejected.contains("merge rows", members)
+    assert not rejected.contains("split rows", members)
+    assert not rejected.contains("merge rows", ~members)
+
+
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_merges_on_trial_are_the_best_ones_and_come_with_their_members(kind: str) -> None:
     relation, truth = small_relation(kind, 3, missing=0.1)

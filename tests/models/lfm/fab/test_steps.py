@@ -161,6 +161,14 @@ def test_pieces_do_not_matter(missing: float, monkeypatch: pytest.MonkeyPatch) -
             assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-9)
 
 
+def test_a_fit_can_be_stopped_at_every_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(least_squares, "_PIECE", 5)
+    x, state = larger_case(2, 0.0)
+    calls: list[None] = []
+    fit_weights(cells_of(x), state.objects.T.copy(), checkpoint=lambda: calls.append(None))
+    assert len(calls) == -(-len(x) // 5)
+
+
 @pytest.mark.parametrize("name", ["missing", "larger", "20 features, missing", "4 features, missing"])
 def test_conjugate_gradients_lead_to_the_exact_fit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, state = CASES[name]

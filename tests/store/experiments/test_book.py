@@ -1,0 +1,129 @@
+"""Experiments of workspaces outlive the process, go when they are deleted, and a damaged one leaves the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.job import ExperimentJob
+from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.store.experiments.book import ExperimentBook
+from acvb_core.store.files import StoreError
+from acvb_core.store.runs import RunStore
+from tests.store.support import WOMEN
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return plan_experiment(WOMEN, ["cvb0", "vb"], splits=2, k=2, max_sweeps=2)
+
+
+@pytest.fixture
+def book(store: RunStore) -> ExperimentBook:
+    return ExperimentBook(Executor(1), store, "1")
+
+
+@pytest.fixture
+def done(book: ExperimentBook, plan: Plan) -> ExperimentJob:
+    job = book.add("mine", plan, "my data")
+    assert job.wait(30)
+    return job
+
+
+def folder_of(store: RunStore, job: ExperimentJob) -> Path:
+    return store.folder / "experiments" / job.id
+
+
+def test_another_process_finds_them_under_their_names(
+    store: RunStore, book: ExperimentBook, done: ExperimentJob
+) -> None:
+    again = ExperimentBook(Executor(1), store, "1")
+    (job,) = again.jobs("mine")
+    assert job.id == done.id
+    assert job.created == done.created
+    assert job.inspect().experiment.rows == done.inspect().experiment.rows
+    assert not job.can_go_on
+    assert again.name(job.id) == book.name(job.id) == "my data"
+    assert again.owners("mine") == [f"experiment {job.id}"]
+    assert again.jobs("other") == book.jobs("other") == []
+
+
+def test_a_workspace_has_them_in_the_order_of_their_start(
+    store: RunStore, book: ExperimentBook, plan: Plan
+) -> None:
+    jobs = [book.add("mine", plan, name) for name in ("b", "a")]
+    assert all(job.wait(30) for job in jobs)
+    again = ExperimentBook(Executor(1), store, "1")
+    for found in (book.jobs("mine"), again.jobs("mine")):
+        assert [job.id for job in found] == [job.id for job in jobs]
+
+
+def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(store: RunStore, done: ExperimentJob) -> None:
+    path = folder_of(store, done) / "runs.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:2]) + lines[2][:20])  # the third was being written
+    (job,) = ExperimentBook(Executor(1), store, "1").jobs("mine")
+    assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2]
+    job.go_on()
+    assert job.wait(30)
+    assert path.read_text().splitlines(keepends=True)[:2] == lines[:2]
+    runs = [json.loads(line)["run"] for line in path.read_text().splitlines()]
+    assert runs == [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
+
+
+def test_a_deleted_one_is_gone_with_its_data(
+    store: RunStore, book: ExperimentBook, done: ExperimentJob
+) -> None:
+    assert store.load_dataset(f"experiment {done.id}") is not None
+    book.remove("mine", done.id)
+    assert book.jobs("mine") == []
+    assert not folder_of(store, done).exists()
+    assert store.load_dataset(f"experiment {done.id}") is None
+    book.remove("mine", done.id)
+
+
+def test_only_its_workspace_can_delete_it(store: RunStore, book: ExperimentBook, done: ExperimentJob) -> None:
+    book.remove("other", done.id)
+    assert book.jobs("mine") == [done]
+    assert folder_of(store, done).exists()
+
+
+def test_a_damaged_one_is_named_and_leaves_the_others(
+    store: RunStore, book: ExperimentBook, done: ExperimentJob, plan: Plan
+) -> None:
+    other = book.add("mine", plan, "other")
+    assert other.wait(30)
+    (folder_of(store, done) / "experiment.json").write_text("{}")
+    again = ExperimentBook(Executor(1), store, "1")
+    assert [job.id for job in again.jobs("mine")] == [other.id]
+    assert list(again.unreadable("mine")) == [done.id]
+    again.remove("mine", done.id)
+    assert again.unreadable("mine") == {}
+    assert not folder_of(store, done).exists()
+
+
+def test_one_without_its_data_is_named(store: RunStore, done: ExperimentJob) -> None:
+    store.forget_dataset(f"experiment {done.id}")
+    again = ExperimentBook(Executor(1), store, "1")
+    assert again.unreadable("mine") == {done.id: "Its data are gone."}
+
+
+def test_a_folder_that_cannot_be_deleted_is_named(
+    book: ExperimentBook, done: ExperimentJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("acvb_core.store.experiments.book.shutil.rmtree", refuse)
+    with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
+        book.remove("mine", done.id)
+
+
+def test_a_book_that_closes_stops_what_is_under_way(book: ExperimentBook) -> None:
+    job = book.add("mine", plan_experiment(WOMEN, ["gibbs"], splits=3, max_sweeps=1_000_000), "long")
+    book.close()
+    assert job.wait(30)
+    assert not job.inspect().experiment.is_complete
