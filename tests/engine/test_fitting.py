@@ -1,19 +1,25 @@
-"""Fit and compare, as a notebook uses them."""
+"""Fit and compare, as a notebook uses them, and the plain values of what they return."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.synthetic import planted_relation
+from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.fitting import Comparison, compare, fit
+from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from tests.engine.fakes import QUICK, all_snapshots, small_problem, small_relation
 
 TRUTH = planted_relation(60, 50, 3, 3, 5)
+SCORES = ["log_likelihood", "skill", "roc_auc", "average_precision"]
 
 
 @pytest.mark.parametrize("method", list(QUICK))
@@ -162,3 +168,59 @@ def test_what_a_model_does_not_have_is_told_with_what_it_has() -> None:
         _ = result.topics
     with pytest.raises(ParameterError, match="no 'documents' have labels here; rows and cols have"):
         result.labels("documents")
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    relation = planted_relation(12, 10, 2, 2, seed=1).relation
+    return fit(relation, "vb", k_rows=3, k_cols=3, heldout=0.2, max_sweeps=3)
+
+
+def test_scores_of_averages_are_named_where_there_are_any(result: Result) -> None:
+    score = result.snapshot.heldout
+    averaged = {name: 0.25 for name in score._fields if name.startswith("averaged_")}
+    assert averaged
+    with_averages = replace(result, snapshot=replace(result.snapshot, heldout=score._replace(**averaged)))
+    found = with_averages.summary()["heldout"]
+    assert list(found) == [*SCORES, *averaged]
+    assert {name: found[name] for name in averaged} == averaged
+    none = score._replace(**dict.fromkeys(averaged, np.nan))
+    without = replace(result, snapshot=replace(result.snapshot, heldout=none))
+    assert list(without.summary()["heldout"]) == SCORES
+
+
+def test_a_stream_says_how_much_it_saw_and_how_fast() -> None:
+    corpus = Corpus.build(np.random.default_rng(0).poisson(1.0, (30, 12)))
+    result = fit(corpus, "sdm", k=2, epochs=1.5, heldout_documents=0.2)
+    last = replace(result.snapshot, wall_seconds=5.0, diagnostics_seconds=2.0)
+    plain = replace(result, snapshot=last).summary()
+    assert result.problem.train.n_documents == 24
+    assert plain["passes"] == pytest.approx(1.5)
+    assert plain["documents_seen"] == 36
+    assert plain["documents_per_second"] == 12.0
+    assert plain["heldout"]["completion_perplexity"] == plain["heldout"]["perplexity"]
+    at_once = replace(result, snapshot=replace(last, wall_seconds=2.0))
+    assert at_once.summary()["documents_per_second"] is None
+
+
+def test_batch_runs_speak_of_no_documents_and_no_race(result: Result) -> None:
+    assert not {"passes", "documents_seen", "documents_per_second", "race"} & set(result.summary())
+    assert "completion_perplexity" not in result.summary()["heldout"]
+
+
+def test_features_add_up_to_an_object() -> None:
+    table = planted_features(30, 4, 2, seed=1).table
+    result = fit(table, "fab", k_max=3, max_sweeps=3)
+    frame = result.reconstruction(2)
+    parts = frame.drop(columns=["column", "value", "total", "residual"]).sum(axis=1)
+    np.testing.assert_allclose(parts, frame["total"])
+    np.testing.assert_allclose(frame["value"], table.values[2])
+
+
+def test_what_a_model_has_not_is_named(result: Result) -> None:
+    with pytest.raises(ParameterError, match="no features that make up an object"):
+        result.reconstruction(0)
+    with pytest.raises(ParameterError, match="no documents to transform"):
+        result.transform(["a text"])
+    with pytest.raises(ParameterError, match="has no topics; it has rows"):
+        _ = result.topics

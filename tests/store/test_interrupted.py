@@ -30,6 +30,7 @@ from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
 from acvb_core.store.states import decode_state, encode_state
+from acvb_core.store.unfinished import FILE, UnfinishedRun
 from benchmarks.kill_runs import end_of, kill_and_continue, uninterrupted
 from tests.contract.cases import through_a_file
 
@@ -385,3 +386,48 @@ def test_a_run_that_was_kept_without_its_topics_says_that_it_cannot_begin_again(
     store = RunStore(tmp_path)
     store.save("mine", "a", 1.0, replace(problem, settings=replace(problem.settings, start="10 topics")))
     assert not store.load("a", Executor(1)).can_continue
+
+
+def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(problem: Problem, tmp_path: Path) -> None:
+    unfinished = UnfinishedRun(tmp_path, problem, "1")
+    assert unfinished.read() is None
+    for update in race_and_run(problem):
+        if update.snapshot.sweep == 4:
+            unfinished.keep(update)
+    kept = UnfinishedRun(tmp_path, problem, "1").read()
+    assert kept is not None
+    assert (kept.snapshot.sweep, kept.snapshot.verdict, len(kept.history)) == (4, None, 4)
+    *_, end = race_and_run(problem, resume=kept)
+    assert end.snapshot.sweep == update.snapshot.sweep == len(end.history)
+    assert end.snapshot.lower_bound == update.snapshot.lower_bound
+    unfinished.remove()
+    assert unfinished.read() is None
+    unfinished.remove()
+
+
+def test_the_run_of_a_folder_is_not_taken_for_another(problem: Problem, tmp_path: Path) -> None:
+    UnfinishedRun(tmp_path, problem, "1").keep(next(race_and_run(problem)))
+    other_data = build_problem(
+        Relation.build(np.eye(30, 20, dtype=bool)), "acvb0", dict(problem.settings.values), heldout=0.1
+    )
+    for other, version in ((problem, "2"), (shortened(problem, 9), "1"), (other_data, "1")):
+        assert UnfinishedRun(tmp_path, other, version).read() is None
+    assert UnfinishedRun(tmp_path, problem, "1").read() is not None
+
+
+def test_a_run_that_a_folder_cannot_keep_says_why(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise StoreError("The disk is full.")
+
+    unfinished, update = UnfinishedRun(tmp_path, problem, "1"), next(race_and_run(problem))
+    with monkeypatch.context() as patch:
+        patch.setattr("acvb_core.store.unfinished.write_result", refuse)
+        unfinished.keep(update)
+    assert unfinished.fault == "The disk is full."
+    unfinished.keep(update)
+    assert unfinished.fault is None
+    (tmp_path / FILE).write_bytes(b"damaged")
+    with pytest.raises(StoreError):
+        unfinished.read()

@@ -1,0 +1,61 @@
+"""Faults that `python -m benchmarks.planted_faults` plants: of one line, in code that runs, each a real change."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from benchmarks.planted_faults.__main__ import read_equivalent
+from benchmarks.planted_faults.faults import draw_faults, possible_faults
+
+SOURCE = '''
+from typing import NamedTuple
+
+@cache(size=3)
+def add(x: Optional[1], n=2):
+    """Return 3 < 4."""
+    assert n < 5
+    if not x and n == 2:
+        items.sort()
+    total = x[n] + move(x, n)  # 7
+    return f"{n + 1}"
+'''
+
+
+def test_each_kind_of_fault() -> None:
+    lines = SOURCE.split("\n")
+    found = {fault.change(lines[fault.line - 1]).strip() for fault in possible_faults("a.py", SOURCE)}
+    assert found == {
+        "def add(x: Optional[1], n=3):",
+        "def add(x: Optional[1], n=1):",
+        "if x and n == 2:",
+        "if not x or n == 2:",
+        "if not x and n != 2:",
+        "if not x and n == 3:",
+        "if not x and n == 1:",
+        "if (not (not x and n == 2)):",
+        "pass",
+        "total = x[n] - move(x, n)  # 7",
+        "total = x[n - 1] + move(x, n)  # 7",
+        "total = x[n] + move(n, x)  # 7",
+        "return None",
+    }
+
+
+def test_drawn_faults_are_on_different_lines_and_change_what_python_reads() -> None:
+    sources = {"a.py": SOURCE, "b.py": "a = 1\nb = [\n    -2,\n]\n"}
+    drawn = draw_faults(sources, 100, np.random.default_rng(0))
+    assert sorted({(fault.path, fault.line) for fault in drawn}) == sorted((f.path, f.line) for f in drawn)
+    assert {fault.path for fault in drawn} == set(sources)
+    for fault in drawn:
+        assert ast.dump(ast.parse(fault.plant(sources[fault.path]))) != ast.dump(
+            ast.parse(sources[fault.path])
+        )
+    again = draw_faults(sources, 3, np.random.default_rng(0))
+    assert again == drawn[:3]
+
+
+def test_reasons_are_read() -> None:
+    text = "a.py\n- x - 1\n+ x + 1\nx is 0.\n\nb.py\n- y\n+ z\nThe same.\n"
+    assert read_equivalent(text) == {("a.py", "x - 1", "x + 1"): "x is 0.", ("b.py", "y", "z"): "The same."}
