@@ -3,9 +3,10 @@
     python -m benchmarks.planted_faults --faults 100 --seed 1
 
 A third of the faults is in each of `acvb_core/models` (without figures), `acvb_core/engine` and `acvb_core/store`. Each
-is planted in a copy of the project, where the tests that mirror the module run first, then those around it, until one
-fails or --seconds of processor time are over. `equivalent.txt` lists faults that change nothing anybody can see, with
-the reason; they are counted apart. At the end the tests that caught faults run without any: all must pass.
+is planted in a copy of the project, where three rounds of tests run until one fails, each for at most --seconds of
+processor time: those about the module, those of the folders around it, and those farther away. `equivalent.txt` lists
+faults that change nothing anybody can see, with the reason; they are counted apart. At the end the tests that caught
+faults run without any: all must pass.
 """
 
 from __future__ import annotations
@@ -72,20 +73,16 @@ def main() -> int:
     )
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds for each round of tests")
     parser.add_argument(
-        "--seconds", type=float, default=60.0, help="CPU seconds for each of two rounds of tests"
-    )
-    parser.add_argument(
-        "--rounds", type=int, choices=(1, 2), default=2, help="1: only the tests near a fault"
+        "--rounds", type=int, choices=(1, 2, 3), default=3, help="1: tests of the module only"
     )
     parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER", help="only these of the faults")
     parser.add_argument("--folder", type=Path, default=ROOT / "test-output" / "faults", help="for the copies")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    trials, reasons = (
-        Trials(given.folder, given.seconds, given.rounds),
-        read_equivalent(_EQUIVALENT.read_text()),
-    )
+    trials = Trials(given.folder, given.seconds, given.rounds)
+    reasons = read_equivalent(_EQUIVALENT.read_text())
     counts, tests, spent = Counter[str](), list[str](), 0.0
     for number, fault in enumerate(draw_from_places(given.faults, given.seed), 1):
         if given.only and number not in given.only:

@@ -55,9 +55,9 @@ class Trials:
     folder : Path
         Where copies are made, and times are kept.
     limit : float
-        CPU seconds for the tests near a fault, and again for those farther away.
+        CPU seconds for each round of tests.
     rounds : int
-        1 for the near ones alone, 2 for both.
+        1 for the tests about the module alone, 2 for those of its folder and its room too, 3 for those farther away.
     """
 
     def __init__(self, folder: Path, limit: float, rounds: int) -> None:
@@ -69,12 +69,15 @@ class Trials:
         """Run tests on a copy with the fault until one fails or their time is over."""
         copy = self._copy()
         path = copy / fault.path
-        path.write_text(fault.plant(path.read_text()))
+        changed = fault.plant(path.read_text())
+        path.unlink()  # it is the project's own file
+        path.write_text(changed)
         for module in (fault.path, *_importers(fault.path)):
             for compiled in (copy / module).parent.glob(f"__pycache__/{Path(module).stem}.*.nb?"):
                 compiled.unlink()
         spent = 0.0
-        for stages in nearest_tests(fault.path)[: self._rounds]:
+        rounds = nearest_tests(fault.path)
+        for stages in rounds[: len(rounds) - 3 + self._rounds]:
             kind, test, seconds = self._run(copy, stages, _words(fault.path))
             spent += seconds
             if kind != "missed":
@@ -86,11 +89,12 @@ class Trials:
         return self._run(self._copy(), [sorted(set(tests))], [""], np.inf)
 
     def _copy(self) -> Path:
-        """Return a new copy of the project."""
+        """Return a new copy of the project, of links to its files: what is written takes their place."""
         copy = self._folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
-        # The times of files are copied too: by them Python and Numba know what was compiled from the sources.
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_COPIED), symlinks=True)
+        # Files keep their times: by them Python and Numba know what was compiled from the sources.
+        left_out = shutil.ignore_patterns(*_NOT_COPIED)
+        shutil.copytree(ROOT, copy, ignore=left_out, symlinks=True, copy_function=os.link)
         return copy
 
     def _run(
@@ -147,7 +151,7 @@ def _run_pytest(copy: Path, trial: Path, output: Path, places: list[str]) -> NoR
 
 
 def nearest_tests(path: str) -> list[list[list[str]]]:
-    """Return the tests of a module in two rounds, each in stages: what is about the module, then what lies around."""
+    """Return the tests of a module in three rounds, each in stages: about the module, around it, and farther away."""
     module = Path(path)
     mirror = Path("tests") / module.parent.relative_to("acvb_core")
     room = Path(*mirror.parts[:3]) if mirror.parts[1] == "models" else Path(*mirror.parts[:2])
@@ -155,7 +159,7 @@ def nearest_tests(path: str) -> list[list[list[str]]]:
     own = [p for p in around if p.parent == mirror and p.stem.startswith(f"test_{module.stem}")]
     own += [p for p in _test_modules() if p not in own and _names_module((ROOT / p).read_text(), module)]
     folder = [p for p in around if p.is_relative_to(mirror)]
-    near = [[p for p in own if p.is_relative_to(room)], own, folder, around]
+    near = [[p for p in own if p.is_relative_to(room)], own], [folder, around]
     farther = {
         "models": [
             ["tests/contract"],
@@ -165,7 +169,8 @@ def nearest_tests(path: str) -> list[list[list[str]]]:
         "engine": [["tests/store"], ["tests/cli", "tests/test_public_api.py"], ["tests/pages"]],
         "store": [["tests/engine"], ["tests/cli", "tests/test_public_api.py"], ["tests/pages"]],
     }[mirror.parts[1]]
-    return [[[str(p) for p in stage] for stage in near if stage], farther]
+    rounds = [[[str(p) for p in stage] for stage in stages if stage] for stages in near]
+    return [*([rounds[0]] if rounds[0] else []), rounds[1], farther]
 
 
 @cache
