@@ -117,6 +117,15 @@ def test_surprising_links_are_those_of_the_dense_answer(kind: str, two: bool, ha
     assert len(surprising_links(relation, posterior, strengths, 10_000)) == relation.n_links
 
 
+@pytest.mark.parametrize("among", ["missing", "unlinked"])
+@pytest.mark.parametrize(("strength", "probability"), [(1.0, 1.0 - 1e-12), (0.0, 1e-12)])
+def test_no_pair_is_certain(strength: float, probability: float, among: str) -> None:
+    relation, posterior, strengths = case("two sides")
+    certain = np.full_like(strengths, strength)
+    table = likely_links(relation, posterior, certain, 5, among=among)  # type: ignore[arg-type]
+    assert table["probability"].tolist() == [probability] * 5
+
+
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_what_was_held_out_is_left_out(kind: str) -> None:
     relation, posterior, strengths = case(kind)
