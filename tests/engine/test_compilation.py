@@ -206,6 +206,13 @@ def test_a_refused_method_is_not_taken_for_ready(
     assert events == ["compile vb"]
 
 
+def test_the_runs_that_make_a_method_ready_are_counted(events: list[str]) -> None:
+    row = method_row("irm", "vb")
+    runs = [compile_method(model_row("irm"), row, row.values({})) for _ in range(2)]
+    assert runs == [len(compilation._SHARES), 0]
+    assert events == ["compile vb"]
+
+
 # In a process of its own: in this one, other tests have compiled what they like.
 CODE = r"""
 import json, sys, tempfile
