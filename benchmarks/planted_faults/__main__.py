@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .faults import Fault, draw_faults
+from .faults import Fault, draw_faults, name_function
 from .trial import ROOT, Outcome, Trials
 
 _PLACES = ("models", "engine", "store")
@@ -45,15 +45,20 @@ def before_and_after(fault: Fault) -> tuple[str, str]:
     return line.strip(), fault.change(line).strip()
 
 
-def read_equivalent(text: str) -> dict[tuple[str, str, str], str]:
-    """Return the reasons why some faults change nothing, by path, line before and line after.
+def name_place(fault: Fault) -> str:
+    """Return the path of a fault and the function around it."""
+    return f"{fault.path}, {name_function((ROOT / fault.path).read_text(), fault.line)}"
 
-    Each takes four lines: the path, ``- `` and the line, ``+ `` and the line with the fault, the reason.
+
+def read_equivalent(text: str) -> dict[tuple[str, str, str], str]:
+    """Return the reasons why some faults change nothing, by place, line before and line after.
+
+    Each takes four lines: path and function, ``- `` and the line, ``+ `` and the line with the fault, the reason.
     """
     reasons = {}
     for entry in text.strip().split("\n\n"):
-        path, before, after, reason = entry.split("\n")
-        reasons[path, before.removeprefix("- "), after.removeprefix("+ ")] = reason
+        place, before, after, reason = entry.split("\n")
+        reasons[place, before.removeprefix("- "), after.removeprefix("+ ")] = reason
     return reasons
 
 
@@ -87,7 +92,7 @@ def main() -> int:
     for number, fault in enumerate(draw_from_places(given.faults, given.seed), 1):
         if given.only and number not in given.only:
             continue
-        reason = reasons.get((fault.path, *before_and_after(fault)))
+        reason = reasons.get((name_place(fault), *before_and_after(fault)))
         outcome = Outcome("equivalent", "", 0.0) if reason else trials.try_fault(fault)
         show(number, fault, outcome, reason)
         counts[outcome.kind] += 1

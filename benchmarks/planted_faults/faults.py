@@ -58,6 +58,16 @@ class Fault(NamedTuple):
         return (data[: self.start] + self.text.encode() + data[self.end :]).decode()
 
 
+def name_function(source: str, line: int) -> str:
+    """Return the name of the innermost function or class around a line; empty where there is none."""
+    around = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno).name if around else ""
+
+
 def draw_faults(sources: dict[str, str], count: int, rng: np.random.Generator) -> list[Fault]:
     """Draw faults: a random line that can have one, then a random fault of it, no line twice.
 

@@ -1,4 +1,4 @@
-"""A plugin of pytest for one trial: tests near a fault first, quick ones before slow ones, for a limited time.
+"""A plugin of pytest for one trial: tests near a fault first, new and quick ones before slow ones, for a limited time.
 
 What it does is in a file named by the variable of the environment ACVB_TRIAL; beside it, it writes what came of it.
 """
@@ -31,7 +31,7 @@ def _write() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests that the trial asks for, in its order."""
     items[:] = [item for item in items if _is_wanted(item.nodeid)]
-    items.sort(key=lambda item: (_stage(item.nodeid), _ORDERS["seconds"].get(item.nodeid, 1.0)))
+    items.sort(key=lambda item: (_stage(item.nodeid), _ORDERS["seconds"].get(item.nodeid, 0.0)))
 
 
 def _is_wanted(name: str) -> bool:
