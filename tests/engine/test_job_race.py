@@ -46,6 +46,8 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     assert job.race_report == seen.race_report
     again = Job.restore(job.result(), Executor(1), job_id="old", created=1.0)
     assert again.result().to_dict() == job.result().to_dict()
+    assert again.label.name == job.label.name
+    assert again.label.name.endswith("seeds 3 to 6")
 
 
 def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
