@@ -22,3 +22,11 @@ def test_alpha_is_shared_out_or_given_and_never_next_to_nothing(method: str) -> 
         np.testing.assert_allclose(start.alpha, expected)
     with pytest.raises(ParameterError, match=r"0, for 5 / k, or at least 0\.0001"):
         build_problem(CORPUS, method, {"alpha": 1e-30})
+
+
+def test_what_is_learned_every_few_sweeps_is_no_setting_of_a_stream() -> None:
+    settings = {row.name: {p.name: p.choices for p in row.parameters} for row in methods_of("lda")}
+    learning = {name for name, choices in settings.items() if "minka" in choices.get("hyper", ())}
+    assert learning == {row.name for row in methods_of("lda") if not row.streams}
+    for row in methods_of("lda"):
+        assert len(settings[row.name]) == len(row.parameters), "no name twice"
