@@ -15,6 +15,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_features, planted_topics
 from acvb_core.engine import fitting, free_memory, job
+from acvb_core.engine import race as race_module
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.handle import Status
@@ -55,6 +56,16 @@ def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch
     ):
         start()
     start(check_memory=False)
+
+
+def test_a_race_is_refused_before_its_first_start(monkeypatch):
+    problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=3)
+    begun: list[object] = []
+    monkeypatch.setattr(race_module, "run", lambda *_, **__: begun.append(1))
+    free(monkeypatch, 100)
+    with pytest.raises(ParameterError, match="of memory"):
+        next(race_module.race(problem))
+    assert not begun
 
 
 def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
