@@ -86,6 +86,8 @@ class Trials:
 
     def run_without_fault(self, tests: list[str]) -> Outcome:
         """Run tests in the same way on a copy as it is; "missed" says that they all pass."""
+        if not tests:
+            return Outcome("missed", "", 0.0)
         return self._run(self._copy(), [sorted(set(tests))], [""], np.inf)
 
     def _copy(self) -> Path:
@@ -115,8 +117,13 @@ class Trials:
 
     def _read(self, trial: Path, seconds: float) -> Outcome:
         written, hang = trial.with_suffix(".report"), trial.with_suffix(".hang")
-        if not written.exists():  # before the first test: the package cannot even be imported
-            return Outcome("crashed", "collection", seconds)
+        if (
+            not written.exists()
+        ):  # it ended before the first test, which is a catch where the package is the reason
+            output = (self._folder / "output.txt").read_text()
+            if "while loading conftest" not in output:
+                raise RuntimeError(f"No test was run:\n{output[-2000:]}")
+            return Outcome("caught", "tests/conftest.py", seconds)
         report = json.loads(written.read_text())
         self._seconds |= report["seconds"]
         self._times.write_text(json.dumps(self._seconds))
