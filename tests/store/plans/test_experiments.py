@@ -10,10 +10,13 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
-from acvb_core.store.experiments.book import ExperimentBook
 from acvb_core.store.files import StoreError
+from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.runs import RunStore
 from tests.store.support import WOMEN
+
+Book = PlanBook[Plan, ExperimentJob]
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +25,12 @@ def plan() -> Plan:
 
 
 @pytest.fixture
-def book(store: RunStore) -> ExperimentBook:
-    return ExperimentBook(Executor(1), store, "1")
+def book(store: RunStore) -> Book:
+    return PlanBook(ExperimentFolder, Executor(1), store, "1")
 
 
 @pytest.fixture
-def done(book: ExperimentBook, plan: Plan) -> ExperimentJob:
+def done(book: Book, plan: Plan) -> ExperimentJob:
     job = book.add("mine", plan, "my data")
     assert job.wait(30)
     return job
@@ -38,9 +41,9 @@ def folder_of(store: RunStore, job: ExperimentJob) -> Path:
 
 
 def test_another_process_finds_them_under_their_names(
-    store: RunStore, book: ExperimentBook, done: ExperimentJob
+    store: RunStore, book: Book, done: ExperimentJob
 ) -> None:
-    again = ExperimentBook(Executor(1), store, "1")
+    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     (job,) = again.jobs("mine")
     assert job.id == done.id
     assert job.created == done.created
@@ -51,12 +54,10 @@ def test_another_process_finds_them_under_their_names(
     assert again.jobs("other") == book.jobs("other") == []
 
 
-def test_a_workspace_has_them_in_the_order_of_their_start(
-    store: RunStore, book: ExperimentBook, plan: Plan
-) -> None:
+def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book: Book, plan: Plan) -> None:
     jobs = [book.add("mine", plan, name) for name in ("b", "a")]
     assert all(job.wait(30) for job in jobs)
-    again = ExperimentBook(Executor(1), store, "1")
+    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     for found in (book.jobs("mine"), again.jobs("mine")):
         assert [job.id for job in found] == [job.id for job in jobs]
 
@@ -65,7 +66,7 @@ def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(store: RunStore, do
     path = folder_of(store, done) / "runs.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:2]) + lines[2][:20])  # the third was being written
-    (job,) = ExperimentBook(Executor(1), store, "1").jobs("mine")
+    (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
     assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2]
     job.go_on()
     assert job.wait(30)
@@ -74,9 +75,7 @@ def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(store: RunStore, do
     assert runs == [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
 
 
-def test_a_deleted_one_is_gone_with_its_data(
-    store: RunStore, book: ExperimentBook, done: ExperimentJob
-) -> None:
+def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: ExperimentJob) -> None:
     assert store.load_dataset(f"experiment {done.id}") is not None
     book.remove("mine", done.id)
     assert book.jobs("mine") == []
@@ -85,19 +84,19 @@ def test_a_deleted_one_is_gone_with_its_data(
     book.remove("mine", done.id)
 
 
-def test_only_its_workspace_can_delete_it(store: RunStore, book: ExperimentBook, done: ExperimentJob) -> None:
+def test_only_its_workspace_can_delete_it(store: RunStore, book: Book, done: ExperimentJob) -> None:
     book.remove("other", done.id)
     assert book.jobs("mine") == [done]
     assert folder_of(store, done).exists()
 
 
 def test_a_damaged_one_is_named_and_leaves_the_others(
-    store: RunStore, book: ExperimentBook, done: ExperimentJob, plan: Plan
+    store: RunStore, book: Book, done: ExperimentJob, plan: Plan
 ) -> None:
     other = book.add("mine", plan, "other")
     assert other.wait(30)
     (folder_of(store, done) / "experiment.json").write_text("{}")
-    again = ExperimentBook(Executor(1), store, "1")
+    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     assert [job.id for job in again.jobs("mine")] == [other.id]
     assert list(again.unreadable("mine")) == [done.id]
     again.remove("mine", done.id)
@@ -107,22 +106,22 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
 
 def test_one_without_its_data_is_named(store: RunStore, done: ExperimentJob) -> None:
     store.forget_dataset(f"experiment {done.id}")
-    again = ExperimentBook(Executor(1), store, "1")
+    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     assert again.unreadable("mine") == {done.id: "Its data are gone."}
 
 
 def test_a_folder_that_cannot_be_deleted_is_named(
-    book: ExperimentBook, done: ExperimentJob, monkeypatch: pytest.MonkeyPatch
+    book: Book, done: ExperimentJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("acvb_core.store.experiments.book.shutil.rmtree", refuse)
+    monkeypatch.setattr("acvb_core.store.plans.book.shutil.rmtree", refuse)
     with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
         book.remove("mine", done.id)
 
 
-def test_a_book_that_closes_stops_what_is_under_way(book: ExperimentBook) -> None:
+def test_a_book_that_closes_stops_what_is_under_way(book: Book) -> None:
     job = book.add("mine", plan_experiment(WOMEN, ["gibbs"], splits=3, max_sweeps=1_000_000), "long")
     book.close()
     assert job.wait(30)
