@@ -175,9 +175,8 @@ def report(figures: Figures) -> None:
             median, late = statistics.median(seconds), float(np.quantile(seconds, 0.95))
             times = f"median {median:.2f} s   95 % {late:.2f} s   most {max(seconds):.2f} s"
             print(f"{name:24}{len(seconds):6} times   {times}")
-    quarter = max(1, len(figures.memory) // 4)
-    begun, ended = statistics.median(figures.memory[:quarter]), statistics.median(figures.memory[-quarter:])
-    print(f"memory of the server: first quarter {begun:.0f} MB, last quarter {ended:.0f} MB")
+    quarters = np.array_split(figures.memory, 4)
+    print("memory of the server, by quarters:", *(f"{np.median(part):.0f} MB" for part in quarters))
     print(f"errors: {len(figures.errors)}", *sorted(set(figures.errors)), sep="\n  ")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import threading
 import time
@@ -19,6 +20,7 @@ from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
 from acvb_core.store.runs import RunStore
 
 _ABOUT = "about.json"
+_LOG = logging.getLogger(__name__)
 
 
 class PlanBook(Generic[PlanT, JobT]):
@@ -174,8 +176,14 @@ class PlanBook(Generic[PlanT, JobT]):
         folder, job_id = path.parent, path.parent.name
         try:
             about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if about.get("workspace") != workspace:
-                return
+            owner = about["workspace"]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            # Nobody may see or delete what may be another's.
+            _LOG.warning("%s does not say whose it is, and is left alone: %s", path, error)
+            return
+        if owner != workspace:
+            return
+        try:
             stored = self._store.load_dataset(self._data_row(job_id))
             if stored is None:
                 raise StoreError("Its data are gone.")

@@ -104,6 +104,20 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
     assert not folder_of(store, done).exists()
 
 
+@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
+    store: RunStore, done: ExperimentJob, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder_of(store, done) / "about.json").write_text(content)
+    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
+    for workspace in ("mine", "other"):
+        assert again.jobs(workspace) == []
+        assert again.unreadable(workspace) == {}
+        again.remove(workspace, done.id)
+    assert folder_of(store, done).exists()
+    assert done.id in caplog.text
+
+
 def test_one_without_its_data_is_named(store: RunStore, done: ExperimentJob) -> None:
     store.forget_dataset(f"experiment {done.id}")
     again = PlanBook(ExperimentFolder, Executor(1), store, "1")
