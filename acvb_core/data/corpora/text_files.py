@@ -21,6 +21,9 @@ from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 if TYPE_CHECKING:
     from acvb_core.data.corpora.reading import CorpusOptions
 
+#: In the place of a name that is blank, as an archiver leaves that of a text from a pipe.
+_NO_NAME = "a file without a name"
+
 
 class TextFile(NamedTuple):
     """One file of an archive or a folder; `read` gives its bytes."""
@@ -112,9 +115,9 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
         )
         raise source.fault(what, "Check how it was made. To read it all the same, load the files in it.")
     yield [
-        TextFile(file.filename, file.file_size, partial(_unpack, archive, file, source.name))
+        TextFile(file.filename or _NO_NAME, file.file_size, partial(_unpack, archive, file, source.name))
         for file in archive.infolist()
-        if not file.is_dir()
+        if not file.filename.endswith("/")  # ZipInfo.is_dir fails at a blank name
     ]
 
 

@@ -104,3 +104,14 @@ def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyP
         files.writestr("a.txt", b"a " * (1 << 20))
     with pytest.raises(DataError, match="unpacks to 2,097,152, over and over"):
         load_texts(out.getvalue())
+
+
+@pytest.mark.parametrize("name", [b"\0.txt", b"\0\0\0\0\0"])
+def test_a_file_without_a_name_is_no_document(name: bytes) -> None:
+    # zipfile takes a name up to a NUL.
+    read = load_texts(pack(2).replace(b"1.txt", name.ljust(5)))
+    assert read.corpus.documents.tolist() == ["0"]
+    told = {fact.name: fact.sentence for fact in read.report.facts}
+    assert told["other_files"] == "1 other file in the zip archive not read: a file without a name."
+    with pytest.raises(DataError, match=r"no .txt file among the 1 file .* without a name"):
+        load_texts(pack(1).replace(b"0.txt", name.ljust(5)))
