@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -36,6 +37,7 @@ from acvb_core.data.sources.frames import FrameSource
 _HEAD_COUNTS = 4 << 20
 _HEAD_TEXTS = 2 << 20
 _BLOCK = 1 << 18
+_COUNT = re.compile(rb"\s*\d{1,15}\s*")
 
 
 class _Sizes(NamedTuple):
@@ -224,7 +226,7 @@ def _read_docword(source: ByteSource, encoding: str | None, head: _Head) -> tupl
     (n_documents, n_words, n_lines), delimiter = read_sizes(source, encoding, None)
     mark = None if delimiter == " " else delimiter.encode()
     lines = (line.split(mark) for line in head.text.splitlines()[3:])
-    counts = [int(fields[2]) for fields in lines if len(fields) == 3 and fields[2].strip().isdigit()]
+    counts = [int(fields[2]) for fields in lines if len(fields) == 3 and _COUNT.fullmatch(fields[2])]
     tokens = round(sum(counts) / max(len(counts), 1) * n_lines)
     known = _Sizes._fields if head.share == 1.0 else _Sizes._fields[:3]
     return _Sizes(n_documents, n_words, n_lines, tokens), known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import sqlite3
 import time
 import zipfile
@@ -230,7 +231,7 @@ def _wanted_sheets(sheets: Sequence[str], choice: str | int | None, source: Byte
         return sheets
     if choice in sheets:
         return [str(choice)]
-    if isinstance(choice, int) or (choice.isascii() and choice.isdigit()):  # typed on a command line
+    if isinstance(choice, int) or re.fullmatch("[0-9]{1,9}", choice):  # typed on a command line
         if 0 <= int(choice) < len(sheets):
             return [sheets[int(choice)]]
         what = "there is no sheet at this position"

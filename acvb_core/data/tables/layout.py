@@ -41,6 +41,7 @@ _KINDS: dict[frozenset[bool | None], str] = {
 }
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
+_COUNT = re.compile(r"\s*[0-9]{1,18}\s*")
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
 
@@ -165,7 +166,7 @@ def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool 
 
 def _counts_up(fields: Sequence[str]) -> bool:
     numbers = fields[0 if fields[0].strip().isdecimal() else 1 :]
-    if len(numbers) < _COUNTED or not all(re.fullmatch(r"\s*[0-9]+\s*", text) for text in numbers):
+    if len(numbers) < _COUNTED or not all(map(_COUNT.fullmatch, numbers)):
         return False
     return all(int(b) == int(a) + 1 for a, b in zip(numbers, numbers[1:], strict=False))
 

@@ -149,3 +149,9 @@ def test_a_stream_of_text_is_estimated() -> None:
     text = "document,word,count\na,x,2\nb,y,1\n"
     assert estimate(io.StringIO(text)) == estimate(text.encode())
     assert len(head_texts(io.StringIO("one text here\nanother text there\n")).texts) == 2
+
+
+@pytest.mark.parametrize("digits", [20, 400, 5_000])
+def test_a_count_of_endless_digits_is_not_counted(digits: int) -> None:
+    text = f"2\n2\n2\n1 1 3\n2 2 {'9' * digits}\n"
+    assert estimate(text.encode(), filename="docword.txt").tokens == 6

@@ -194,3 +194,17 @@ def test_half_of_a_letter_in_json_is_refused(content: bytes) -> None:
 @pytest.mark.parametrize("content", [b"doc,1,class,doc", b'"1";word;value;1\n'])
 def test_the_kind_of_a_file_with_names_alone_is_guessed(content: bytes) -> None:
     assert guess_kind(content, "file.csv").kind == "relation"
+
+
+def test_a_number_of_endless_digits_above_a_table_is_refused() -> None:
+    """Python refuses to read a whole number of more than 4,300 digits, here one that may be the name of a column."""
+    names = ",".join(["1960", "1961", "1962", "9" * 5_000])
+    with pytest.raises(DataError, match=r"line 1, column 5: a number .* is infinite or above 1e\+100"):
+        load_table(f"country,{names}\nA,2,3,4,5\nB,4,6,7,9\n".encode())
+
+
+def test_a_sheet_at_a_position_of_endless_digits_is_refused() -> None:
+    out = io.BytesIO()
+    pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
+    with pytest.raises(DataError, match="there is no sheet of this name"):
+        load_relation(out.getvalue(), sheet="9" * 5_000)
