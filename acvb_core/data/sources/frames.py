@@ -216,7 +216,7 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: bool = True) -> Any:
     """Return a column (0-based) as texts, a missing cell as a blank one.
 
-    Values that are no text give None, or a DataError if `strict`.
+    Values that are no text give None, or a DataError if `strict`. Texts that are not UTF-8 are a DataError.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -225,7 +225,7 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
         if pa.types.is_dictionary(array.type):
             # Arrow cannot decode a dictionary of string views, which polars gives.
             array = pc.take(pc.cast(array.dictionary, pa.large_string()), array.indices)
-        return pc.fill_null(pc.cast(array, pa.large_string()), "")
+        texts = pc.fill_null(pc.cast(array, pa.large_string()), "")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         if not strict:
             return None
@@ -235,6 +235,25 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
             column=column + 1,
             remedy="Choose other columns, or turn its values into texts.",
         ) from None
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:  # whoever wrote the file said UTF-8 of bytes that are not
+        raise DataError(
+            "this column holds a text that is not UTF-8",
+            source=source.name,
+            column=column + 1,
+            value=_first_broken(texts),
+            remedy="Write the texts again, in UTF-8.",
+        ) from None
+    return texts
+
+
+def _first_broken(texts: pa.Array) -> str | None:
+    """Return the first text that is not UTF-8, with a sign in place of what cannot be decoded."""
+    import pyarrow as pa
+
+    cells: Iterator[bytes] = (cell.as_py() for cell in texts.cast(pa.large_binary()))
+    return next((text for cell in cells if (text := cell.decode(errors="replace")).encode() != cell), None)
 
 
 def _column_bytes(

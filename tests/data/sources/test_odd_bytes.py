@@ -36,6 +36,17 @@ def arrow(table: pa.Table, out: io.BytesIO) -> None:
         writer.write_table(table)
 
 
+def plain_parquet(table: pa.Table, out: io.BytesIO) -> None:
+    pyarrow.parquet.write_table(
+        table, out, use_dictionary=False, compression="none", write_statistics=False, store_schema=False
+    )
+
+
+def packed_parquet(table: pa.Table, out: io.BytesIO) -> None:
+    packed = table.set_column(0, "person", table.column(0).dictionary_encode())
+    pyarrow.parquet.write_table(packed, out, compression="none", write_statistics=False)
+
+
 @pytest.mark.parametrize("load", READERS)
 def test_utf_16_without_a_byte_order_mark_is_refused(load: Any) -> None:
     with pytest.raises(DataError, match="line 1: this is not utf-16 text") as caught:
@@ -124,6 +135,20 @@ def test_an_arrow_file_with_names_that_are_no_text_is_refused(name: str) -> None
     content = columns(arrow, person=pa.string(), things=pa.string())
     with pytest.raises(DataError, match="Arrow file that cannot be read"):
         load_relation(content.replace(name.encode(), b"\xff" + name[1:].encode()))
+
+
+@pytest.mark.parametrize("write", [plain_parquet, packed_parquet])
+@pytest.mark.parametrize("load", READERS)
+@pytest.mark.parametrize("known", [b"Ann", b"Gil"])
+def test_a_column_of_texts_that_are_not_utf_8_is_named(load: Any, write: Any, known: bytes) -> None:
+    # As another encoding writes a letter, in the first row and in the last.
+    names = ["Ann", "Bob", "Cid", "Eve", "Gil"]
+    out = io.BytesIO()
+    write(pa.table({"person": names, "event": ["a", "b", "c", "d", "a"]}), out)
+    content = out.getvalue().replace(known, b"\xc4" + known[1:])
+    shown = "\N{REPLACEMENT CHARACTER}" + known[1:].decode()
+    with pytest.raises(DataError, match=f"column 'person': .* not UTF-8 .found '{shown}'"):
+        load(content)
 
 
 @pytest.mark.parametrize("member", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
