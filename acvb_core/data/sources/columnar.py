@@ -388,7 +388,10 @@ def _authorise(action: int, first: str | None, second: str | None, *_: object) -
 
 
 def _table_names(base: sqlite3.Connection) -> tuple[str, ...]:
-    return tuple(name for (name,) in base.execute(_TABLES))
+    names = tuple(name for (name,) in base.execute(_TABLES))
+    if not all(isinstance(name, str) for name in names):
+        raise sqlite3.DatabaseError("the name of a table is no text")
+    return names
 
 
 def _list_tables(source: ByteSource) -> tuple[tuple[str, ...], str | None]:

@@ -203,6 +203,20 @@ def test_a_database_with_names_that_are_no_text_is_refused(tmp_path: Path) -> No
             load_relation(content.replace(name, b"\xff" + name[1:]))
 
 
+def test_a_database_whose_table_has_bytes_for_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "base"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE things (person TEXT, event TEXT)")
+        base.execute("INSERT INTO things VALUES ('Ann', 'Fair')")
+        base.execute("PRAGMA writable_schema = on")
+        base.execute("UPDATE sqlite_master SET name = CAST(name AS BLOB)")
+    base.close()
+    with pytest.raises(
+        DataError, match=r"SQLite database that cannot be read \(the name of a table is no text"
+    ):
+        load_relation(path.read_bytes())
+
+
 @pytest.mark.parametrize(
     "content",
     [
