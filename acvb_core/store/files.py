@@ -23,8 +23,8 @@ Arrays = dict[str, NDArray[Any]]
 
 #: What reading a file that is cut short or overwritten can raise.
 DAMAGE = (
-    ValueError, KeyError, IndexError, TypeError, EOFError, OverflowError, MemoryError, RuntimeError,
-    SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+    ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, ArithmeticError, MemoryError,
+    RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -153,6 +153,7 @@ def read_npz(
             nullcontext(stored) if stored is not None else path.open("rb") as file,
             np.errstate(all="ignore"),  # a damaged header may say that a side is as long as no number is
             np.load(file, allow_pickle=False) as arrays,
+            np.errstate(invalid="raise"),  # NumPy warns of sides that no 64 bits hold, and goes on
         ):
             chosen = arrays.files if names is None else names
             found = {name: arrays[name] for name in chosen if without is None or not name.startswith(without)}
@@ -163,7 +164,7 @@ def read_npz(
         raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (*DAMAGE, AttributeError) as error:  # a single array has no files
+    except DAMAGE as error:  # among others an AttributeError: a single array has no files
         raise damage_error(path) from error
 
 

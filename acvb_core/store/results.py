@@ -107,7 +107,7 @@ def read_state(path: Path) -> tuple[Any, Any] | None:
         if "state" not in about:
             return None
         state, memory = decode_state(about["state"], arrays)
-    except (*DAMAGE, AttributeError, ImportError) as error:
+    except (*DAMAGE, ImportError) as error:
         raise StoreError(
             f"{path} has no state that this version of the program can go on from ({error}). Start the run again with "
             "the same settings and seed."
@@ -182,7 +182,7 @@ def read_result(path: Path, data: Any) -> Result | Problem:
         return problem if "snapshot" not in about else _decode_result(problem, about, arrays)
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
-    except (*DAMAGE, AttributeError) as error:
+    except DAMAGE as error:
         raise damage_error(path) from error
 
 

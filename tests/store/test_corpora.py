@@ -127,6 +127,9 @@ FAULTS: dict[str, dict[str, Any]] = {
     "no JSON": {"about": np.frombuffer(b"{", dtype=np.uint8)},
     "no name": {"about": files.text_bytes({"tokeniser": None})},
     "a list for a mapping": {"about": files.text_bytes([])},
+    "a mapping for a name": {"about": files.text_bytes({"name": {}, "tokeniser": None})},
+    "numbers for texts": {"texts": files.text_bytes([1, 2])},
+    "numbers in a column": {"metadata": files.text_bytes({"day": ["integer", [1, 2]]})},
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
@@ -104,12 +105,30 @@ def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, damage: 
         files.read_arrays(path, version=1)
 
 
+@pytest.mark.parametrize("side", [2**63, 2**64, 10**400, -1])
+def test_an_array_that_claims_an_impossible_side_is_damage_of_the_file(tmp_path: Path, side: int) -> None:
+    content = io.BytesIO()
+    npy.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (1, side)})
+    path = packed(tmp_path / "bad.npz", version=saved(np.array(1)), about=content.getvalue())
+    with pytest.raises(StoreError, match=r"bad\.npz is damaged"):
+        files.read_arrays(path, version=1)
+
+
 @pytest.mark.parametrize("shape", [np.array([3 + 1j, 2]), np.array([3.0, 2.0]), np.array([3, 2, 1])])
 def test_a_relation_of_a_damaged_shape_is_damaged(tmp_path: Path, shape: np.ndarray) -> None:
     path = tmp_path / "relation.npz"
     RELATIONS.write(path, Relation.build([[0, 1], [1, 0], [1, 1]]))
     arrays = files.read_arrays(path, version=1)
     files.write_arrays(path, arrays | {"shape": shape}, version=1)
+    with pytest.raises(StoreError, match=r"relation\.npz is damaged"):
+        RELATIONS.read(path)
+
+
+def test_a_relation_whose_name_is_no_text_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "relation.npz"
+    RELATIONS.write(path, Relation.build([[0, 1], [1, 0]]))
+    arrays = files.read_arrays(path, version=1)
+    files.write_arrays(path, arrays | {"names": files.text_bytes([{}, "row", "column"])}, version=1)
     with pytest.raises(StoreError, match=r"relation\.npz is damaged"):
         RELATIONS.read(path)
 

@@ -90,7 +90,7 @@ def read_manifest(name: str, stored: bytes) -> Manifest:
         }
         runs = tuple(_read_entry(run) for run in list(about["runs"]))
         plans = tuple(_read_plan(plan) for plan in list(about.get("plans", [])))
-    except (*DAMAGE, RecursionError, AttributeError) as error:
+    except DAMAGE as error:
         raise no_archive(name, "its list of files is damaged") from error
     return Manifest(runs, plans, files)
 

@@ -147,5 +147,5 @@ def _read_contents(archive: zipfile.ZipFile, name: str) -> Manifest:
     try:
         with archive.open(known[MANIFEST]) as stored:
             return read_manifest(name, stored.read(MOST_MANIFEST))
-    except (*DAMAGE, OSError, RuntimeError) as error:
+    except (*DAMAGE, OSError) as error:
         raise no_archive(name, f"its {MANIFEST} is damaged") from error

@@ -60,7 +60,7 @@ def _read_about(path: Path) -> tuple[str, Tokeniser | None]:
         raise StoreError(
             f"{path}: its texts were cut in a way that this version does not know: {error}"
         ) from error
-    except (*DAMAGE, AttributeError, RecursionError) as error:
+    except DAMAGE as error:
         raise damage_error(path) from error
     raise StoreError(f"{path.parent} holds a run of model {str(model)!r}, which has no topics. {_WANTED}")
 

@@ -134,7 +134,7 @@ def is_model(path: Path) -> bool:
     try:
         about = from_text_bytes(read_npz(path, ("about",))["about"])
         return bool(about["format"] == _FORMAT)
-    except (StoreError, AttributeError, *DAMAGE):
+    except (StoreError, *DAMAGE):
         return False
 
 
@@ -143,7 +143,7 @@ def _decode(path: Path, arrays: Arrays, foreign: StoreError) -> TrainedTopics:
         about = from_text_bytes(arrays["about"])
         if about["format"] != _FORMAT:
             raise foreign
-    except (*DAMAGE, AttributeError) as error:
+    except DAMAGE as error:
         raise foreign from error
     try:
         trained = _build_trained(about, arrays)
@@ -152,7 +152,7 @@ def _decode(path: Path, arrays: Arrays, foreign: StoreError) -> TrainedTopics:
         raise StoreError(
             f"{path}: its texts were cut in a way that this version does not know: {error}"
         ) from error
-    except (*DAMAGE, AttributeError) as error:
+    except DAMAGE as error:
         raise damage_error(path) from error
     if fault is not None:
         raise damage_error(path, fault)
