@@ -29,6 +29,8 @@ _PASSED_OVER = ("vector", "permutation", "cluster", "hierarchy")
 _HOLDERS = ("network", "partition", *_PASSED_OVER)
 #: A line may claim them without naming one; each takes some 300 bytes.
 _MAX_VERTICES = 5_000_000
+#: Vertices that need no links; each takes several times as long as a row of a matrix.
+_UNLINKED = 100_000
 _NO_VERTICES = "there is no *Vertices line before this"
 
 
@@ -268,19 +270,16 @@ class _PajekReader:
             raise self._fault(_NO_VERTICES)
         n, (arcs, edges) = self._n, self._links.values()
         entries = len(self._known) + len(arcs) + len(edges)
-        check_size(n, "vertices", entries, {"source": self._source.name})
+        check_size(n, "vertices", entries, {"source": self._source.name}, allowed=_UNLINKED)
         wanted = self._first_side or n
         if self._heads["matrix"] and self._matrix_rows != wanted:
             raise self._fault(f"the matrix has {self._matrix_rows:,} rows instead of {wanted:,}")
+        nodes = {str(i + 1): self._known.get(i) or {"label": str(i + 1)} for i in range(n)}
         for name, values in self._partitions.items():
             if len(values) != n:
                 raise self._fault(f"the partition {name!r} has {len(values):,} values for {n:,} vertices")
-        nodes = {
-            str(i + 1): {"label": str(i + 1)}
-            | self._known.get(i, {})
-            | {name: values[i] for name, values in self._partitions.items()}
-            for i in range(n)
-        }
+            for known, value in zip(nodes.values(), values, strict=True):
+                known[name] = value
         facts = []
         for name, count in self._heads.items():
             if name in _PASSED_OVER:

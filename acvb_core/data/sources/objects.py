@@ -37,9 +37,14 @@ _LAST_LETTER, _HALVES, _N_HALVES = 0x10FFFF, 0xD800, 0x800
 _PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 
-def check_size(number: int, what: str, entries: int, place: dict[str, Any]) -> None:
-    """Refuse a number of objects that a few entries claim: each costs memory, used or not."""
-    if number > max(1_000_000, 100 * entries):
+def check_size(
+    number: int, what: str, entries: int, place: dict[str, Any], *, allowed: int = 1_000_000
+) -> None:
+    """Refuse a number of objects that a few entries claim: each costs memory, used or not.
+
+    As many as `allowed` need no entries.
+    """
+    if number > max(allowed, 100 * entries):
         raise DataError(
             f"this claims {number:,} {what} for {plural(entries, 'entry', 'entries')}",
             **place,

@@ -214,9 +214,21 @@ def test_a_size_that_the_user_gives_too_is_believed(monkeypatch: pytest.MonkeyPa
         load_relation(text, filename="upload.mtx")
 
 
-def test_vertices_that_no_link_names_are_not_made() -> None:
-    with pytest.raises(DataError, match="4,000,000 vertices for 1 entry"):
-        load_relation(b"*Vertices 4000000\n*Arcs\n1 2\n", filename="upload.net")
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"*Vertices 4000000\n*Arcs\n1 2\n", "4,000,000 vertices for 1 entry"),
+        (b"*Vertices 999999", "999,999 vertices for 0 entries"),
+    ],
+)
+def test_vertices_that_no_link_names_are_not_made(content: bytes, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        load_relation(content, filename="upload.net")
+
+
+def test_some_vertices_need_no_link() -> None:
+    relation = load_relation(b"*Vertices 100000\n*Arcs\n1 2\n", filename="upload.net").relation
+    assert relation.shape == (100_000, 100_000)
 
 
 @pytest.mark.parametrize(
