@@ -44,7 +44,10 @@ def text_of(value: Any) -> str:
 
 def text_array(values: ArrayLike) -> NDArray[Any]:
     """Return values as an object array of str that can be written to any file."""
-    return np.array([mend_text(str(value)) for value in np.asarray(values, dtype=object)], dtype=object)
+    texts = list(map(str, np.asarray(values, dtype=object)))
+    if not is_text("".join(texts)):
+        texts = list(map(mend_text, texts))
+    return np.array(texts, dtype=object)
 
 
 def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
@@ -66,9 +69,9 @@ def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) ->
     if len(found) != count:
         what = f"{len(found):,} {kind} labels were given for {count:,} {kind}s"
         raise DataError(what, source=source, remedy=f"Give one label for each {kind}.")
-    values, counts = np.unique(found, return_counts=True)
-    if len(values) < count:
-        what, value = f"a {kind} label stands {int(counts.max())} times", str(values[counts.argmax()])
+    if len(set(found)) < count:
+        value, times = Counter(found).most_common(1)[0]
+        what = f"a {kind} label stands {times} times"
         raise DataError(what, value=value, source=source, remedy=f"Give every {kind} a name of its own.")
     return found
 
