@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sqlite3
 import zipfile
 from collections.abc import Callable
@@ -189,6 +190,48 @@ def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
     for load in READERS:
         with pytest.raises(DataError, match=r"sheet1.xml has cells up to row .* save the sheet as CSV"):
             load(far.getvalue())
+
+
+@pytest.mark.parametrize("cell", ["A" + "1" * 20, "A" + "1" * 5_000, "A" * 10 + "1", "Z" * 5_000 + "1"])
+def test_a_workbook_with_a_cell_at_an_endless_place_is_refused(cell: str) -> None:
+    """The reader of workbooks takes the last bits of the number for the row, and ends the process as above."""
+    out = io.BytesIO()
+    pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
+    far = io.BytesIO()
+    with zipfile.ZipFile(out) as book, zipfile.ZipFile(far, "w") as changed:
+        for name in book.namelist():
+            changed.writestr(name, book.read(name).replace(b'r="A2"', f'r="{cell}"'.encode()))
+    for load in READERS:
+        with pytest.raises(
+            DataError, match=r"sheet1.xml has a cell at the place [AZ1]+…, which no sheet has"
+        ):
+            load(far.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"</table:table>", b"</ta`le:table>", r"content.xml is not well-formed XML \(.*line \d+"),
+        (b"</table:table>", b"", "content.xml is not well-formed XML"),
+        (
+            b"<office:document-content",
+            b"<!DOCTYPE x [<!ENTITY a 'b'>]>\\g<0>",
+            "content.xml declares an entity",
+        ),
+    ],
+)
+def test_a_sheet_of_opendocument_that_is_no_xml_is_refused(old: bytes, new: bytes, words: str) -> None:
+    """The reader of workbooks goes on for ever where a table has no end."""
+    out = io.BytesIO()
+    pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False, engine="odf")
+    broken = io.BytesIO()
+    with zipfile.ZipFile(out) as book, zipfile.ZipFile(broken, "w") as changed:
+        for name in book.namelist():
+            content = book.read(name)
+            changed.writestr(name, re.sub(old, new, content) if name == "content.xml" else content)
+    for load in READERS:
+        with pytest.raises(DataError, match=words):
+            load(broken.getvalue())
 
 
 def test_a_database_with_names_that_are_no_text_is_refused(tmp_path: Path) -> None:
