@@ -57,6 +57,8 @@ def _check_form(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
             parser.ParseFile(sheet)
     except expat.ExpatError as problem:
         raise ValueError(f"{entry.filename} is not well-formed XML ({problem})") from None
+    except LookupError as problem:  # of the encoding that it declares
+        raise ValueError(f"{entry.filename} cannot be decoded: {problem}") from None
 
 
 def _column_number(letters: bytes) -> int:
