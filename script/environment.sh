@@ -1,8 +1,9 @@
-# What script/server and script/test share: finding a Python and keeping the environment in .venv up to date.
+# What the scripts share: finding a Python and keeping the environment in $venv up to date.
 # Sourced with the working directory at the root of the checkout.
 # shellcheck shell=bash
 
-venv_python=.venv/bin/python
+venv=.venv
+venv_python=$venv/bin/python
 
 fail() {
     printf '%s: %s\n' "script/$(basename "$0")" "$*" >&2
@@ -36,21 +37,21 @@ find_python() {
     fail "no Python 3.11 or newer was found; install one, or name it: PYTHON=/path/to/python3 $0"
 }
 
-# Make .venv, or make it anew where it is broken or of another Python than it was built with.
+# Make the environment, or make it anew where it is broken or of another Python than it was built with.
 make_venv() {
     local python
     if is_recent_python "$venv_python" && "$venv_python" -m pip --version >/dev/null 2>&1; then
         return
     fi
     python=$(find_python) || exit 1
-    say "making .venv with $("$python" --version) ($python)"
+    say "making $venv with $("$python" --version) ($python)"
     if "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
-        "$python" -m venv --clear .venv || fail "$python could not make an environment in $PWD/.venv (see above)."
+        "$python" -m venv --clear "$venv" || fail "$python could not make an environment in $PWD/$venv (see above)."
     elif "$python" -c 'import pip, venv' >/dev/null 2>&1; then
         # Debian ships pip and venv without ensurepip: the outer pip puts one inside.
-        { "$python" -m venv --clear --without-pip .venv &&
+        { "$python" -m venv --clear --without-pip "$venv" &&
             "$python" -m pip --python "$venv_python" install --quiet --disable-pip-version-check pip; } ||
-            fail "$python could not make an environment in $PWD/.venv (see above)."
+            fail "$python could not make an environment in $PWD/$venv (see above)."
     else
         fail "$python comes without the venv module; install it (on Debian and Ubuntu: apt install python3-venv)."
     fi
@@ -60,7 +61,7 @@ make_venv() {
 # $1: the list; further arguments: the lists it reads, which are then installed as well.
 install_requirements() {
     local list=$1 stamp name
-    stamp=.venv/installed-$(basename "$list")
+    stamp=$venv/installed-$(basename "$list")
     if [ -x "$venv_python" ] && "$venv_python" -c '' 2>/dev/null && cat "$@" | cmp -s - "$stamp"; then
         return
     fi
@@ -71,6 +72,6 @@ install_requirements() {
     cat "$@" >"$stamp"
     shift
     for name in "$@"; do
-        cat "$name" >".venv/installed-$(basename "$name")"
+        cat "$name" >"$venv/installed-$(basename "$name")"
     done
 }

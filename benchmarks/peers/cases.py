@@ -1,0 +1,109 @@
+"""Which methods run on which data, and with which settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.trials import find_files
+
+#: A method's name in the tables, the function that runs it, and its settings.
+Method = tuple[str, str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One method on one data set."""
+
+    task: str
+    data: str  #: as `trials.load_data` takes it
+    method: str
+    run: str  #: module and function: "benchmarks.peers.ours:fit_topics"
+    options: dict[str, Any] = field(default_factory=dict)
+    repetitions: int = 3
+
+
+OURS = "benchmarks.peers.ours"
+GIBBS, VARIATIONAL = "benchmarks.peers.gibbs_topics", "benchmarks.peers.variational_topics"
+COMMUNITIES, BICLUSTERS = "benchmarks.peers.communities", "benchmarks.peers.biclusters"
+FACTORS, START_UP = "benchmarks.peers.factors", "benchmarks.peers.start_up"
+
+#: Concentrations of topics, the same for all.
+PRIOR = {"alpha": 0.1, "beta": 0.01}
+#: Data, topics and passes of the samplers and of ours, and of the variational peers, which need fewer and longer ones.
+QUICK_TOPICS = (("reuters", 20, 600, 16),)
+TOPICS = (("reuters", 20, 1_000, 64), ("bible", 50, 1_000, 32))
+QUICK_DATA = {
+    "networks": ("karate", "les_miserables", "network_groups"),
+    "relations": ("southern_women", "survey", "synth1"),
+    "features": ("wine", "fertility"),
+}
+DATA = {
+    "networks": (*QUICK_DATA["networks"], "florentine_families", "network_directed"),
+    "relations": (*QUICK_DATA["relations"], "debtag_games", "synth2"),
+    "features": (*QUICK_DATA["features"], "planted_features", "digits"),
+}
+
+METHODS: dict[str, tuple[Method, ...]] = {
+    "networks": (
+        ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
+        ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
+        ("graph-tool", f"{COMMUNITIES}:fit_graph_tool", {"degrees": False}),
+        ("graph-tool, degree-corrected", f"{COMMUNITIES}:fit_graph_tool", {"degrees": True}),
+        ("scikit-network Louvain", f"{COMMUNITIES}:fit_louvain", {}),
+        ("leidenalg", f"{COMMUNITIES}:fit_leiden", {}),
+    ),
+    "relations": (
+        ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
+        ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
+        ("sparsebm", f"{BICLUSTERS}:fit_sparsebm", {}),
+        ("scikit-learn coclustering", f"{BICLUSTERS}:fit_sklearn", {"name": "SpectralCoclustering"}),
+        ("scikit-learn biclustering", f"{BICLUSTERS}:fit_sklearn", {"name": "SpectralBiclustering"}),
+    ),
+    "features": (
+        ("FAB", f"{OURS}:fit_features", {"method": "fab"}),
+        ("FactorAnalysis", f"{FACTORS}:fit_sklearn", {"name": "FactorAnalysis"}),
+        ("PCA", f"{FACTORS}:fit_sklearn", {"name": "PCA"}),
+    ),
+    "start-up": (
+        ("acvb --help", f"{START_UP}:time_command", {"arguments": ["--help"]}),
+        ("acvb fit on 7 links", f"{START_UP}:time_command", {"arguments": ["fit", "LINKS"]}),
+        *(
+            (f"import {module}", f"{START_UP}:time_import", {"module": module})
+            for module in (
+                "sys", "acvb_core", "tomotopy", "lda", "sklearn.decomposition", "gensim.models",
+                "sknetwork.clustering", "leidenalg", "sparsebm",
+            )
+        ),
+    ),
+}  # fmt: skip
+
+
+def list_topic_cases(data: str, k: int, passes: int, long_passes: int) -> list[Case]:
+    """Return the methods of topics on one corpus."""
+    settings = {**PRIOR, "k": k, "passes": passes}
+    methods: list[Method] = [
+        (label, f"{OURS}:fit_topics", {**settings, "method": name})
+        for label, name in (("CVB0", "cvb0"), ("ACVB0", "acvb0"), ("Gibbs", "gibbs"))
+    ]
+    methods += [
+        ("tomotopy", f"{GIBBS}:fit_tomotopy", settings),
+        ("lda", f"{GIBBS}:fit_lda", settings),
+        ("scikit-learn", f"{VARIATIONAL}:fit_sklearn", {**settings, "passes": long_passes}),
+        ("gensim", f"{VARIATIONAL}:fit_gensim", {**settings, "passes": long_passes}),
+    ]
+    return [Case("topics", data, *method) for method in methods]
+
+
+def list_cases(*, quick: bool, folder: Path | None = None, repetitions: int = 3) -> list[Case]:
+    """Return all cases; `folder` has further data (`trials.find_files`), which a quick run leaves out."""
+    files = find_files(folder.resolve()) if folder is not None and not quick else []
+    corpora = [*(QUICK_TOPICS if quick else TOPICS)]
+    corpora += [(path, 50, 1_000, 32) for task, path in files if task == "topics"]
+    cases = [case for corpus in corpora for case in list_topic_cases(*corpus)]
+    for task, names in (QUICK_DATA if quick else DATA).items():
+        for data in [*names, *(path for other, path in files if other == task)]:
+            cases += [Case(task, data, *method) for method in METHODS[task]]
+    cases += [Case("start-up", "this machine", *method) for method in METHODS["start-up"]]
+    return [replace(case, repetitions=repetitions) for case in cases]

@@ -1,0 +1,83 @@
+"""scikit-network, leidenalg and graph-tool: groups of a network. Pairs held out count as not linked for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers.answers import Answer, Clock, PeerAbsentError
+from benchmarks.peers.blocks import block_probability, degree_corrected_probability
+from benchmarks.peers.trials import Trial
+
+#: graph-tool is no package of PyPI; Debian's goes with the system's Python.
+GRAPH_TOOL_PYTHON = os.environ.get("GRAPH_TOOL_PYTHON", "/usr/bin/python3")
+
+
+def _edges(trial: Trial) -> list[tuple[int, int]]:
+    rows, columns = trial.train.ones.nonzero()
+    directed = trial.train.network.directed
+    return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if directed or i <= j]
+
+
+def _count(labels: object) -> str:
+    return f"{len(np.unique(np.asarray(labels)))} clusters"
+
+
+def fit_louvain(trial: Trial, seed: int) -> Iterator[Answer]:
+    """Group by scikit-network's Louvain."""
+    from scipy import sparse
+    from sknetwork.clustering import Louvain
+
+    adjacency = sparse.csr_matrix(trial.train.ones.astype(float))
+    with Clock() as clock:
+        labels = Louvain(random_state=seed).fit_predict(adjacency)
+    yield Answer(block_probability(trial.train, labels, labels, trial.heldout), clock.seconds, _count(labels))
+
+
+def fit_leiden(trial: Trial, seed: int) -> Iterator[Answer]:
+    """Group by leidenalg, modularity, until nothing improves."""
+    import igraph
+    import leidenalg
+
+    graph = igraph.Graph(trial.train.shape[0], _edges(trial), directed=trial.train.network.directed)
+    with Clock() as clock:
+        found = leidenalg.find_partition(
+            graph, leidenalg.ModularityVertexPartition, n_iterations=-1, seed=seed
+        )
+    labels = found.membership
+    yield Answer(block_probability(trial.train, labels, labels, trial.heldout), clock.seconds, _count(labels))
+
+
+def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool) -> Iterator[Answer]:
+    """Group by graph-tool's minimize_blockmodel_dl, the best of five by description length, time of all five."""
+    question = {
+        "n": trial.train.shape[0],
+        "edges": _edges(trial),
+        "directed": trial.train.network.directed,
+        "degrees": degrees,
+        "seed": seed,
+    }
+    script = Path(__file__).with_name("graph_tool_script.py")
+    try:
+        done = subprocess.run(
+            [GRAPH_TOOL_PYTHON, str(script)], input=json.dumps(question), capture_output=True, text=True
+        )
+    except OSError as error:
+        raise PeerAbsentError(f"graph-tool: {error}") from error
+    if "No module named 'graph_tool'" in done.stderr:
+        raise PeerAbsentError(f"graph-tool is not installed for {GRAPH_TOOL_PYTHON} (python3-graph-tool)")
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["graph-tool said nothing"])[-1])
+    reply = json.loads(done.stdout.splitlines()[-1])
+    labels = reply["labels"]
+    predicted = (
+        degree_corrected_probability(trial.train, labels, trial.heldout)
+        if degrees
+        else block_probability(trial.train, labels, labels, trial.heldout)
+    )
+    yield Answer(predicted, reply["cpu_seconds"], f"{_count(labels)}, graph-tool {reply['version']}")

@@ -1,0 +1,102 @@
+"""The data of a trial, and what is held out of them: the same for every method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_split import hold_out_tokens
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.data.split import hold_out, hold_out_cells
+from acvb_core.data.table import Table
+from acvb_core.data.tables.readers import load_table
+from benchmarks.peers.answers import PeerAbsentError
+
+#: Shares of the words of each document, of the pairs and of the cells that are held out.
+WORDS, PAIRS, CELLS = 0.1, 0.1, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Data to fit and data to predict."""
+
+    task: str
+    train: Any  #: a Corpus, Relation or Table, without what is held out
+    heldout: Any  #: HeldOutWords or HeldOut
+
+
+def read_reuters() -> Corpus:
+    """Return the 395 Reuters articles that the package lda installs."""
+    try:
+        from lda import datasets
+    except ImportError as error:
+        raise PeerAbsentError("the package lda, which has the articles, is not installed") from error
+    return Corpus.build(datasets.load_reuters(), vocabulary=datasets.load_reuters_vocab(), name="Reuters")
+
+
+def read_wine() -> Table:
+    """Return scikit-learn's table of wines."""
+    from sklearn.datasets import load_wine
+
+    return Table.build(np.asarray(load_wine().data, dtype=float), name="wine")
+
+
+def load_data(task: str, name: str) -> Any:
+    """Return the data called so: a sample, "reuters", "wine", or a file."""
+    if name in SAMPLES:
+        return load_sample(name).data
+    if name == "reuters":
+        return read_reuters()
+    if name == "wine":
+        return read_wine()
+    if task == "topics":
+        return load_corpus(name).corpus
+    if task == "features":
+        return load_table(name).table
+    return load_relation(name, domains="one" if task == "networks" else "two").relation
+
+
+def prepare_trial(task: str, name: str, seed: int) -> Trial:
+    """Return a trial with what is held out drawn from a seed."""
+    if task == "start-up":
+        return Trial(task, None, None)
+    data = load_data(task, name)
+    if task == "topics":
+        split = hold_out_tokens(data, WORDS, seed)
+    elif task == "features":
+        split = hold_out_cells(data, CELLS, seed)
+    else:
+        split = hold_out(data, PAIRS, seed)
+    return Trial(task, split.train, split.heldout)
+
+
+def standardise_heldout(trial: Trial) -> NDArray[np.float64]:
+    """Return the held-out cells of a table on the standardised scale of its training cells, shape (n,)."""
+    held, moments = trial.heldout, trial.train.moments
+    return np.asarray((held.values - moments.mean[held.columns]) / moments.sd[held.columns])
+
+
+def find_files(folder: Path) -> list[tuple[str, str]]:
+    """Return task and path of each file of a folder, those called labels or truth left out.
+
+    Texts are in corpora/ and text/, links in relations/, tables in features/. A file of links whose first column is
+    called "source" is a network.
+    """
+    files = [("topics", path) for part in ("corpora", "text") for path in (folder / part).rglob("*.csv.gz")]
+    files += [("features", path) for path in (folder / "features").rglob("*.csv*")]
+    for path in (folder / "relations").rglob("*.csv"):
+        with path.open(encoding="utf-8") as lines:
+            is_network = lines.readline().startswith("source")
+        files.append(("networks" if is_network else "relations", path))
+    return sorted(
+        (task, str(path))
+        for task, path in files
+        if not any(word in path.name for word in ("labels", "truth"))
+    )

@@ -1,0 +1,264 @@
+"""The benchmark beside the peers: its scores by hand, its turns, and its report. No peer is needed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus_split import HeldOutWords
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.split import HeldOut
+from acvb_core.data.table import Table
+from benchmarks.peers import __main__ as command
+from benchmarks.peers.answers import mean_of_later_half
+from benchmarks.peers.blocks import block_probability, degree_corrected_probability
+from benchmarks.peers.cases import METHODS, Case, list_cases
+from benchmarks.peers.drawing import draw_curves
+from benchmarks.peers.factors import conditional_cells
+from benchmarks.peers.gibbs_topics import word_probability
+from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table
+from benchmarks.peers.runner import Run, run_cases, start_worker
+from benchmarks.peers.scores import judge
+from benchmarks.peers.trials import Trial, find_files
+from benchmarks.peers.worker import solve_case
+
+ROOT = Path(__file__).resolve().parents[1]
+FACTS = {"command": "script/bench", "machine": "2 cores", "load": [1.0, 2.0], "versions": {"lda": "3.0.2"}}
+
+
+def held_links(rows: list[int], columns: list[int], values: list[bool]) -> HeldOut:
+    return HeldOut(np.array(rows, np.int32), np.array(columns, np.int32), np.array(values))
+
+
+def test_words_are_scored_token_by_token() -> None:
+    held = HeldOutWords(*(np.array(one, np.int32) for one in ([0, 1], [1, 0], [3, 1])))
+    trial = Trial("topics", Corpus.build(np.eye(2, dtype=int)), held)
+    score = judge(np.array([0.5, 0.25]), trial)
+    assert score["log_likelihood"] == pytest.approx((3 * math.log(0.5) + math.log(0.25)) / 4)
+    assert score["perplexity"] == pytest.approx((2**3 * 4) ** 0.25)
+
+
+def test_words_follow_from_topics_and_shares() -> None:
+    held = HeldOutWords(*(np.array(one, np.int32) for one in ([1], [2], [1])))
+    shares = np.array([[1.0, 0.0], [0.25, 0.75]])
+    topics = np.array([[0.5, 0.1, 0.4], [0.2, 0.6, 0.2]])
+    trial = Trial("topics", None, held)
+    assert word_probability(shares, topics, trial) == pytest.approx([0.25 * 0.4 + 0.75 * 0.2])
+
+
+def test_links_are_scored_against_one_block() -> None:
+    train = Relation.build([[1, 0, np.nan], [0, 0, np.nan]])
+    trial = Trial("relations", train, held_links([0, 1], [2, 2], [True, False]))
+    score = judge(np.array([0.8, 0.4]), trial)
+    one_block = (math.log(0.25) + math.log(0.75)) / 2
+    expected = (math.log(0.8) + math.log(0.6)) / 2
+    assert score == pytest.approx({"log_likelihood": expected, "skill": 1 - expected / one_block, "auc": 1.0})
+
+
+def test_cells_are_scored_on_the_standardised_scale() -> None:
+    table = Table.build([[0.0, 1.0], [2.0, 3.0], [4.0, 8.0]])
+    trial = Trial("features", table, HeldOut(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([4.0])))
+    truth = (4.0 - 2.0) / math.sqrt(8 / 3)
+    score = judge(np.array([[0.1, truth / 2]]), trial)
+    assert score == pytest.approx({"log_likelihood": math.log(0.1), "explained": 0.75})
+
+
+def test_predictions_that_are_no_numbers_are_refused() -> None:
+    trial = Trial("relations", Relation.build([[1, 0]]), held_links([0], [0], [True]))
+    with pytest.raises(ValueError, match="not numbers"):
+        judge(np.array([np.nan]), trial)
+
+
+def test_the_later_half_of_samples_is_averaged() -> None:
+    samples = [np.array([value]) for value in (9.0, 1.0, 2.0)]
+    assert mean_of_later_half(samples[:1]) == [9.0]
+    assert mean_of_later_half(samples) == [1.5]
+
+
+def test_blocks_predict_by_observed_pairs() -> None:
+    train = Relation.build([[1, 1, 0], [1, np.nan, 0], [0, 0, 1]])
+    held = held_links([1, 2], [1, 1], [True, False])
+    density = 4 / 8
+    expected = [(3 + density) / (3 + 1), (0 + density) / (2 + 1)]
+    assert block_probability(train, [5, 5, 7], [0, 0, 1], held) == pytest.approx(expected)
+
+
+def test_degrees_predict_as_karrer_and_newman() -> None:
+    """A star of four nodes in one group: expected links d_i d_j / (all ends)."""
+    star = np.zeros((4, 4))
+    star[0, 1:] = 1
+    train = Relation.build(star, network=Network(directed=False))
+    predicted = degree_corrected_probability(train, [0, 0, 0, 0], held_links([0, 1], [1, 2], [True, False]))
+    assert predicted == pytest.approx([1 - math.exp(-3 * 1 * 6 / 36), 1 - math.exp(-1 * 1 * 6 / 36)])
+
+
+def test_unknown_cells_are_predicted_by_the_known_ones() -> None:
+    covariance = np.array([[1.0, 0.6], [0.6, 2.0]])
+    mean, variance = conditional_cells(np.array([[3.0, np.nan]]), np.array([1.0, 5.0]), covariance)
+    assert (mean[0, 1], variance[0, 1]) == pytest.approx((5 + 0.6 * 2, 2 - 0.36))
+    assert np.isnan(mean[0, 0])
+
+
+def fake(name: str, repetitions: int = 2) -> Case:
+    return Case("topics", "made up", name, "nowhere:none", {}, repetitions)
+
+
+def outcome(*points: tuple[float, float]) -> dict[str, Any]:
+    curve = [
+        {"cpu_seconds": cpu, "step": "a pass", "perplexity": value, "log_likelihood": -math.log(value)}
+        for cpu, value in points
+    ]
+    return {"curve": curve}
+
+
+def test_cases_take_turns_and_a_failure_is_not_tried_again() -> None:
+    order = []
+
+    def start(case: Case, repetition: int) -> dict[str, Any]:
+        order.append((case.method, repetition))
+        return {"failed": "it broke"} if case.method == "C" else outcome((1.0, 10.0))
+
+    runs = run_cases([fake("A"), fake("B"), fake("C")], start, lambda run: None)
+    assert order == [("A", 0), ("B", 0), ("C", 0), ("A", 1), ("B", 1)]
+    assert [run.case.method for run in runs] == [method for method, _ in order]
+
+
+def two_peers() -> list[Run]:
+    ours = [outcome((1.0, 200.0), (2.0, 100.0)), outcome((1.0, 200.0), (4.0, 90.0))]
+    peer = [outcome((10.0, 110.0), (20.0, 111.0)), outcome((8.0, 100.0))]
+    runs = [Run(fake("CVB0"), number, one) for number, one in enumerate(ours)]
+    runs += [Run(fake("peer"), number, one) for number, one in enumerate(peer)]
+    return [
+        *runs,
+        Run(fake("broken"), 0, {"failed": "ValueError: a|b"}),
+        Run(fake("away"), 0, {"absent": "away is not installed"}),
+    ]
+
+
+def test_medians_spreads_and_reasons() -> None:
+    ours, peer, broken, away = summarise_runs(two_peers())
+    assert (ours["perplexity"], ours["cpu_seconds"], ours["spread"]) == (95.0, 3.0, [2.0, 4.0])
+    assert (peer["perplexity"], peer["cpu_seconds"], peer["repetitions"]) == (105.0, 9.0, 2)
+    assert peer["times_ours"] == pytest.approx((10 / 2 + 8 / 4) / 2)
+    assert (broken["reason"], broken["repetitions"]) == ("failed: ValueError: a|b", 0)
+    assert away["reason"] == "absent: away is not installed"
+
+
+def test_no_ratio_where_ours_does_not_get_there() -> None:
+    low, high = outcome((1.0, 50.0))["curve"], outcome((1.0, 100.0))["curve"]
+    assert compare_times(low, high) is None
+    assert find_best([*high, *low, *high]) == low[0]
+
+
+def test_files_agree_and_name_what_is_missing(tmp_path: Path) -> None:
+    command.write_report(two_peers(), FACTS, tmp_path, "quick")
+    stored = json.loads((tmp_path / "quick.json").read_text())
+    text = (tmp_path / "quick.md").read_text()
+    assert write_table(stored["table"], stored).rstrip() in text
+    assert stored["table"] == summarise_runs(two_peers())
+    assert len(stored["runs"]) == len(two_peers())
+    assert "| made up | peer | 105 | 9 (8 to 10) | 3.5 | a pass |" in text
+    assert "failed: ValueError: a/b |" in text
+    assert "absent: away is not installed |" in text
+    assert "![Topics, made up" in text
+    picture = (tmp_path / "quick-topics-made_up.svg").read_text()
+    assert picture.count("<polyline") >= 2
+    assert "CVB0" in picture
+
+
+def test_curves_stay_inside_the_picture() -> None:
+    picture = draw_curves("a < b", "perplexity", {"one": [(0.1, 100.0), (1.0, 50.0)], "two": [(0.5, 70.0)]})
+    assert "a &lt; b" in picture
+    assert 'points="70.0,40.0 610.0,370.0"' in picture
+
+
+def test_a_worker_says_why_there_is_no_answer() -> None:
+    absent = solve_case(Case("networks", "karate", "x", "no_such_peer:fit"), 0)
+    assert absent == {"absent": "no_such_peer is not installed"}
+    broken = solve_case(Case("networks", "karate", "x", "benchmarks.peers.blocks:missing"), 0)
+    assert broken["failed"].startswith("AttributeError")
+
+
+@pytest.mark.parametrize(
+    ("body", "limit", "reason"),
+    [
+        ("import os; os._exit(3)", 60.0, "its process ended with 3: without a word"),
+        ("import time; time.sleep(60)", 0.2, "not done in 0.2 s"),
+    ],
+)
+def test_a_process_that_dies_or_hangs_is_a_failure(
+    body: str, limit: float, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(tmp_path, "worker.py").write_text(body)
+    monkeypatch.setattr("benchmarks.peers.runner.WORKER", str(tmp_path / "worker.py"))
+    assert start_worker(Case("networks", "karate", "x", "a:b"), 0, limit) == {"failed": reason}
+
+
+def test_a_worker_runs_one_of_our_methods() -> None:
+    case = next(one for one in list_cases(quick=True) if one.data == "karate" and "samples" in one.method)
+    (point,) = start_worker(case, 0, 300.0)["curve"]
+    assert 0.5 < point["auc"] <= 1.0
+    assert point["cpu_seconds"] > 0.0
+
+
+def test_every_task_has_ours_and_its_peers() -> None:
+    cases = list_cases(quick=True, repetitions=5)
+    assert {case.task for case in cases} == {"topics", *METHODS}
+    assert {case.repetitions for case in cases} == {5}
+    assert len(cases) == len({(case.task, case.data, case.method) for case in cases})
+
+
+def test_files_of_a_folder(tmp_path: Path) -> None:
+    for name, head in {
+        "relations/net.csv": "source,target",
+        "relations/rel.csv": "row,col",
+        "relations/net_labels.csv": "source,label",
+        "features/numbers.csv": "a,b",
+        "corpora/words/long.csv.gz": "",
+    }.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{head}\n")
+    names = [(task, Path(path).name) for task, path in find_files(tmp_path)]
+    assert names == [
+        ("features", "numbers.csv"),
+        ("networks", "net.csv"),
+        ("relations", "rel.csv"),
+        ("topics", "long.csv.gz"),
+    ]
+    assert {case.data for case in list_cases(quick=False, folder=tmp_path)} >= {
+        str(tmp_path / "features" / "numbers.csv")
+    }
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(SystemExit, match=r"nothing is called 'cats'; there are .*karate"):
+        command.choose_cases(command.read_arguments(["--quick", "--only", "cats"]))
+
+
+def test_the_script_installs_the_peers_one_by_one(tmp_path: Path) -> None:
+    """A stand-in for Python that cannot install lda: the rest goes on, and lda is tried again the next time."""
+    for name in ("script", "requirements.txt", "requirements-bench.txt"):
+        os.symlink(ROOT / name, tmp_path / name)
+    python = tmp_path / ".venv-bench/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@" >>asked\ncase "$*" in *lda==*) exit 1 ;; esac\nexit 0\n')
+    python.chmod(0o755)
+    (tmp_path / ".venv-bench/installed-requirements.txt").write_text((ROOT / "requirements.txt").read_text())
+    done = subprocess.run(
+        [tmp_path / "script/bench", "--quick"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    asked = (tmp_path / "asked").read_text()
+    assert done.returncode == 0, done.stderr
+    assert "sparsebm==" in asked
+    assert asked.splitlines()[-1] == "-m benchmarks.peers --quick"
+    assert "tried again: lda==" in done.stdout
+    assert not (tmp_path / ".venv-bench/installed-requirements-bench.txt").exists()
