@@ -218,7 +218,7 @@ def test_only_its_own_folders_import(library: str) -> None:
 def test_pins_are_exact() -> None:
     loose = [
         line
-        for name in ("requirements.txt", "requirements-dev.txt")
+        for name in ("requirements.txt", "requirements-dev.txt", "requirements-bench.txt")
         for line in requirements(name)
         if line != "-r requirements.txt" and not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)
     ]

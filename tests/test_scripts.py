@@ -50,7 +50,7 @@ def test_bash_parses(path: Path) -> None:
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("name", ["server", "test"])
+@pytest.mark.parametrize("name", ["server", "test", "bench"])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_help(name: str, flag: str) -> None:
     result = run(ROOT / "script" / name, flag)

@@ -32,16 +32,16 @@ FACTORS, START_UP = "benchmarks.peers.factors", "benchmarks.peers.start_up"
 #: Concentrations of topics, the same for all.
 PRIOR = {"alpha": 0.1, "beta": 0.01}
 #: Data, topics and passes of the samplers and of ours, and of the variational peers, which need fewer and longer ones.
-QUICK_TOPICS = (("reuters", 20, 600, 16),)
+QUICK_TOPICS = (("reuters", 20, 500, 16),)
 TOPICS = (("reuters", 20, 1_000, 64), ("bible", 50, 1_000, 32))
 QUICK_DATA = {
-    "networks": ("karate", "les_miserables", "network_groups"),
-    "relations": ("southern_women", "survey", "synth1"),
+    "networks": ("les_miserables", "network_groups"),
+    "relations": ("survey", "synth1"),
     "features": ("wine", "fertility"),
 }
 DATA = {
-    "networks": (*QUICK_DATA["networks"], "florentine_families", "network_directed"),
-    "relations": (*QUICK_DATA["relations"], "debtag_games", "synth2"),
+    "networks": (*QUICK_DATA["networks"], "karate", "network_directed"),
+    "relations": (*QUICK_DATA["relations"], "southern_women", "debtag_games", "synth2"),
     "features": (*QUICK_DATA["features"], "planted_features", "digits"),
 }
 

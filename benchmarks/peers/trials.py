@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import hold_out_tokens
-from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.data.split import hold_out, hold_out_cells
 from acvb_core.data.table import Table
-from acvb_core.data.tables.readers import load_table
 from benchmarks.peers.answers import PeerAbsentError
 
 #: Shares of the words of each document, of the pairs and of the cells that are held out.
@@ -56,10 +52,17 @@ def load_data(task: str, name: str) -> Any:
         return read_reuters()
     if name == "wine":
         return read_wine()
+    # Readers are imported where they are needed: every trial has a process of its own.
     if task == "topics":
+        from acvb_core.data.corpora.readers import load_corpus
+
         return load_corpus(name).corpus
     if task == "features":
+        from acvb_core.data.tables.readers import load_table
+
         return load_table(name).table
+    from acvb_core.data.relations.readers import load_relation
+
     return load_relation(name, domains="one" if task == "networks" else "two").relation
 
 
@@ -69,6 +72,8 @@ def prepare_trial(task: str, name: str, seed: int) -> Trial:
         return Trial(task, None, None)
     data = load_data(task, name)
     if task == "topics":
+        from acvb_core.data.corpus_split import hold_out_tokens
+
         split = hold_out_tokens(data, WORDS, seed)
     elif task == "features":
         split = hold_out_cells(data, CELLS, seed)
