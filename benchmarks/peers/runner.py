@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,21 +40,26 @@ def start_worker(case: Case, repetition: int, limit: float) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "outcome.json")
         command = [sys.executable, "-P", WORKER, json.dumps(asdict(case)), str(repetition)]
-        try:
-            done = subprocess.run(
-                [*command, str(file)],
-                cwd=folder,  # some peers write logs
-                env={**os.environ, **THREADS, "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=limit,
-            )
-        except subprocess.TimeoutExpired:
-            return {"failed": f"not done in {limit:g} s"}
+        with subprocess.Popen(
+            [*command, str(file)],
+            cwd=folder,  # some peers write logs
+            env={**os.environ, **THREADS, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process:
+            try:
+                _, errors = process.communicate(timeout=limit)
+            except BaseException as error:
+                os.killpg(process.pid, signal.SIGKILL)  # what it has started ends with it
+                if isinstance(error, subprocess.TimeoutExpired):
+                    return {"failed": f"not done in {limit:g} s"}
+                raise
         if not file.exists():
-            last = (done.stderr.strip().splitlines() or ["without a word"])[-1]
-            return {"failed": f"its process ended with {done.returncode}: {last}"}
+            last = (errors.strip().splitlines() or ["without a word"])[-1]
+            return {"failed": f"its process ended with {process.returncode}: {last}"}
         return dict(json.loads(file.read_text()))
 
 
