@@ -255,7 +255,8 @@ def copy_numbers(values: ArrayLike, name: str) -> Floats:
     try:
         if given.dtype.kind in "mMc":  # times and complex numbers would lose what they are
             raise TypeError
-        return np.array(given, dtype=np.float64, order="C")
+        with np.errstate(invalid="ignore"):  # NumPy warns of a signalling NaN, which is one all the same
+            return np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         what = f"the values are of the type {given.dtype} and no real numbers"
         remedy = "Give numbers, with NaN for missing cells."

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.table import Table
 from acvb_core.data.tables.readers import inspect_table, load_table
 
 NAN = np.nan
@@ -346,3 +347,11 @@ def test_text_and_frame_of_the_same_file_agree():
     from_text, from_frame = load(text).table, load_table(pd.read_csv(io.StringIO(text))).table
     assert from_text.fingerprint == from_frame.fingerprint
     assert from_text.rows.tolist() == from_frame.rows.tolist()
+
+
+def test_a_signalling_nan_is_a_missing_cell() -> None:
+    """A warning would fail this test."""
+    cells = np.array([[1, 2], [0x7FA00000, 4], [5, 6]], dtype=np.uint32)
+    cells[cells < 7] = cells[cells < 7].astype(np.float32).view(np.uint32)
+    table = Table.build(cells.view(np.float32))
+    np.testing.assert_array_equal(np.isnan(table.values), [[False, False], [True, False], [False, False]])
