@@ -56,6 +56,7 @@ BENCHMARKS = {
     **{path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py"))},
     **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
 }
+del BENCHMARKS["peers"]  # has an environment of its own, and is run by `script/bench`
 
 #: Takes commands, runs each as far as its arguments are read, and fails with the first one that cannot be run so.
 START = """

@@ -18,7 +18,8 @@ from acvb_core.core.protocols import Checkpoint
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
-from acvb_core.models.irm.moves.split import TriedSplits, promising_splits, split_clusters
+from acvb_core.models.irm.moves.split import promising_splits, split_clusters
+from acvb_core.models.irm.moves.tried_splits import TriedSplits
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Moves:
             return state, {}
         merged = split = 0
         rejected, by_size = memory.rejected, not method.keep_bound
-        trials, tried = _Trials(method, rng, checkpoint), TriedSplits()
+        trials, tried = _Trials(method, rng, checkpoint), TriedSplits(TRIALS)
         if self.merge:
             state, merged = merge_clusters(state, largest_first=by_size, checkpoint=checkpoint)
         if not merged and self.split:

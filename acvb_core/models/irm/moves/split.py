@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
+from acvb_core.models.irm.moves.tried_splits import SplitTrial, TriedSplits
 from acvb_core.models.irm.network.directions import Residuals
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import (
@@ -36,6 +36,8 @@ _MEMBER, _FEWEST = 0.1, 6
 _SHARE, _SWEEPS = 0.9, 4
 #: A split must raise the bound by more than this (nats).
 _LEAST_GAIN = 1e-6
+#: What is tried, in the memory of rejected moves, where sweeps follow.
+_ON_TRIAL = "split on trial"
 #: Of the ways to cut a cluster, so many are followed up with sweeps: those that cost the bound least before them.
 _FOLLOWED = 2
 
@@ -67,7 +69,8 @@ def split_clusters(
                 continue
             trial = side.best_split(state, k, rng, checkpoint)
             if tried is not None:
-                tried[domain, k] = trial
+                wanted = not rejected.contains(f"{_ON_TRIAL} {domain}", about[1])
+                tried.add(domain, k, trial if wanted else None)
             if trial is None or trial.gain <= _LEAST_GAIN:
                 rejected = rejected.add(*about)
             else:
@@ -93,36 +96,31 @@ def promising_splits(
     One that lowers it by more than `worst` (nats, negative) is left out. Those in `tried` are not looked for again.
     The rest: `split_clusters`.
     """
-    tried = tried or {}
     trials: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
     for domain in state.q:
         if _is_full(state, domain, most):
             continue
         side = _Side(state, relation, domain, largest_first, checkpoint)
         for k in range(state.q[domain].shape[1]):
-            what, members = f"split on trial {domain}", state.q[domain][:, k] > 0.5
+            what, members = f"{_ON_TRIAL} {domain}", state.q[domain][:, k] > 0.5
             if rejected.contains(what, members):
                 continue
-            best = tried[domain, k] if (domain, k) in tried else side.best_split(state, k, rng, checkpoint)
+            if tried is not None and tried.has_tried(domain, k):
+                best = tried.find(domain, k)
+            else:
+                best = side.best_split(state, k, rng, checkpoint)
             if best is not None and best.gain > worst:
                 trials = heapq.nlargest(n, [*trials, (best.gain, -len(trials), best.state, what, members)])
     for _, _, after, what, members in trials:
         yield after, what, members
 
 
+def _best_trials(trials: list[SplitTrial], n: int) -> list[SplitTrial]:
+    return heapq.nlargest(n, trials, key=lambda trial: trial.gain)
+
+
 def _is_full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
     return domain in most and state.q[domain].shape[1] >= most[domain]
-
-
-class SplitTrial(NamedTuple):
-    """A state after a split, and what the lower bound gains."""
-
-    gain: float
-    state: IrmState
-
-
-#: By domain and cluster: the best split of a state's cluster; None of one with too few members.
-TriedSplits = dict[tuple[str, int], SplitTrial | None]
 
 
 class _Side:
@@ -151,14 +149,14 @@ class _Side:
             return None
         before = block_log_evidence(state)
         residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
-        cuts = []
+        cuts: list[SplitTrial] = []
         for direction in residuals.directions(rng, checkpoint):
             share = np.where(cut_in_two(direction), _SHARE, 1.0 - _SHARE)
             cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, checkpoint)
-            cuts.append(SplitTrial(block_log_evidence(cut), cut))
+            cuts = _best_trials([*cuts, SplitTrial(block_log_evidence(cut), cut)], _FOLLOWED)
             checkpoint()
         best: SplitTrial | None = None
-        for _, cut in heapq.nlargest(_FOLLOWED, cuts, key=lambda trial: trial.gain):
+        for _, cut in cuts:
             tried = self._optimise_split(cut, k, members, checkpoint)
             risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
             if best is None or risen > best.gain:

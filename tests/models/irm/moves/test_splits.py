@@ -16,8 +16,14 @@ from acvb_core.data.synthetic import planted_relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.moves import split
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
-from acvb_core.models.irm.moves.split import _Side, cut_in_two, promising_splits, split_clusters
+from acvb_core.models.irm.moves.split import (
+    _Side,
+    cut_in_two,
+    promising_splits,
+    split_clusters,
+)
 from acvb_core.models.irm.moves.subspace import leading_vectors
+from acvb_core.models.irm.moves.tried_splits import SplitTrial, TriedSplits
 from acvb_core.models.irm.network.directions import Residuals
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
 from tests.costs import Gaps
@@ -377,3 +383,37 @@ def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
     assert count > 0
     gaps()
     return gaps
+
+
+def test_of_the_splits_that_were_tried_the_best_are_held() -> None:
+    state: Any = object()
+    tried = TriedSplits(2)
+    for k, gain in enumerate([-3.0, -1.0, -3.0, -2.0]):
+        tried.add("rows", k, SplitTrial(gain, state))
+    tried.add("cols", 0, None)
+    assert [tried.has_tried("rows", k) for k in range(5)] == [True] * 4 + [False]
+    held = [tried.find("rows", k) for k in range(4)]
+    assert [None if trial is None else trial.gain for trial in held] == [None, -1.0, None, -2.0]
+    assert tried.has_tried("cols", 0)
+    assert tried.find("cols", 0) is None
+    # Of two alike the first stays.
+    tried = TriedSplits(1)
+    for k in range(2):
+        tried.add("rows", k, SplitTrial(-1.0, state))
+    assert tried.find("rows", 0) is not None
+    assert tried.find("rows", 1) is None
+
+
+def test_what_was_tried_is_not_tried_again(tried: list[tuple[str, int]]) -> None:
+    relation, truth = small_relation("two domains", 1)
+    state = state_with(relation, truth, sure=1.0)
+    known, rng = TriedSplits(99), np.random.default_rng(0)
+    _, count, rejected = split_clusters(state, relation, {}, RejectedMoves(), rng, tried=known)
+    assert count == 0
+    looked = len(tried)
+    assert looked == sum(q.shape[1] for q in state.q.values())
+    again = [m for _, _, m in promising_splits(state, relation, {}, 3, -1e9, rejected, rng, tried=known)]
+    assert len(tried) == looked
+    anew = promising_splits(state, relation, {}, 3, -1e9, rejected, np.random.default_rng(0))
+    for one, (_, _, other) in zip(again, anew, strict=True):
+        np.testing.assert_array_equal(one, other)
