@@ -263,3 +263,18 @@ def test_a_folder_that_another_server_uses_is_refused(open_app: Open) -> None:
         e.value for e in app.error
     ]
     assert f"another server (process {other.pid})" in texts(app)
+
+
+def test_data_loaded_in_one_tab_are_not_forgotten_by_another_that_opens(
+    with_sample: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Workspace(with_sample.session_state["ws"])
+    loaded = workspace.dataset
+    assert loaded is not None
+    services.datasets().pop(workspace.key)
+
+    def find_nothing_yet(self: Workspace) -> None:
+        services.datasets()[self.key] = loaded  # the other tab, while this one reads the store
+
+    monkeypatch.setattr(Workspace, "_stored_dataset", find_nothing_yet)
+    assert Workspace(workspace.key).dataset is loaded

@@ -62,7 +62,8 @@ class Workspace:
     def _dataset_in_use(self) -> Dataset | None:
         shelf = services.datasets()
         if self.key not in shelf:
-            shelf[self.key] = self._remember(self._stored_dataset())
+            # Another tab may have loaded data meanwhile.
+            shelf.setdefault(self.key, self._remember(self._stored_dataset()))
         return shelf[self.key]
 
     @owner_only
