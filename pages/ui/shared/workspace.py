@@ -62,8 +62,7 @@ class Workspace:
     def _dataset_in_use(self) -> Dataset | None:
         shelf = services.datasets()
         if self.key not in shelf:
-            # Another tab may have loaded data meanwhile.
-            shelf.setdefault(self.key, self._remember(self._stored_dataset()))
+            shelf.setdefault(self.key, self._remember(self._stored_dataset()))  # another tab may be first
         return shelf[self.key]
 
     @owner_only
