@@ -79,6 +79,8 @@ def faults_raised() -> Iterator[list[str]]:
             warnings.filterwarnings(
                 "ignore", message="Reading `.npy` or `.npz` file required additional header parsing"
             )
+            # And of a type's name as NumPy 1 wrote it.
+            warnings.filterwarnings("ignore", message="Data type alias", category=DeprecationWarning)
             yield unseen
     finally:
         sys.unraisablehook = hook

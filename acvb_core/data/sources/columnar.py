@@ -388,7 +388,10 @@ def _authorise(action: int, first: str | None, second: str | None, *_: object) -
 
 
 def _table_names(base: sqlite3.Connection) -> tuple[str, ...]:
-    names = tuple(name for (name,) in base.execute(_TABLES))
+    try:
+        names = tuple(name for (name,) in base.execute(_TABLES))
+    except MemoryError:  # SQLite's word for a list of tables that claims to be longer than any memory
+        raise sqlite3.DatabaseError("its list of tables is damaged") from None
     if not all(isinstance(name, str) for name in names):
         raise sqlite3.DatabaseError("the name of a table is no text")
     return names

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import sqlite3
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -291,3 +293,17 @@ def test_a_sheet_at_a_position_of_endless_digits_is_refused() -> None:
     pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
     with pytest.raises(DataError, match="there is no sheet of this name"):
         load_relation(out.getvalue(), sheet="9" * 5_000)
+
+
+#: A database of 1,020 bytes whose list of tables claims to be longer than any memory; found with random changes.
+_ENDLESS_LIST = (
+    b"c-jjN^vNtqRY=P(%1ta$FlJz4U}R))P*7lC05TyM1{i^u1&vP#Ffr&QGxCBIGtOrKqESE^_zwZ~k|l{rIjJQXnR)5O"
+    b"5R%C`$kj2#RUyRD$;VYe2_mSZpuwe7kXlrnpQoe{;u;a6!=<30lv<XWSAxU`%6a;QxVpOracP3$hMDmW1LJ4LXFzHc"
+    b"3=_b?%)%hb>6Dn0!_CAZEXv`Op9JPG0y&(Hd3kP$nMDAatuxs"
+)
+
+
+def test_a_database_whose_list_of_tables_is_damaged_is_refused() -> None:
+    content = zlib.decompress(base64.b85decode(_ENDLESS_LIST))
+    with pytest.raises(DataError, match="list of tables is damaged"):
+        load_table(content, filename="things.db")
