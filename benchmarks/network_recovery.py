@@ -59,7 +59,7 @@ def sparse_directed(draw: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def line(case: str, run: str, found: Any, truth: Truth) -> dict[str, Any]:
-    """Return what is told of a run."""
+    """Return the row of a run in the table."""
     last = found.snapshot
     return {
         "case": case,

@@ -24,7 +24,7 @@ _ITERATIONS, _EXTRA = 7, 10
 #: The spectral start makes no more clusters than leave so many objects to each, on average: k-means on a handful of
 #: points finds chance, and moves have to undo it.
 _OBJECTS = 5
-#: Of so many points, a hierarchy finds clusters at least as good as k-means, in a fiftieth of the time.
+#: Of so many points, a hierarchy finds clusters at least as good as k-means does, and far sooner.
 _FEW = 128
 #: Noise on the points of a hierarchy, as a share of their root mean square, so that seeds give different starts.
 _NOISE = 0.1

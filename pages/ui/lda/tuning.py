@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -17,6 +18,7 @@ from acvb_core.registry import method_row
 from acvb_core.views.tuning import tuning_figure
 from pages.ui.running import forms
 from pages.ui.running.live_plot import live_plot
+from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.running.setup import methods_key, tunable_methods
 from pages.ui.shared import format as say
 from pages.ui.shared import services
@@ -162,28 +164,13 @@ def _show_state(workspace: Workspace, job: TuningJob, seen: TuningInspection) ->
             seen.done if seen.status.active else min(over / seen.trials, 1.0), text=text, width="stretch"
         )
         if not workspace.view_only:
-            _show_buttons(workspace, job, seen)
-
-
-def _show_buttons(workspace: Workspace, job: TuningJob, seen: TuningInspection) -> None:
-    """Draw what can be done with a search."""
-    key = f"tune_{job.id}"
-    if seen.status is Status.PAUSED:
-        st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
-    elif seen.status.active:
-        st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
-    if seen.status.active:
-        st.button(
-            "Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop,
-            help="Finished trials are kept. The search can go on later.",
-        )  # fmt: skip
-    else:
-        if job.can_go_on:
-            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
-        with st.popover("Delete", icon=":material/delete:"):
-            st.write(f"Delete this search with {say.count(len(seen.tuning.trials), 'trial')}?")
-            st.button(
-                "Delete", type="primary", key=f"{key}_delete", on_click=_remove, args=(workspace, job.id)
+            show_plan_buttons(
+                job,
+                seen.status,
+                f"tune_{job.id}",
+                kept="Finished trials are kept. The search can go on later.",
+                question=f"Delete this search with {say.count(over, 'trial')}?",
+                remove=partial(_remove, workspace, job.id),
             )
 
 

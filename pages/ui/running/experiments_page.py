@@ -18,6 +18,7 @@ from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.plans.experiments import latex_table
 from acvb_core.views.experiment import experiment_figure
+from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.charts import show_figure
@@ -159,29 +160,13 @@ def _show_state(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspec
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(seen.done if seen.status.active else over / planned, text=text, width="stretch")
         if not workspace.view_only:
-            _show_buttons(workspace, job, seen)
-
-
-def _show_buttons(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspection) -> None:
-    """Draw what can be done with an experiment."""
-    over = len(seen.experiment.rows)
-    key = f"experiment_{job.id}"
-    if seen.status is Status.PAUSED:
-        st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
-    elif seen.status.active:
-        st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
-    if seen.status.active:
-        st.button(
-            "Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop,
-            help="The runs that are over are kept. The experiment can go on later.",
-        )  # fmt: skip
-    else:
-        if job.can_go_on:
-            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
-        with st.popover("Delete", icon=":material/delete:"):
-            st.write(f"Delete this experiment with {say.count(over, 'run')}?")
-            st.button(
-                "Delete", type="primary", key=f"{key}_delete", on_click=_remove, args=(workspace, job.id)
+            show_plan_buttons(
+                job,
+                seen.status,
+                f"experiment_{job.id}",
+                kept="The runs that are over are kept. The experiment can go on later.",
+                question=f"Delete this experiment with {say.count(over, 'run')}?",
+                remove=partial(_remove, workspace, job.id),
             )
 
 

@@ -50,7 +50,7 @@ def home() -> Path:
 def workspace_limit() -> int:
     """Return the bytes of files that a workspace may keep: as many MB as ACVB_WORKSPACE_MB says, else 5,000.
 
-    Raises StoreError: it is no number.
+    Raises StoreError: it is not a number.
     """
     named = os.environ.get("ACVB_WORKSPACE_MB") or "5000"
     if not re.fullmatch("[0-9]{1,9}", named):
