@@ -176,9 +176,9 @@ def data_text(data: Any, lines: list[str]) -> str:
 
 
 def _stream(result: Result) -> list[tuple[str, str]]:
-    """Return the earlier run that a run went on from, and its documents and speed where it streams."""
+    """Return the earlier run that a run continued from, and its documents and speed where it streams."""
     settings, summary = result.problem.settings, result.summary()
-    facts = [("went on from", printable(settings.start))] if settings.start else []
+    facts = [("continued from", printable(settings.start))] if settings.start else []
     if "documents_seen" in summary:
         rate = summary["documents_per_second"]
         speed = "" if rate is None else f", {rate:,.0f} a second"

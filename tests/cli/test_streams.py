@@ -263,7 +263,7 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
             tmp_path / "on",
         )
         assert done.code == 0
-        assert "went on from" in done.out
+        assert "continued from" in done.out
         assert "4 topics of talks by sdm" in done.out
         assert "words of the topics that these documents do not have: kept beside theirs." in done.out
         topics = pd.read_csv(tmp_path / "on" / "topics.csv")

@@ -82,7 +82,7 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     below = " · ".join(part for part in (way, rest) if part) or "\u00a0"
     st.html(f"<div class='run-below'>{below}</div>")
     if job.problem.settings.start:
-        st.text(f"went on from {job.problem.settings.start}")
+        st.text(f"continued from {job.problem.settings.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
     st.progress(
         seen.done,

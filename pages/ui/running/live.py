@@ -23,7 +23,7 @@ from pages.ui.shared.absent import show_deleted_runs
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import group_by_model
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.sidebar import count_moving_runs
+from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
@@ -52,10 +52,10 @@ def select_jobs(workspace: Workspace, every: bool) -> list[Job]:
 
 def show_live_runs(workspace: Workspace, *, every: bool) -> None:
     """Draw cards and curves, and keep them fresh while a run moves."""
-    busy = count_moving_runs(workspace) > 0
+    busy = count_moving_jobs(workspace)["run"] > 0
 
     def panels() -> None:
-        now_busy = count_moving_runs(workspace) > 0
+        now_busy = count_moving_jobs(workspace)["run"] > 0
         jobs = select_jobs(workspace, every)
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs

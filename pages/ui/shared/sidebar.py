@@ -1,10 +1,13 @@
-"""The sidebar of every page: the data in use, and how many runs are under way."""
+"""The sidebar of every page: the data in use, and what computes."""
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import streamlit as st
 
-from acvb_core.engine.job import Status
+from acvb_core.engine.handle import Handle, Status
 from pages.ui.shared import format as say
 from pages.ui.shared.overview import switch_data
 from pages.ui.shared.picking import PAGE_DATA
@@ -14,12 +17,18 @@ from pages.ui.workspace.entrance import remember_workspace
 from pages.ui.workspace.links import show_share_links
 
 _CHOICE = "data_in_use"
+_PLURALS = {"search": "searches"}
 
 
-def count_moving_runs(workspace: Workspace) -> int:
-    """Return how many runs are under way: started or queued, and not paused."""
-    statuses = [job.inspect().status for job in workspace.jobs]
-    return sum(status.active and status is not Status.PAUSED for status in statuses)
+def count_moving_jobs(workspace: Workspace) -> Counter[str]:
+    """Return how many runs, experiments and searches are started or queued and not paused, by these nouns."""
+    jobs = {"run": workspace.jobs, "experiment": workspace.experiments, "search": workspace.searches}
+    return +Counter({noun: sum(map(_moves, some)) for noun, some in jobs.items()})
+
+
+def _moves(job: Handle[Any]) -> bool:
+    status = job.inspect().status
+    return status.active and status is not Status.PAUSED
 
 
 def _show_data_problem(workspace: Workspace) -> None:
@@ -58,18 +67,19 @@ def _use_choice(workspace: Workspace) -> None:
 
 def show_sidebar(workspace: Workspace) -> None:
     """Draw the part of the sidebar below the navigation."""
-    busy = count_moving_runs(workspace) > 0
+    busy = bool(count_moving_jobs(workspace))
 
     def jobs() -> None:
-        now = count_moving_runs(workspace)
+        now = count_moving_jobs(workspace)
         if busy and not now:
             st.rerun()
         held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
-        if now:
-            st.badge(f"{say.count(now, 'run')} under way", icon=":material/sync:", color="blue")
-        elif held:
+        for noun, number in now.items():
+            named = say.count(number, noun, _PLURALS.get(noun))
+            st.badge(f"{named} under way", icon=":material/sync:", color="blue")
+        if held and not now:
             st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
-        else:
+        elif not now:
             st.caption("No run under way")
         if unsaved := len(workspace.unsaved):
             st.badge(

@@ -327,7 +327,7 @@ def test_a_run_starts_from_another(open_app: Open, batch: Result) -> None:
     settings = job.problem.settings
     assert (settings.method, settings.values["k"]) == ("sdm", 5)
     assert settings.start == "5 topics of bars by cvb0"
-    assert "went on from 5 topics of bars by cvb0" in texts(app)
+    assert "continued from 5 topics of bars by cvb0" in texts(app)
 
 
 def test_a_run_starts_from_a_file(open_app: Open, stream: Result) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from acvb_core import __version__
@@ -11,6 +13,7 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
 from pages.ui.shared import services
+from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import SECONDS, WORKSPACE, Open, press, texts, until
@@ -56,6 +59,23 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert not experiments()
     assert not (services.store().folder / "experiments" / job_id).exists()
     assert services.store().load_dataset(f"experiment {job_id}") is None
+
+
+def test_the_sidebar_counts_an_experiment_that_computes(open_app: Open, women: None) -> None:
+    gate, executor = threading.Event(), services.executor()
+    for number in range(executor.limit):  # what waits for its turn has not ended before the page is drawn
+        executor.submit(gate.wait, f"gate {number}")
+    try:
+        app = open_app(PAGE)
+        assert "No run under way" in texts(app)
+        press(app, "experiment_start")
+        app.run()
+        assert count_moving_jobs(Workspace(WORKSPACE)) == {"experiment": 1}
+    finally:
+        gate.set()
+    job = experiments()[0]
+    job.stop()
+    until(app, lambda: not job.inspect().status.active)
 
 
 def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:
