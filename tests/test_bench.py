@@ -15,6 +15,7 @@ import pytest
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.samples import load_sample
 from acvb_core.data.split import HeldOut
 from acvb_core.data.table import Table
 from benchmarks.peers import __main__ as command
@@ -27,7 +28,7 @@ from benchmarks.peers.gibbs_topics import word_probability
 from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table
 from benchmarks.peers.runner import Run, run_cases, start_worker
 from benchmarks.peers.scores import judge
-from benchmarks.peers.trials import Trial, find_files
+from benchmarks.peers.trials import Trial, find_files, find_labels
 from benchmarks.peers.worker import solve_case
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,6 +62,27 @@ def test_links_are_scored_against_one_block() -> None:
     one_block = (math.log(0.25) + math.log(0.75)) / 2
     expected = (math.log(0.8) + math.log(0.6)) / 2
     assert score == pytest.approx({"log_likelihood": expected, "skill": 1 - expected / one_block, "auc": 1.0})
+
+
+def test_clusters_are_held_against_known_labels() -> None:
+    train = Relation.build([[1, 0], [0, 1], [1, 0]])
+    labels = np.array(["a", "b", ""], dtype=object)
+    trial = Trial("relations", train, held_links([0], [0], [True]), labels)
+    assert judge(np.array([0.5]), trial, [7, 3, 3])["ari"] == 1.0
+    assert "ari" not in judge(np.array([0.5]), trial)
+    assert "ari" not in judge(np.array([0.5]), Trial("relations", train, trial.heldout), [7, 3, 3])
+
+
+def test_labels_stand_in_the_data_or_beside_them(tmp_path: Path) -> None:
+    clubs = find_labels(load_sample("karate").data, "karate")
+    assert clubs is not None
+    assert len(set(clubs)) == 2
+    (tmp_path / "pets_labels.csv").write_text("pet,kind\nc,cat\na,dog\nb,dog\nd,cat\n")
+    links = Relation.build(np.eye(4), row_labels=["a", "b", "c", "d"])
+    beside = find_labels(links, str(tmp_path / "pets_4x4.csv"))
+    assert beside is not None
+    assert beside.tolist() == ["dog", "dog", "cat", "cat"]
+    assert find_labels(links, str(tmp_path / "others.csv")) is None
 
 
 def test_cells_are_scored_on_the_standardised_scale() -> None:

@@ -94,13 +94,16 @@ def sparse_relation(seed: int = 0, n: int = 1_892, k: int = 30, density: float =
 
 
 def large_relation(
-    n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: int, seed: int
+    n_rows: int, n_cols: int, n_ones: int, k_rows: int, k_cols: int, seed: int, *, skew: float = 0.0
 ) -> PlantedRelation:
     """Draw a large sparse relation with about `n_ones` links, in memory linear in the links.
 
     Strengths are Gamma(0.5), scaled so that `n_ones` links are expected and cut at 0.9. Every entry is an independent
     draw from its block, as in `planted_relation`: a block with strength p receives Poisson(-log(1 - p)) marks on each
     cell, thrown at random, and a cell is a link when it has a mark, which happens with probability p.
+
+    `skew`: standard deviation of the logarithm of how often an object is hit, beside the others of its cluster. Above 0
+    the objects of a cluster have uneven numbers of links, and fewer links are left than marks fell.
     """
     _check_sizes(n_rows, n_cols, k_rows, k_cols)
     if not 0 < n_ones <= n_rows * n_cols // 2:
@@ -117,14 +120,24 @@ def large_relation(
     marks = rng.poisson(-np.log1p(-strengths) * cells)
     # The arrays that are joined here hold the marks of one block each.
     rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    row_shares = [_draw_shares(rng, len(members), skew) for members in rows_of]
+    column_shares = [_draw_shares(rng, len(members), skew) for members in columns_of]
     for k, j in np.argwhere(marks):
-        rows.append(rng.choice(rows_of[k], marks[k, j]))
-        columns.append(rng.choice(columns_of[j], marks[k, j]))
+        rows.append(rng.choice(rows_of[k], marks[k, j], p=row_shares[k]))
+        columns.append(rng.choice(columns_of[j], marks[k, j], p=column_shares[j]))
     at = np.concatenate(rows), np.concatenate(columns)
     links = sparse.csr_array((np.ones(len(at[0]), np.bool_), at), shape=(n_rows, n_cols))
     return PlantedRelation(
         Relation.build(links, name="large planted"), row_clusters, column_clusters, strengths
     )
+
+
+def _draw_shares(rng: np.random.Generator, n: int, skew: float) -> NDArray[np.float64] | None:
+    """Return how often each of n objects is hit, as shares of one; None where all are hit alike."""
+    if not skew:
+        return None
+    weights = rng.lognormal(sigma=skew, size=n)
+    return np.asarray(weights / weights.sum())
 
 
 def planted_network(

@@ -6,7 +6,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
@@ -18,6 +18,9 @@ class Answer(NamedTuple):
     predicted: NDArray[np.floating]
     cpu_seconds: float  #: processor time of the fit up to here, without imports, compilation and prediction
     step: str  #: what was done, in words: "40 passes", "6 x 7 clusters"
+    clusters: ArrayLike | None = (
+        None  #: number of each row object's cluster, shape (n,); None without clusters
+    )
 
 
 class PeerAbsentError(Exception):

@@ -26,7 +26,7 @@ def fit_sparsebm(trial: Trial, seed: int) -> Iterator[Answer]:
         found = sparsebm.ModelSelection("LBM", plot=False, use_gpu=False).fit(links).best
     rows, columns = found.row_labels, found.column_labels
     predicted = block_probability(trial.train, rows, columns, trial.heldout)
-    yield Answer(predicted, clock.seconds, _sizes(rows, columns))
+    yield Answer(predicted, clock.seconds, _sizes(rows, columns), rows)
 
 
 def fit_sklearn(trial: Trial, seed: int, *, name: str) -> Iterator[Answer]:
@@ -50,7 +50,7 @@ def fit_sklearn(trial: Trial, seed: int, *, name: str) -> Iterator[Answer]:
         columns = np.full(links.shape[1], -1)
         rows[used_rows], columns[used_columns] = model.row_labels_, model.column_labels_
         predicted = block_probability(trial.train, rows, columns, trial.heldout)
-        yield Answer(predicted, clock.seconds, _sizes(rows, columns))
+        yield Answer(predicted, clock.seconds, _sizes(rows, columns), rows)
 
 
 def _sizes(rows: Any, columns: Any) -> str:

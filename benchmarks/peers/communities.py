@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from benchmarks.peers.answers import Answer, Clock, PeerAbsentError
 from benchmarks.peers.blocks import block_probability, degree_corrected_probability
@@ -28,6 +29,11 @@ def _count(labels: object) -> str:
     return f"{len(np.unique(np.asarray(labels)))} clusters"
 
 
+def _answer(trial: Trial, labels: ArrayLike, seconds: float) -> Answer:
+    predicted = block_probability(trial.train, labels, labels, trial.heldout)
+    return Answer(predicted, seconds, _count(labels), labels)
+
+
 def fit_louvain(trial: Trial, seed: int) -> Iterator[Answer]:
     """Group by scikit-network's Louvain."""
     from scipy import sparse
@@ -36,7 +42,7 @@ def fit_louvain(trial: Trial, seed: int) -> Iterator[Answer]:
     adjacency = sparse.csr_matrix(trial.train.ones.astype(float))
     with Clock() as clock:
         labels = Louvain(random_state=seed).fit_predict(adjacency)
-    yield Answer(block_probability(trial.train, labels, labels, trial.heldout), clock.seconds, _count(labels))
+    yield _answer(trial, labels, clock.seconds)
 
 
 def fit_leiden(trial: Trial, seed: int) -> Iterator[Answer]:
@@ -50,7 +56,7 @@ def fit_leiden(trial: Trial, seed: int) -> Iterator[Answer]:
             graph, leidenalg.ModularityVertexPartition, n_iterations=-1, seed=seed
         )
     labels = found.membership
-    yield Answer(block_probability(trial.train, labels, labels, trial.heldout), clock.seconds, _count(labels))
+    yield _answer(trial, labels, clock.seconds)
 
 
 def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool) -> Iterator[Answer]:
@@ -80,4 +86,4 @@ def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool) -> Iterator[Answer
         if degrees
         else block_probability(trial.train, labels, labels, trial.heldout)
     )
-    yield Answer(predicted, reply["cpu_seconds"], f"{_count(labels)}, graph-tool {reply['version']}")
+    yield Answer(predicted, reply["cpu_seconds"], f"{_count(labels)}, graph-tool {reply['version']}", labels)

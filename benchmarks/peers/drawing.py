@@ -15,8 +15,8 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 150, 40, 50
 Curve = Sequence[tuple[float, float]]
 
 
-def draw_curves(title: str, score: str, curves: Mapping[str, Curve]) -> str:
-    """Return an SVG picture with one curve a method, both axes logarithmic."""
+def draw_curves(title: str, score: str, curves: Mapping[str, Curve], *, across: str = "CPU seconds") -> str:
+    """Return an SVG picture with one curve a method, both axes logarithmic; `across` names the other axis."""
     points = [point for curve in curves.values() for point in curve]
     seconds, scores = zip(*points, strict=True)
     x = _scale(min(seconds), max(seconds), LEFT, WIDTH - RIGHT)
@@ -26,7 +26,7 @@ def draw_curves(title: str, score: str, curves: Mapping[str, Curve]) -> str:
         'font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         _text(LEFT, 20, title),
-        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, "CPU seconds", "middle"),
+        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, across, "middle"),
         _text(LEFT, TOP - 6, score),
     ]
     for tick in _ticks(min(seconds), max(seconds)):

@@ -49,7 +49,9 @@ def fit_clusters(trial: Trial, seed: int, *, method: str, predict_by: str) -> It
             raise ValueError("the run kept no samples")
     else:
         predicted = problem.model.predict(last.posterior, trial.heldout)
-    yield Answer(predicted, last.cpu_seconds, _describe(last))
+    yield Answer(
+        predicted, last.cpu_seconds, _describe(last), last.posterior.labels(next(iter(last.effective_k)))
+    )
 
 
 def fit_features(trial: Trial, seed: int, *, method: str) -> Iterator[Answer]:

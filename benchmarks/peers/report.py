@@ -13,13 +13,15 @@ from benchmarks.peers.runner import Run
 #: The scores of each task, as the tables show them.
 SCORES = {
     "topics": {"perplexity": "perplexity"},
-    "networks": {"auc": "AUC", "skill": "skill"},
-    "relations": {"auc": "AUC", "skill": "skill"},
+    "networks": {"auc": "AUC", "skill": "skill", "ari": "ARI"},
+    "relations": {"auc": "AUC", "skill": "skill", "ari": "ARI"},
     "features": {"log_likelihood": "log likelihood", "explained": "variance predicted"},
     "start-up": {},
 }
 #: How the scores are written.
-_FORMS = {"perplexity": "{:,.0f}"} | dict.fromkeys(("auc", "skill", "log_likelihood", "explained"), "{:.3f}")
+_FORMS = {"perplexity": "{:,.0f}"} | dict.fromkeys(
+    ("auc", "skill", "ari", "log_likelihood", "explained"), "{:.3f}"
+)
 #: A perplexity this much above a peer's best counts as reached.
 CLOSE = 1.01
 #: Our methods of topics, which are timed to the peers' best perplexity.
@@ -60,7 +62,8 @@ def summarise_runs(runs: Sequence[Run]) -> list[Row]:
             best = [find_best(curve) for curve in curves]
             seconds = [_time_of(task, curve, point) for curve, point in zip(curves, best, strict=True)]
             row |= {"cpu_seconds": statistics.median(seconds), "spread": [min(seconds), max(seconds)]}
-            row |= {name: statistics.median(point[name] for point in best) for name in SCORES[task]}
+            known = [name for name in SCORES[task] if all(name in point for point in best)]
+            row |= {name: statistics.median(point[name] for point in best) for name in known}
             row["step"] = best[-1]["step"]
         if reasons:
             row["reason"] = reasons[0]
@@ -133,11 +136,13 @@ EXPLANATIONS = {
     "networks": (
         "10 % of the pairs are held out. Methods that give only groups predict by the density of the block, "
         "degree-corrected ones by degrees as well; they fit as if pairs held out were not linked. graph-tool takes the "
-        "best of five starts by description length."
+        "best of five starts by description length. ARI: adjusted Rand index with the groups known "
+        "beforehand, where there are such."
     ),
     "relations": (
         "10 % of the entries are held out; the peers fit as if they were zeros. scikit-learn is given numbers of "
-        "clusters; the table has the best by the held-out score, and the time of that fit alone, which favours it."
+        "clusters; the table has the best by the held-out score, and the time of that fit alone, which favours it. "
+        "ARI: adjusted Rand index of the rows with their known groups, where there are such."
     ),
     "features": (
         "30 % of the cells are held out. scikit-learn's models are given the number of factors, and are fitted up to "

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.evaluate.heldout import score_cells, score_links, score_words
 from benchmarks.peers.trials import Trial, standardise_heldout
 
@@ -42,10 +43,19 @@ _JUDGES: dict[str, Callable[[NDArray[np.floating], Trial], dict[str, float]]] = 
 }
 
 
-def judge(predicted: NDArray[np.floating], trial: Trial) -> dict[str, float]:
-    """Return the scores of one answer; a ValueError refuses predictions that are not all numbers."""
+def judge(
+    predicted: NDArray[np.floating], trial: Trial, clusters: ArrayLike | None = None
+) -> dict[str, float]:
+    """Return the scores of one answer; a ValueError refuses predictions that are not all numbers.
+
+    `clusters`: number of each row object's cluster, held against the known labels where there are some.
+    """
     if trial.task not in _JUDGES:
         return {}
     if not np.isfinite(predicted).all():
         raise ValueError("it predicts values that are not numbers")
-    return _JUDGES[trial.task](predicted, trial)
+    scores = _JUDGES[trial.task](predicted, trial)
+    if clusters is not None and trial.labels is not None:
+        numbers = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        scores["ari"] = label_agreement(numbers, trial.labels).ari
+    return scores

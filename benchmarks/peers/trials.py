@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.relation import Relation
+from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.data.split import hold_out, hold_out_cells
 from acvb_core.data.table import Table
+from acvb_core.evaluate.agreement import label_agreement
 from benchmarks.peers.answers import PeerAbsentError
 
 #: Shares of the words of each document, of the pairs and of the cells that are held out.
@@ -26,6 +29,9 @@ class Trial:
     task: str
     train: Any  #: a Corpus, Relation or Table, without what is held out
     heldout: Any  #: HeldOutWords or HeldOut
+    labels: NDArray[Any] | None = (
+        None  #: known group of each row object, "" where unknown, shape (n,); None without
+    )
 
 
 def read_reuters() -> Corpus:
@@ -79,7 +85,24 @@ def prepare_trial(task: str, name: str, seed: int) -> Trial:
         split = hold_out_cells(data, CELLS, seed)
     else:
         split = hold_out(data, PAIRS, seed)
+        return Trial(task, split.train, split.heldout, find_labels(data, name))
     return Trial(task, split.train, split.heldout)
+
+
+def find_labels(relation: Relation, name: str) -> NDArray[Any] | None:
+    """Return the known group of each row object, shape (n,), or None.
+
+    It stands in an attribute of the data, or in a file beside them: DATA_labels.csv for DATA.csv and DATA_34.csv.
+    """
+    attributes = dict(relation.attributes)
+    path = Path(name)
+    for stem in (path.stem, path.stem.rpartition("_")[0]):
+        if not attributes and (beside := path.with_name(f"{stem}_labels.csv")).is_file():
+            attributes = dict(load_labels(beside, relation))
+    groups = [
+        labels for labels in attributes.values() if label_agreement(np.zeros(len(labels)), labels).groups
+    ]
+    return groups[-1] if groups else None
 
 
 def standardise_heldout(trial: Trial) -> NDArray[np.float64]:

@@ -27,7 +27,8 @@ def solve_case(case: Case, repetition: int) -> dict[str, Any]:
         trial = prepare_trial(case.task, case.data, repetition)
         answers = getattr(import_module(module), name)(trial, repetition, **case.options)
         curve = [
-            {"cpu_seconds": cpu, "step": step, **judge(predicted, trial)} for predicted, cpu, step in answers
+            {"cpu_seconds": cpu, "step": step, **judge(predicted, trial, clusters)}
+            for predicted, cpu, step, clusters in answers
         ]
     except PeerAbsentError as error:
         return {"absent": str(error)}

@@ -1,0 +1,229 @@
+"""How time and memory of a sweep grow with the data and with the number of clusters or topics.
+
+    python -m benchmarks.growth [--quick] [--only PART] [--memory 16] [--out docs/benchmarks]
+
+Four parts, every size in a process of its own: `ones` (relations whose objects keep their number of links), `tokens`
+(texts of one length), `clusters` and `topics` (the same data, more of either). `papers` runs ACVB0 to convergence on
+synthetic relations of the sizes of Movielens-10M and of the ratings 5 of Netflix, with degrees as uneven as theirs.
+Times are processor seconds of one thread. Writes a table (Markdown), all figures (JSON) and curves (SVG).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.__main__ import describe_machine
+from benchmarks.peers.drawing import draw_curves
+from benchmarks.peers.runner import ROOT
+
+
+@dataclass(frozen=True)
+class Part:
+    """One quantity that grows, and the command that measures one size of it."""
+
+    title: str
+    unit: str
+    sizes: tuple[int, ...]
+    quick: tuple[int, ...]
+    command: Callable[[int], list[str]]
+
+
+def _measure_relation(ones: int, clusters: int = 20) -> list[str]:
+    """Return the command for a relation with 100 links a row and 50 a column."""
+    sizes = ["--rows", str(ones // 100), "--cols", str(ones // 50), "--ones", str(ones)]
+    return ["benchmarks.sweep_cost", *sizes, "--clusters", str(clusters), "--sweeps", "7"]
+
+
+def _measure_texts(tokens: int, topics: int = 50) -> list[str]:
+    return ["benchmarks.growth.texts", "--tokens", str(tokens), "--k", str(topics)]
+
+
+PARTS = {
+    "ones": Part(
+        "A CVB0 sweep of relations, 20 clusters a side, 100 links a row and 50 a column",
+        "links",
+        (1_000_000, 3_000_000, 10_000_000, 30_000_000),
+        (200_000, 400_000),
+        _measure_relation,
+    ),
+    "clusters": Part(
+        "A CVB0 sweep of 3 million links by the number of clusters a side",
+        "clusters",
+        (10, 20, 50, 100, 200, 400),
+        (10, 20),
+        lambda k: _measure_relation(3_000_000, k),
+    ),
+    "tokens": Part(
+        "A CVB0 sweep of texts, 50 topics, 60 words a document, 50,000 different words",
+        "words",
+        (1_000_000, 3_000_000, 10_000_000, 30_000_000),
+        (200_000, 400_000),
+        _measure_texts,
+    ),
+    "topics": Part(
+        "A CVB0 sweep of 3 million words of text by the number of topics",
+        "topics",
+        (10, 20, 50, 100, 200, 400),
+        (10, 20),
+        lambda k: _measure_texts(3_000_000, k),
+    ),
+}
+
+#: Rows, columns and links of the papers' two large relations, and the seconds that ACVB0 took as printed
+#: (Ishiguro, Sato and Ueda 2014, Table 10).
+PAPERS = {
+    "Movielens-10M": (10_681, 69_878, 10_000_054, 2_087),
+    "Netflix, rate 5": (480_189, 17_770, 23_168_232, 13_440),
+}
+
+
+def run_module(arguments: Sequence[str]) -> dict[str, Any]:
+    """Run a module that prints one JSON object, and return the object; SystemExit where it fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"python -m {' '.join(arguments)} failed:\n{done.stderr}")
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def find_exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return the power of the size that the seconds grow with: the slope of both logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def measure_part(part: Part, sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """Measure every size of a part, and print each as it is known."""
+    rows = []
+    for size in sizes:
+        figures = run_module(part.command(size))
+        # The first sweeps touch every cluster of every object; a run spends its time in the later ones.
+        seconds = float(np.median(figures["sweep_seconds"][len(figures["sweep_seconds"]) // 2 :]))
+        rows.append(
+            {
+                "size": size,
+                "seconds": seconds,
+                "first": figures["sweep_seconds"][0],
+                "products": seconds / figures["products_seconds"] if "products_seconds" in figures else None,
+                "memory_mb": figures["peak_rss_mb"],
+                "load": figures["load_average"],
+            }
+        )
+        print(f"{size:,} {part.unit}: {rows[-1]}", flush=True)
+    return rows
+
+
+def estimate_largest(rows: Sequence[dict[str, Any]], memory_gb: float) -> float:
+    """Return the size at which the process would have this much memory: a line through the two largest sizes."""
+    (small, low), (large, high) = ((row["size"], row["memory_mb"]) for row in rows[-2:])
+    return large + (memory_gb * 1024 - high) * (large - small) / (high - low)
+
+
+def write_part(part: Part, rows: Sequence[dict[str, Any]], memory_gb: float) -> str:
+    """Return the section of one part as Markdown."""
+    has_products = rows[0]["products"] is not None
+    head = [
+        "CPU s, later sweeps",
+        "CPU s, first sweep",
+        *(["times SciPy's two products"] if has_products else []),
+    ]
+    lines = [f"## {part.title}", "", f"| {part.unit} | {' | '.join(head)} | peak of the process, MB |"]
+    lines.append("|---" * (len(head) + 2) + "|")
+    for row in rows:
+        cells = [f"{row['size']:,}", f"{row['seconds']:.3g}", f"{row['first']:.3g}"]
+        cells += [f"{row['products']:.1f}"] if has_products else []
+        lines.append(f"| {' | '.join(cells)} | {row['memory_mb']:,.0f} |")
+    sizes = [row["size"] for row in rows]
+    later, first = (find_exponent(sizes, [row[name] for row in rows]) for name in ("seconds", "first"))
+    lines += ["", f"Time grows with the {part.unit} to the power {later:.2f} (first sweep: {first:.2f})."]
+    if part.unit in ("links", "words"):
+        largest = estimate_largest(rows, memory_gb)
+        lines.append(
+            f"By the last two rows, about {largest / 1e6:,.0f} million {part.unit} fit {memory_gb:g} GB."
+        )
+    return "\n".join(lines)
+
+
+def write_papers(runs: dict[str, dict[str, Any]]) -> str:
+    """Return the section of the papers' sizes as Markdown."""
+    lines = [
+        "## ACVB0 to convergence at the sizes of the papers' large relations",
+        "",
+        "Synthetic relations of 15 x 20 planted clusters with uneven degrees (log-normal), 20 clusters a side to begin",
+        "with. The paper's seconds are those of its machine and data, and stand here for scale only.",
+        "",
+        "| size of | links | CPU s (start) | sweeps | verdict | clusters | ARI | peak, MB | the paper, s |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, run in runs.items():
+        cells = [
+            name,
+            f"{run['ones']:,}",
+            f"{run['cpu_seconds']:,.0f} ({run['start_seconds']:,.0f})",
+            run["sweeps"],
+        ]
+        cells += [run["verdict"], " x ".join(map(str, run["clusters"]))]
+        cells += [f"{run['ari_rows']:.3f}, {run['ari_cols']:.3f}", f"{run['peak_rss_mb']:,.0f}"]
+        lines.append(f"| {' | '.join(map(str, cells))} | {run['paper_seconds']:,} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="two small sizes a part, and no run of a paper's size"
+    )
+    parser.add_argument("--only", choices=[*PARTS, "papers"], help="only this part")
+    parser.add_argument(
+        "--memory", type=float, default=16.0, help="GB whose largest size is wanted (default: 16)"
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", metavar="DIR")
+    options = parser.parse_args()
+    begun = os.getloadavg()[0]
+    sections, measured = [], dict[str, Any]()
+    for name, part in PARTS.items():
+        if options.only in (None, name):
+            rows = measured[name] = measure_part(part, part.quick if options.quick else part.sizes)
+            sections.append(write_part(part, rows, options.memory))
+    if options.only in (None, "papers") and not options.quick:
+        runs = {}
+        for name, (rows_, cols, ones, seconds) in PAPERS.items():
+            shape = ["--rows", str(rows_), "--cols", str(cols), "--ones", str(ones)]
+            runs[name] = {**run_module(["benchmarks.growth.convergence", *shape]), "paper_seconds": seconds}
+            print(f"{name}: {runs[name]}", flush=True)
+        measured["papers"] = runs
+        sections.append(write_papers(runs))
+    facts = describe_machine(sys.argv[1:], (begun, os.getloadavg()[0]))
+    facts["command"] = " ".join(["python -m benchmarks.growth", *sys.argv[1:]])
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in ("ones", "tokens"):
+        if name in measured:
+            curve = {PARTS[name].unit: [(row["size"], row["seconds"]) for row in measured[name]]}
+            picture = draw_curves(PARTS[name].title, "CPU seconds of a sweep", curve, across=PARTS[name].unit)
+            (options.out / f"growth-{name}.svg").write_text(picture)
+            sections.append(f"![{PARTS[name].title}](growth-{name}.svg)")
+    head = (
+        f"# Growth\n\n`{facts['command']}` on {facts['machine']}; load average {facts['load'][0]} at the start, "
+        f"{facts['load'][1]} at the end."
+    )
+    (options.out / "growth.md").write_text("\n\n".join([head, *sections]) + "\n")
+    text = json.dumps({**facts, **measured}, indent=1)
+    (options.out / "growth.json").write_text(text + "\n")
+    print(f"written to {options.out}: growth.md, growth.json")
+
+
+if __name__ == "__main__":
+    main()

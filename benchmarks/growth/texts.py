@@ -1,0 +1,71 @@
+"""Time and memory of a CVB0 sweep over texts in memory, as one JSON object.
+
+python -m benchmarks.growth.texts --tokens 1000000 --k 50
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import time
+
+import numpy as np
+from scipy import sparse
+
+import acvb_core
+from acvb_core.data.corpus import Corpus
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.threads import one_thread
+from benchmarks.stream_scale import pieces
+
+LENGTH, WORDS, TOPICS = 60, 50_000, 100
+
+
+def draw_corpus(documents: int) -> Corpus:
+    """Return a planted corpus of so many documents, in memory."""
+    parts = [
+        sparse.csr_array((shard.counts, shard.words, shard.pointers), shape=(len(shard.pointers) - 1, WORDS))
+        for shard in pieces(documents, WORDS, TOPICS, LENGTH)
+    ]
+    return Corpus.build(sparse.vstack(parts, format="csr"), name="planted")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tokens", type=int, required=True)
+    parser.add_argument("--k", type=int, default=50)
+    parser.add_argument("--sweeps", type=int, default=5)
+    options = parser.parse_args()
+    acvb_core.fit(
+        acvb_core.load_sample("bars").corpus, "cvb0", k=3, max_sweeps=1
+    )  # compiled before times are taken
+    corpus = draw_corpus(options.tokens // LENGTH)
+    problem = build_problem(corpus, "cvb0", {"k": options.k})
+    sweeps = []
+    with one_thread():
+        state = problem.inference.init(np.random.default_rng([0, 0]))
+        for sweep in range(1, options.sweeps + 1):
+            begun = time.thread_time()
+            state, _ = problem.inference.sweep(state, np.random.default_rng([0, sweep]))
+            sweeps.append(time.thread_time() - begun)
+    print(
+        json.dumps(
+            {
+                "tokens": corpus.n_tokens,
+                "pairs": corpus.n_pairs,
+                "k": options.k,
+                "sweep_seconds": sweeps,
+                "estimated_mb": problem.memory_bytes / 2**20,
+                "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "load_average": os.getloadavg()[0],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
