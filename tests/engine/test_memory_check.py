@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -196,3 +201,37 @@ def test_a_share_of_the_free_memory_can_be_set(monkeypatch):
     monkeypatch.setenv("ACVB_MEMORY_PERCENT", "0.5")
     with pytest.raises(ParameterError, match="ACVB_MEMORY_PERCENT is '0\\.5'; it must be"):
         available_memory()
+
+
+_COUNT_HEAPS = """
+import ctypes, sys, threading
+from acvb_core.engine.free_memory import share_heaps
+libc = ctypes.CDLL(None)
+if sys.argv[1] == "shared":
+    share_heaps()
+gate = threading.Barrier(9)
+def allocate():
+    kept = [bytes(600) for _ in range(100)]
+    gate.wait()
+    gate.wait()
+for _ in range(8):
+    threading.Thread(target=allocate).start()
+gate.wait()
+libc.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(libc.fopen(sys.argv[2].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+gate.wait()
+"""
+
+
+def test_threads_share_two_heaps(tmp_path: Path) -> None:
+    if platform.libc_ver()[0] != "glibc":
+        return  # elsewhere there is nothing to share
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    heaps = {}
+    for way in ("shared", "own"):
+        file = tmp_path / way
+        subprocess.run([sys.executable, "-c", _COUNT_HEAPS, way, file], env=environment, check=True)
+        heaps[way] = file.read_text().count("<heap nr=")
+    assert heaps["shared"] <= 2 < heaps["own"]

@@ -20,6 +20,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan
+from acvb_core.engine.free_memory import share_heaps
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search
 from acvb_core.store.claim import Claim
@@ -74,6 +75,7 @@ def executor() -> Executor:
         )
     # Drawing a page takes the interpreter's lock for hundreds of short steps, and waits for each until a run lets go.
     sys.setswitchinterval(_SWITCH_SECONDS)
+    share_heaps()
     return Executor(int(named) if named else None, niceness=_NICENESS)
 
 
