@@ -102,10 +102,16 @@ def test_durations(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("past", "text"),
-    [(3, "just now"), (65, "1 minute ago"), (7300, "2 hours ago"), (2 * 86400, "2 days ago")],
+    [
+        (3, "just now"),
+        (65, "1 minute ago"),
+        (7300, "2 hours ago"),
+        (2 * 86400, "2 days ago"),
+        (60 * 86400, "1970-01-02"),
+    ],
 )
 def test_how_long_ago(past: float, text: str) -> None:
-    assert say.ago(1000.0, 1000.0 + past) == text
+    assert say.ago(100_000.0, 100_000.0 + past) == text
 
 
 def test_rates_and_sizes() -> None:

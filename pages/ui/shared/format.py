@@ -257,8 +257,10 @@ def shape(rows: int, columns: int) -> str:
 
 
 def ago(moment: float, now: float | None = None) -> str:
-    """Return how long a moment (seconds since the epoch) is past."""
+    """Return how long a moment (seconds since the epoch) is past; its date where that is more than two months."""
     seconds = max(0.0, (time.time() if now is None else now) - moment)
+    if seconds >= 60 * 86400:
+        return time.strftime("%Y-%m-%d", time.localtime(moment))
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             return f"{count(int(seconds // length), unit)} ago"
