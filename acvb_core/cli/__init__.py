@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = build_parser().parse_args(argv)
         # What is needed until the command ends, such as folders for a stream and for large data.
         with ExitStack() as arguments.cleanup:
-            if "file" in arguments:
+            if getattr(arguments, "file", None) is not None:
                 from acvb_core.cli.corpus_folders import (
                     make_rereadable,  # imports readers: listings need none
                 )

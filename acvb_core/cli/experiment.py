@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import platform
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from acvb_core import __version__
-from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, report_nothing
+from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, make_folder, report_nothing
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
+from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
+from acvb_core.engine.experiments.papers import PaperResult, list_tables, plan_part
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
+from acvb_core.store.files import replace_file
 from acvb_core.store.plans.experiments import ExperimentFolder
 
 
 def experiment(arguments: argparse.Namespace) -> int:
-    """Run an experiment; return the exit code."""
+    """Run an experiment, or make the tables of a paper anew; return the exit code."""
+    if arguments.paper is not None:
+        return reproduce_paper(arguments)
+    if arguments.file is None:
+        raise ParameterError(
+            "Name the FILE with the data, or a paper with --paper (see acvb experiment --help)."
+        )
     methods = arguments.methods or default_methods(arguments)
     if arguments.heldout is None:
         arguments.heldout = 0.0 if arguments.heldout_documents else HELD_OUT
@@ -32,7 +46,7 @@ def experiment(arguments: argparse.Namespace) -> int:
         source.data,
         methods,
         model=source.model.name,
-        splits=arguments.splits,
+        splits=arguments.splits or 10,
         seed=arguments.seed,
         heldout=arguments.heldout,
         heldout_documents=arguments.heldout_documents or 0.0,
@@ -59,6 +73,69 @@ def experiment(arguments: argparse.Namespace) -> int:
     shown = _json if arguments.json else _text
     sys.stdout.write(shown(source, plan, now, arguments.score, folder, lines))
     return 0 if now.is_complete else INTERRUPTED
+
+
+def reproduce_paper(arguments: argparse.Namespace) -> int:
+    """Make the tables of a paper anew, and write them as a page and as figures; return the exit code."""
+    tables = list_tables(arguments.paper)
+    if arguments.only:
+        tables = [table for table in tables if arguments.only.lower() in table.number.lower()]
+        if not tables:
+            numbers = ", ".join(table.number for table in list_tables(arguments.paper))
+            raise ParameterError(f"{arguments.paper} has no table {arguments.only!r}; there are {numbers}.")
+    data = None if arguments.data is None else Path(arguments.data)
+    if data is not None and not data.is_dir():
+        raise ParameterError(f"--data: there is no folder {arguments.data}.")
+    parts = [
+        plan_part(table, one, data, quick=arguments.quick, splits=arguments.splits)
+        for table in tables
+        for one in table.data
+    ]
+    out = make_folder(arguments.out)
+    progress = Progress(sys.stderr, sum(p.plan.n_runs for p in parts if p.plan), quiet=arguments.quiet)
+    done, begun = [], time.process_time()
+    with stop_on_signal() as checkpoint:
+        for number, part in enumerate(parts):
+            experiment = None if part.plan is None else Experiment(part.plan)
+            if part.plan is not None:
+                folder = None if out is None else out / f"{arguments.paper}-runs" / str(number)
+                kept = None if folder is None else ExperimentFolder(folder, part.plan, __version__)
+                experiment = Experiment(part.plan) if kept is None else kept.read()
+                for latest in run_experiment(part.plan, experiment, watch=progress, checkpoint=checkpoint):
+                    experiment = latest
+                    if kept is not None:
+                        kept.append(latest.rows[-1])
+                if not experiment.is_complete:
+                    return INTERRUPTED
+            done.append((part, experiment))
+    results = [PaperResult(table, tuple(one for one in done if one[0].table is table)) for table in tables]
+    facts = {
+        "command": " ".join(["acvb experiment --paper", arguments.paper, *_typed_flags(arguments)]),
+        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        "seconds": f"{time.process_time() - begun:,.0f} s",
+    }
+    page = write_report(arguments.paper, results, facts)
+    figures = as_json({"paper": arguments.paper, **facts, "tables": [to_plain(result) for result in results]})
+    if out is not None:
+        _write_file(out / f"{arguments.paper}.md", page)
+        _write_file(out / f"{arguments.paper}.json", figures)
+        pages = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(out.glob("*.json"))}
+        _write_file(out / "claims.md", write_claims_page(pages))
+    sys.stdout.write(figures if arguments.json else page)
+    return 0
+
+
+def _write_file(path: Path, text: str) -> None:
+    with replace_file(path) as file:
+        file.write(text.encode())
+
+
+def _typed_flags(arguments: argparse.Namespace) -> list[str]:
+    """Return the flags that decide what is made anew; the folder of the data is the user's own affair."""
+    flags = ["--data DIR"] if arguments.data else []
+    flags += [f"--only {arguments.only!r}"] if arguments.only else []
+    flags += [f"--splits {arguments.splits}"] if arguments.splits else []
+    return [*flags, "--quick"] if arguments.quick else flags
 
 
 def _json(

@@ -11,7 +11,7 @@ from acvb_core.data.corpora.objects import holds_documents
 from acvb_core.registry import METHODS, MODELS, model_row
 
 #: By the name of the data a model is for: who reads them. Imported when needed, as the readers take a while.
-_READERS = {
+READERS = {
     "relation": "acvb_core.data.relations.readers",
     "corpus": "acvb_core.data.corpora.readers",
     "table": "acvb_core.data.tables.readers",
@@ -31,7 +31,7 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
     if isinstance(data, Iterator) and not hasattr(data, "read"):
         data = list(data)
     kind = _kind_of(data, model, methods)
-    load = getattr(import_module(_READERS[kind]), f"load_{kind}")
+    load = getattr(import_module(READERS[kind]), f"load_{kind}")
     try:
         return getattr(load(data), kind)
     except DataError as problem:

@@ -74,7 +74,7 @@ class Experiment:
         Raises ParameterError: no run has such a score.
         """
         self.check_score(score)
-        values = self._matrix(score)
+        values = self.scores_by_condition(score)
         sign = -1.0 if score in LOWER_IS_BETTER else 1.0
         best, tests = compare_with_best(sign * values)
         known = np.isfinite(values)
@@ -104,7 +104,7 @@ class Experiment:
             )
         return pd.DataFrame(rows)
 
-    def _matrix(self, score: str) -> np.ndarray:
+    def scores_by_condition(self, score: str) -> np.ndarray:
         """Return the scores, shape (n_conditions, n_splits); NaN where a run has none.
 
         A split counts once all conditions have been tried on it: one that has seen a split more would be held against

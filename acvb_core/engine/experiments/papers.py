@@ -1,0 +1,192 @@
+"""Tables of papers made anew: their plans on the data that can be had, and what becomes of the papers' claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.engine.experiments.report import LEVEL, Experiment
+from acvb_core.engine.reading import READERS
+from acvb_core.evaluate.significance import adjust_holm, compare_paired, compare_with_best
+from acvb_core.registry import MODELS, method_row, model_row
+
+#: Splits of a quick look.
+QUICK_SPLITS = 3
+
+
+def list_tables(paper: str) -> list[PaperTable]:
+    """Return the tables of a paper that can be made anew.
+
+    Raises ParameterError: there is no such paper.
+    """
+    tables = [one for row in MODELS for one in row.part("papers").TABLES if one.model == row.name]
+    chosen = [table for table in tables if table.paper == paper]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(table.paper for table in tables))
+        raise ParameterError(f"There is no paper {paper!r}; there are {known}.")
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class PaperPart:
+    """A table on one of its data sets: what was taken for the paper's data, and the runs."""
+
+    table: PaperTable
+    data: str  #: name in the paper
+    #: The data taken, with what they are where they are not the paper's; None where there are none.
+    source: PaperSource | None
+    plan: Plan | None
+    quick: bool = False
+
+
+def plan_part(
+    table: PaperTable, data: PaperData, folder: Path | None, *, quick: bool, splits: int | None
+) -> PaperPart:
+    """Return a table on one data set before its runs.
+
+    `folder`: where files are looked for, and below. `splits`: None takes the paper's number of runs.
+    """
+    found = _find_source(data, folder)
+    if found is None:
+        return PaperPart(table, data.name, None, None)
+    source, place = found
+    taken = _load(table, source, place)
+    settings = {**table.settings, **(table.quick_settings if quick else {})}
+    ks = (table.quick_ks or table.ks[:1]) if quick else table.ks
+    n_splits = splits or (QUICK_SPLITS if quick else table.splits)
+    asked = [(k, method) for k in ks for method in table.methods]
+    plans = []
+    for k, method in asked:
+        options: dict[str, Any] = {
+            "heldout": 0.0,
+            **table.split,
+            **_settings_of(table, method, settings, quick),
+        }
+        options |= {"k": k} if k else {}
+        plans.append(plan_experiment(taken, [method], model=table.model, splits=n_splits, **options))
+    conditions = []
+    for plan, (k, _) in zip(plans, asked, strict=True):
+        (one,) = plan.conditions
+        conditions.append(replace(one, label=f"{one.label} · K {k}") if k else one)
+    return PaperPart(table, data.name, source, replace(plans[0], conditions=tuple(conditions)), quick)
+
+
+def _settings_of(table: PaperTable, method: str, settings: dict[str, Any], quick: bool) -> dict[str, Any]:
+    """Return the settings that a method has; a quick look keeps the number of sweeps small for all."""
+    own = {} if quick else dict(table.own_settings.get(method, {}))
+    names = [parameter.name for parameter in method_row(table.model, method).parameters]
+    return {name: value for name, value in {**settings, **own}.items() if name in names}
+
+
+def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Path | None] | None:
+    for source in data.sources:
+        if not source.is_file:
+            return source, None
+        paths = sorted(folder.rglob(source.name)) if folder is not None else []
+        if paths:
+            return source, paths[0]
+    return None
+
+
+def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
+    if path is None:
+        return load_sample(source.name).data
+    kind = model_row(table.model).kind
+    loaded = getattr(import_module(READERS[kind]), f"load_{kind}")(path, **source.options)
+    return getattr(loaded, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The scores of all methods on one data set, for one number of clusters or topics."""
+
+    data: str
+    k: int
+    scores: NDArray[np.float64]  #: shape (n_methods, n_splits), in the order of the table's methods
+    best: int | None  #: place of the best method
+    worse: tuple[bool, ...]  #: which methods are significantly worse than the best one
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimEvidence:
+    """The comparisons that decide a claim, on all cells that it is about."""
+
+    claim: Claim
+    #: One a comparison of the better method with a worse one: data, K, method, difference, adjusted p.
+    tests: tuple[tuple[str, int, str, float, float], ...]
+
+    @property
+    def verdict(self) -> str:
+        """The comparisons taken together, in words."""
+        yes = sum(p < LEVEL and difference > 0 for *_, difference, p in self.tests)
+        no = sum(p < LEVEL and difference < 0 for *_, difference, p in self.tests)
+        n = len(self.tests)
+        if not n:
+            return "not tested: no data"
+        if no == 0 and 2 * yes >= n:
+            return "holds"
+        if yes == 0:
+            return "does not hold here" if no else "not decided"
+        return f"holds in {yes} of {n}" + (f", the opposite in {no}" if no else "")
+
+
+@dataclass(frozen=True, eq=False)
+class PaperResult:
+    """A table made anew."""
+
+    table: PaperTable
+    parts: tuple[tuple[PaperPart, Experiment | None], ...] = field(default=())
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """One a data set and number of clusters or topics."""
+        return tuple(
+            cell
+            for part, done in self.parts
+            if done is not None
+            for cell in _list_cells(self.table, part, done)
+        )
+
+    def judge(self, claim: Claim) -> ClaimEvidence:
+        """Return the comparisons that decide a claim: paired t-tests, adjusted by Holm over all its comparisons."""
+        compared = [
+            (cell, method)
+            for cell in self.cells
+            for method in claim.worse
+            if (not claim.ks or cell.k in claim.ks) and (not claim.data or cell.data in claim.data)
+        ]
+        place, sign = self.table.methods.index, -1.0 if self.table.lower_is_better else 1.0
+        tests = [
+            compare_paired(sign * cell.scores[place(claim.better)], sign * cell.scores[place(method)])
+            for cell, method in compared
+        ]
+        p = adjust_holm([float(test.p_t[0]) for test in tests])
+        return ClaimEvidence(
+            claim,
+            tuple(
+                (cell.data, cell.k, method, float(test.difference[0]), float(own))
+                for (cell, method), test, own in zip(compared, tests, p, strict=True)
+            ),
+        )
+
+
+def _list_cells(table: PaperTable, part: PaperPart, done: Experiment) -> Iterator[Cell]:
+    values = done.scores_by_condition(table.score)
+    step, sign = len(table.methods), -1.0 if table.lower_is_better else 1.0
+    for first in range(0, len(values), step):
+        scores = values[first : first + step]
+        best, tests = compare_with_best(sign * scores)
+        k = done.plan.conditions[first].k if table.ks != (0,) else 0
+        worse = tuple(bool(p < LEVEL) for p in tests.p_t)
+        yield Cell(part.data, int(k), scores, best, worse)

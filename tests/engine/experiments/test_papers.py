@@ -1,0 +1,158 @@
+"""Tables of papers made anew: which data stand in, the plans, the scores beside the printed ones, and the claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, read_printed
+from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
+from acvb_core.engine.experiments.papers import Cell, PaperResult, list_tables, plan_part
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.run import run_experiment
+
+PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")
+WOMEN = PaperData(
+    "Women", (PaperSource("women.csv"), PaperSource("southern_women", False, instead="a sample"))
+)
+TABLE = PaperTable(
+    "made up", "Table 1", "Scores", "irm", ("cvb0", "vb"), (2, 3), (WOMEN, PaperData("Lost")),
+    {"init": "random", "max_sweeps": 5}, {"vb": {"max_sweeps": 7}}, splits=2,
+    printed=read_printed("2 | Women | -0.5 -0.625"),
+    claims=(Claim("CVB0 is better", "cvb0", ("vb",)),),
+    quick_settings={"max_sweeps": 3},
+)  # fmt: skip
+
+
+def result_of(scores: list[list[list[float]]], *, lower_is_better: bool = False) -> PaperResult:
+    """A result with a cell for each table of scores (methods by splits)."""
+    result = PaperResult(replace(TABLE, lower_is_better=lower_is_better))
+    cells = tuple(Cell("Women", k, np.array(one), 0, (False, False)) for k, one in enumerate(scores, start=2))
+    result.__dict__["cells"] = cells
+    return result
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_can_be_planned_with_samples_alone(paper: str) -> None:
+    tables = list_tables(paper)
+    parts = [plan_part(table, table.data[0], None, quick=True, splits=2) for table in tables]
+    for table, part in zip(tables, parts, strict=True):
+        assert part.plan is not None
+        assert [one.method for one in part.plan.conditions] == list(table.methods)
+        assert len({one.label for one in part.plan.conditions}) == len(table.methods)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
+    for table in list_tables(paper):
+        names = {data.name for data in table.data}
+        for (k, name), row in table.printed.items():
+            assert k in table.ks
+            assert name in names
+            assert len(row) == len(table.methods)
+        for claim in table.claims:
+            assert {claim.better, *claim.worse} <= set(table.methods)
+            assert set(claim.ks) <= set(table.ks)
+            assert set(claim.data) <= names
+
+
+def test_an_unknown_paper_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"no paper 'acvb71'; there are acvb17"):
+        list_tables("acvb71")
+
+
+def test_a_file_goes_before_a_sample(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "women.csv").write_text("row,col\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\n")
+    part = plan_part(TABLE, WOMEN, tmp_path, quick=False, splits=None)
+    assert part.plan is not None
+    assert part.plan.data.shape == (6, 2)
+    assert part.source is not None
+    assert not part.source.instead
+    assert plan_part(TABLE, TABLE.data[1], tmp_path, quick=False, splits=None).plan is None
+
+
+def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
+    full = plan_part(TABLE, WOMEN, None, quick=False, splits=None).plan
+    quick = plan_part(TABLE, WOMEN, None, quick=True, splits=None).plan
+    assert full is not None
+    assert quick is not None
+    assert [(one.label, one.values["max_sweeps"], one.k) for one in full.conditions] == [
+        ("CVB0 · K 2", 5, 2), ("VB · K 2", 7, 2), ("CVB0 · K 3", 5, 3), ("VB · K 3", 7, 3),
+    ]  # fmt: skip
+    assert len(full.seeds) == 2
+    assert [(one.label, one.values["max_sweeps"]) for one in quick.conditions] == [
+        ("CVB0 · K 2", 3), ("VB · K 2", 3),
+    ]  # fmt: skip
+
+
+def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
+    parts = [plan_part(TABLE, data, None, quick=False, splits=None) for data in TABLE.data]
+    done = []
+    for part in parts:
+        experiment = None
+        if part.plan is not None:
+            *_, experiment = run_experiment(part.plan, Experiment(part.plan))
+        done.append((part, experiment))
+    result = PaperResult(TABLE, tuple(done))
+    assert [(cell.data, cell.k, cell.scores.shape) for cell in result.cells] == [
+        ("Women", 2, (2, 2)), ("Women", 3, (2, 2)),
+    ]  # fmt: skip
+    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    mean = f"{result.cells[0].scores[0].mean():.4g}"
+    (line,) = [line for line in page.splitlines() if line.startswith("| Women | 2 |")]
+    assert mean in line
+    assert "(-0.5)" in line
+    assert "(-0.625)" in line
+    assert "Women: a sample." in page
+    assert "Lost cannot be had." in page
+    assert "A quick look" not in page
+    plain = to_plain(result)
+    assert plain["cells"][0]["scores"][0][0] == pytest.approx(result.cells[0].scores[0, 0], rel=1e-5)
+    claims = write_claims_page({"made up": {"tables": [plain]}})
+    assert f"| CVB0 is better | Table 1 | {result.judge(TABLE.claims[0]).verdict} |" in claims
+
+
+def test_a_quick_look_says_so() -> None:
+    result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, quick=True, splits=None), None),))
+    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    assert "A quick look: one K at most, and max_sweeps 3 in place of the paper's settings." in page
+
+
+CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [
+        ([CLEAR], "holds"),
+        ([CLEAR, NONE], "holds"),
+        ([NONE], "not decided"),
+        ([CLEAR[::-1]], "does not hold here"),
+        ([CLEAR, CLEAR[::-1]], "holds in 1 of 2, the opposite in 1"),
+        ([CLEAR, NONE, NONE], "holds in 1 of 3"),
+        ([], "not tested: no data"),
+    ],
+)
+def test_the_verdict_on_a_claim(scores: list[list[list[float]]], verdict: str) -> None:
+    assert result_of(scores).judge(TABLE.claims[0]).verdict == verdict
+
+
+def test_lower_scores_may_be_better() -> None:
+    assert result_of([CLEAR], lower_is_better=True).judge(TABLE.claims[0]).verdict == "does not hold here"
+
+
+def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
+    alone = result_of([CLEAR]).judge(TABLE.claims[0]).tests[0][-1]
+    both = result_of([CLEAR, CLEAR]).judge(TABLE.claims[0]).tests[0][-1]
+    assert both == pytest.approx(2 * alone)
+
+
+def test_a_claim_may_be_about_some_cells_only() -> None:
+    claim = replace(TABLE.claims[0], ks=(3,))
+    assert [k for _, k, *_ in result_of([NONE, CLEAR]).judge(claim).tests] == [3]
+    assert not result_of([CLEAR]).judge(replace(claim, ks=(), data=("Men",))).tests
