@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.domain import DomainPass, Order
 from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.rest import Objects, find_restless, follow_moves
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
 
@@ -29,31 +31,58 @@ class CollapsedIrm(VariationalMethod):
     def update(
         self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[IrmState, float | None]:
-        """Update every row object, then every column object, each in a fresh random order; a network's objects once."""
-        if self.layout.one_domain:
-            return self._update_network(state, rng, checkpoint)
+        """Update row objects, then column objects, each in a fresh random order; a network's objects once.
+
+        Objects at rest are passed over in most sweeps; the pseudo leave-one-out is then that of the last whole one.
+        """
+        restless = find_restless(state.rest, state.at_rest)
+        visits = {
+            domain: rng.permutation(len(q) if restless is None else restless[domain])
+            for domain, q in state.q.items()
+        }
+        update = self._update_network if self.layout.one_domain else self._update_domains
+        after, pseudo_loo = update(state, visits, checkpoint)
+        before = None if restless is None else state.rest
+        rest = follow_moves(state.q, after.q, visits, before, pseudo_loo)
+        return replace(after, rest=rest), rest.pseudo_loo
+
+    def _update_domains(
+        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+    ) -> tuple[IrmState, float]:
+        """Update objects of two domains; one without any keeps its responsibilities."""
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
         of_rows, of_cols = (state.q[domain] for domain in self.layout.axes)
-        rows = DomainPass(self.relation, of_rows.copy(), of_cols, a, b, hyper.alpha["rows"], checkpoint)
-        pseudo_loo = rows.run(self.order, rng.permutation(self.relation.shape[0]), checkpoint)
-        turned = self.relation.transposed
-        a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        cols = DomainPass(turned, of_cols.copy(), rows.own, a, b, hyper.alpha["cols"], checkpoint)
-        pseudo_loo += cols.run(self.order, rng.permutation(self.relation.shape[1]), checkpoint)
-        ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
-        q = {"rows": rows.own, "cols": cols.own}
-        return replace(state, q=q, ones=ones, entries=entries), pseudo_loo
+        pseudo_loo = 0.0
+        if len(visits["rows"]):
+            rows = DomainPass(self.relation, of_rows.copy(), of_cols, a, b, hyper.alpha["rows"], checkpoint)
+            pseudo_loo += rows.run(self.order, visits["rows"], checkpoint)
+            of_rows = rows.own
+            state = replace(state, q={"rows": of_rows, "cols": of_cols})
+            if not len(visits["cols"]):
+                ones, entries = rows.counts()
+                state = replace(state, ones=ones, entries=entries)
+        if len(visits["cols"]):
+            turned = self.relation.transposed
+            a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
+            cols = DomainPass(turned, of_cols.copy(), of_rows, a, b, hyper.alpha["cols"], checkpoint)
+            pseudo_loo += cols.run(self.order, visits["cols"], checkpoint)
+            ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
+            state = replace(state, q={"rows": of_rows, "cols": cols.own}, ones=ones, entries=entries)
+        return state, pseudo_loo
 
     def _update_network(
-        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[IrmState, float | None]:
+        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+    ) -> tuple[IrmState, float]:
+        """Update objects of a network."""
+        (domain,) = self.layout.domains
         objects = NetworkPass(self.relation, state)
-        pseudo_loo = objects.run(self.order, rng.permutation(len(objects.q)), checkpoint)
-        q = {self.layout.axes[0]: objects.q}
-        # Rebuilt in every sweep, so what adding and subtracting rounds off cannot pile up.
-        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
-        return replace(state, q=q, ones=ones, entries=entries), pseudo_loo
+        pseudo_loo = objects.run(self.order, visits[domain], checkpoint)
+        q = {domain: objects.q}
+        is_whole = len(visits[domain]) == len(objects.q)
+        # Rebuilt in every whole sweep, so what adding and subtracting rounds off cannot pile up.
+        counts = block_counts(self.relation, q, self.layout, checkpoint) if is_whole else objects.counts()
+        return replace(state, q=q, ones=counts[0], entries=counts[1]), pseudo_loo
 
 
 def build_cvb0(data: Any, values: Values) -> CollapsedIrm:

@@ -16,6 +16,7 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves.neighbours import neighbour_sums
+from acvb_core.models.irm.rest import AT_REST, Rest
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class IrmState:
     layout: Layout = TWO_DOMAINS  #: which domain lies along each axis of the blocks
     age: int = 0  #: sweeps done
     moves: Any = None  #: the memory of the moves (`MoveMemory`); None when no more are tried
+    rest: Rest | None = None  #: how the objects last moved; None where all are to be updated
+    at_rest: float = AT_REST  #: objects that moved less (L1) are passed over in most sweeps; 0 for none
     #: Samples of the chain that the run began from, which predict together (`chain`); None where there was none.
     samples: Mapping[str, Array] | None = None
 

@@ -111,13 +111,13 @@ class VariationalMethod(UnaveragedMethod, ABC):
     ) -> tuple[IrmState, SweepInfo]:
         """Update every object, then the rest, and make the moves that are due.
 
-        After a move `SweepInfo.order` is None: it is no re-ordering (the widths tell).
+        After a move `SweepInfo.order` is None: it is no re-ordering (the widths tell). A sweep that has passed over
+        objects at rest says that it is settling: it cannot end a run.
         """
         state, pseudo_loo, order = self.plain_sweep(state, rng, checkpoint)
         state, made = self.moves.after(state, self, rng, checkpoint)
-        return state, SweepInfo(
-            pseudo_loo, None if made else order, settling=state.moves is not None, moves=made or None
-        )
+        settling = state.moves is not None or (state.rest is not None and not state.rest.is_whole)
+        return state, SweepInfo(pseudo_loo, None if made else order, settling=settling, moves=made or None)
 
 
 def read_variational_settings(data: Any, values: Values) -> Values:

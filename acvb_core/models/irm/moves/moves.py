@@ -20,6 +20,7 @@ from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.moves.split import promising_splits, split_clusters
 from acvb_core.models.irm.moves.tried_splits import TriedSplits
+from acvb_core.models.irm.rest import AT_REST
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 #: How many of the rejected merges, and of the rejected splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
 TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
+#: After the first sweep of a trial, which updates all objects, those that moved less (L1) are passed over.
+_TRIAL_REST = 1e-2
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
 _HOPE = 2.0
 #: A trial must end this much (nats) above where sweeps alone lead, or what still rises would count as a gain.
@@ -100,6 +103,7 @@ class Moves:
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
+            state = replace(state, rest=None, at_rest=AT_REST)
         over = state.age >= self.until or (not made and memory.last_look)
         due = state.age + MOVES_EVERY
         return replace(state, moves=None if over else MoveMemory(due, rejected, not made)), made
@@ -143,6 +147,7 @@ class _Trials:
     def _run_sweeps(self, state: IrmState, least: float = -np.inf) -> IrmState:
         """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""
         height = lower_bound(state)
+        state = replace(state, rest=None, at_rest=_TRIAL_REST)
         for left in reversed(range(_TRIAL_SWEEPS)):
             state = self.method.plain_sweep(state, self.rng, self.checkpoint).state
             before, height = height, lower_bound(state)
