@@ -41,15 +41,16 @@ def test_function_of_one_argument(function, oracle) -> None:
     assert np.abs((found - wanted) / np.maximum(np.abs(wanted), 1.0)).max() < 5e-13
 
 
-def test_lbeta() -> None:
+@pytest.mark.parametrize(("function", "least"), [(ours.lbeta, -4.0), (ours.lbeta_large, np.log10(7.0))])
+def test_lbeta(function, least: float) -> None:
     rng = np.random.default_rng(0)
-    x, y = 10.0 ** rng.uniform(-4, 5, (2, 20000))
+    x, y = 10.0 ** rng.uniform(-4, 5, 20000), 10.0 ** rng.uniform(least, 5, 20000)
     found = np.empty_like(x)
 
     @nb.njit
     def over(x, y, out):
         for i in range(x.shape[0]):
-            out[i] = ours.lbeta(x[i], y[i])
+            out[i] = function(x[i], y[i])
 
     over(x, y, found)
     # Three log Gammas cancel: what counts is the error beside the largest of them.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
+import numba as nb
 import numpy as np
-from scipy.special import betaln, psi, zeta
+from scipy.special import psi
 
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.core.special import digamma, lbeta, trigamma
+from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS
 
 #: Fixed points run towards 0 or infinity where the data say nothing; they are held between these.
@@ -110,33 +112,55 @@ def climb_beta(
 
     The height is sum_kl [log B(a + n_kl, b + N_kl) - log B(a, b)], the blocks' part of the lower bound.
     """
-    counted = np.broadcast_to(1.0 if distinct is None else distinct, ones.shape) > 0
+    # Blocks without observed entries say nothing.
+    counted = (np.broadcast_to(1.0 if distinct is None else distinct, ones.shape) > 0) & (entries > 0)
     n = np.maximum(ones[counted], 0.0)
     zeros = np.maximum(entries[counted] - n, 0.0)
-    total, count = n + zeros, len(n)
     one, zero = float(a[0, 0]), float(b[0, 0])
-    height = float(betaln(one + n, zero + zeros).sum() - count * betaln(one, zero))
+    height = log_evidence(n, zeros, one, zero)
     for _ in range(steps):
-        both = one + zero
-        shared = count * psi(both) - psi(both + total).sum()
-        bent = count * _trigamma(both) - _trigamma(both + total).sum()
-        slope_a = one * (psi(one + n).sum() - count * psi(one) + shared)
-        slope_b = zero * (psi(zero + zeros).sum() - count * psi(zero) + shared)
-        bend_a = slope_a + one**2 * (_trigamma(one + n).sum() - count * _trigamma(one) + bent)
-        bend_b = slope_b + zero**2 * (_trigamma(zero + zeros).sum() - count * _trigamma(zero) + bent)
-        bend = one * zero * bent
+        slope_a, slope_b, bend_a, bend_b, bend = _slopes(n, zeros, one, zero)
         determinant = bend_a * bend_b - bend**2
         if not (bend_a < 0 and determinant > 0):
             break  # no maximum near: the fixed point goes on in the next sweep
-        step = -np.array([bend_b * slope_a - bend * slope_b, bend_a * slope_b - bend * slope_a]) / determinant
-        step /= max(1.0, float(np.abs(step).max()))
-        next_one, next_zero = np.clip(np.array([one, zero]) * np.exp(step), _LOW, _HIGH)
-        higher = float(betaln(next_one + n, next_zero + zeros).sum() - count * betaln(next_one, next_zero))
+        step_a, step_b = (bend * slope_b - bend_b * slope_a), (bend * slope_a - bend_a * slope_b)
+        shrink = max(1.0, abs(step_a / determinant), abs(step_b / determinant)) * determinant
+        next_one = min(max(one * math.exp(step_a / shrink), _LOW), _HIGH)
+        next_zero = min(max(zero * math.exp(step_b / shrink), _LOW), _HIGH)
+        higher = log_evidence(n, zeros, next_one, next_zero)
         if not higher > height:
             break
-        one, zero, height = float(next_one), float(next_zero), higher
+        one, zero, height = next_one, next_zero, higher
     return np.full((1, 1), one), np.full((1, 1), zero)
 
 
-def _trigamma(x: Floats | float) -> Any:
-    return zeta(2.0, x)
+@nb.njit(**OPTIONS)
+def log_evidence(ones: Floats, zeros: Floats, a: float, b: float) -> float:
+    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over blocks with n ones and N zeros."""
+    total = 0.0
+    for e in range(ones.shape[0]):
+        total += lbeta(a + ones[e], b + zeros[e])
+    return total - ones.shape[0] * lbeta(a, b)
+
+
+@nb.njit(**OPTIONS)
+def _slopes(ones: Floats, zeros: Floats, a: float, b: float) -> tuple[float, float, float, float, float]:
+    """Return the first derivatives of `log_evidence` in log a and log b, the second ones, and the mixed one."""
+    slope_a = slope_b = shared = 0.0
+    bend_a = bend_b = bent = 0.0
+    for e in range(ones.shape[0]):
+        total = a + b + ones[e] + zeros[e]
+        slope_a += digamma(a + ones[e])
+        slope_b += digamma(b + zeros[e])
+        shared += digamma(total)
+        bend_a += trigamma(a + ones[e])
+        bend_b += trigamma(b + zeros[e])
+        bent += trigamma(total)
+    n_blocks = ones.shape[0]
+    shared = n_blocks * digamma(a + b) - shared
+    bent = n_blocks * trigamma(a + b) - bent
+    slope_a = a * (slope_a - n_blocks * digamma(a) + shared)
+    slope_b = b * (slope_b - n_blocks * digamma(b) + shared)
+    bend_a = slope_a + a * a * (bend_a - n_blocks * trigamma(a) + bent)
+    bend_b = slope_b + b * b * (bend_b - n_blocks * trigamma(b) + bent)
+    return slope_a, slope_b, bend_a, bend_b, a * b * bent

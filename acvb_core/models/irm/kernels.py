@@ -17,7 +17,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.special import FAST, lbeta, log
+from acvb_core.core.special import FAST, lbeta, lbeta_large, log
 
 Floats = NDArray[np.float64]
 
@@ -89,8 +89,15 @@ def normalise(log_weights: Floats) -> float:
 @nb.njit(**OPTIONS)
 def block_terms(x: Floats, y: Floats, length: int, out: Floats) -> None:
     """Write log B(x, y) for the first `length` elements."""
+    n_small = 0
     for t in range(length):
-        out[t] = lbeta(x[t], y[t])
+        n_small += 1 if y[t] < 7.0 else 0
+    if n_small == 0:
+        for t in range(length):
+            out[t] = lbeta_large(x[t], y[t])
+    else:
+        for t in range(length):
+            out[t] = lbeta(x[t], y[t])
 
 
 @nb.njit(**OPTIONS)

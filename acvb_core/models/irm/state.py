@@ -137,7 +137,10 @@ def posterior_of(state: IrmState) -> Posterior:
         averaged=state.layout.domains,
         derived=("ones", "entries"),
         hyper={f"alpha_{domain}": alpha for domain, alpha in hyper.alpha.items()}
-        | {"a": float(np.median(hyper.a)), "b": float(np.median(hyper.b))},
+        | {
+            name: float(np.median(v) if v.size > 1 else v.item())
+            for name, v in (("a", hyper.a), ("b", hyper.b))
+        },
     )
 
 

@@ -6,18 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.core.rows import Values
-from acvb_core.core.special import lbeta
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
-from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import OPTIONS, Floats
+from acvb_core.models.irm.hyper import Hyper, log_evidence
+from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.network.gibbs import sample_network
 from acvb_core.models.irm.start import Start, read_settings
@@ -125,22 +123,13 @@ def sample_beta_prior(
 
     def log_density(log_a: float, log_b: float) -> float:
         one, other = math.exp(log_a), math.exp(log_b)
-        blocks = _sum_log_evidence(ones, zeros, one, other)
+        blocks = log_evidence(ones, zeros, one, other)
         return blocks - one - other + log_a + log_b  # the last two: the change to logarithms
 
     log_a, log_b = math.log(a), math.log(b)
     log_a = _slice(lambda value: log_density(value, log_b), log_a, rng)
     log_b = _slice(lambda value: log_density(log_a, value), log_b, rng)
     return math.exp(log_a), math.exp(log_b)
-
-
-@nb.njit(**OPTIONS)
-def _sum_log_evidence(ones: Floats, zeros: Floats, a: float, b: float) -> float:
-    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over blocks with n ones and N zeros."""
-    total = 0.0
-    for e in range(ones.shape[0]):
-        total += lbeta(a + ones[e], b + zeros[e])
-    return total - ones.shape[0] * lbeta(a, b)
 
 
 def _slice(log_density, value: float, rng: np.random.Generator) -> float:  # type: ignore[no-untyped-def]

@@ -54,6 +54,8 @@ def pattern_product(
 def _runs_of_rows(indptr: NDArray[np.int32], links_per_run: int) -> list[tuple[int, int]]:
     """Cut rows into runs of at most about `links_per_run` stored entries (a single row may hold more)."""
     n_rows = len(indptr) - 1
+    if indptr[-1] <= links_per_run:
+        return [(0, n_rows)]
     marks = np.arange(links_per_run, int(indptr[-1]), links_per_run)
     edges = np.unique(np.concatenate([[0], np.searchsorted(indptr, marks, side="left"), [n_rows]]))
     return [(int(begin), int(end)) for begin, end in zip(edges[:-1], edges[1:], strict=True)]
