@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from acvb_core.cluster.executor import DaskExecutor
     from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
     from acvb_core.data.corpora.readers import load_corpus
     from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Corpus",
+    "DaskExecutor",
     "DiskCorpus",
     "Network",
     "Relation",
@@ -79,6 +81,7 @@ __all__ = [
 
 _HOME = {
     "Corpus": "acvb_core.data.corpus",
+    "DaskExecutor": "acvb_core.cluster.executor",
     "DiskCorpus": "acvb_core.data.disk_corpus",
     "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",

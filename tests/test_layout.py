@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("registry",),
     ("engine",),
     ("store",),
+    ("cluster",),
     ("views",),
     ("__init__",),
     ("warmup", "cli"),

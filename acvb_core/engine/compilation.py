@@ -34,7 +34,7 @@ _locks: dict[Key, threading.Lock] = {}
 _compiler = threading.Lock()
 
 
-def compile_for(problem: Problem, announce: Callable[[], None] = lambda: None) -> None:
+def compile_for(problem: Problem, announce: Callable[[], object] = lambda: None) -> None:
     """Make every compiled function of a run ready, once a process for each method and its choices.
 
     `announce` is called once where something is compiled and not only read from the cache on disk.
@@ -49,7 +49,7 @@ def compile_method(
     row: Method,
     values: Values,
     goes_on: bool = False,
-    announce: Callable[[], None] = lambda: None,
+    announce: Callable[[], object] = lambda: None,
 ) -> int:
     """Run a method on its model's tiny data, unless that was done before; return the number of runs made.
 
@@ -74,7 +74,7 @@ def compile_method(
 
 
 def _make_ready(
-    model: ModelRow, row: Method, choices: Values, goes_on: bool, announce: Callable[[], None]
+    model: ModelRow, row: Method, choices: Values, goes_on: bool, announce: Callable[[], object]
 ) -> None:
     """Read what a method needs from the cache on disk; where something is missing, compile it, one method at a time.
 

@@ -1,4 +1,4 @@
-"""An executor of jobs: a bounded number of daemon threads in this process, shared fairly between owners."""
+"""Executors: where runs compute. This one has threads of this process; others override `compute` and `limit`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.engine.compilation import compile_for
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import RaceUpdate, race_and_run
 
 #: As many methods as the Run page starts together and promises to show side by side.
 SIDE_BY_SIDE = 3
+
+
+class InterruptedRun(AcvbError):  # noqa: N818 - the run has no fault
+    """Raised where the place is gone in which a run was computed; the run can go on elsewhere."""
 
 
 class Ticket:
@@ -45,7 +56,7 @@ class Ticket:
 
 
 class Executor:
-    """Run callables on at most `limit` threads at a time; owners that wait take turns.
+    """Run callables on at most `limit` threads at a time, and compute runs; owners that wait take turns.
 
     Work of the owner with the fewest running jobs starts first; among equals, that of the owner whose last start was
     longest ago. The work of one owner starts in the order in which it came.
@@ -58,13 +69,39 @@ class Executor:
     """
 
     def __init__(self, limit: int | None = None, niceness: int = 0) -> None:
-        self.limit = limit or max(SIDE_BY_SIDE, os.cpu_count() or 1)
+        self._limit = limit or max(SIDE_BY_SIDE, os.cpu_count() or 1)
         self.niceness = niceness
         self.owner = ""
         self._lock = threading.Lock()
         self._waiting: list[Ticket] = []
         self._running = Counter[str]()  # by owner
         self._starts: dict[str, int] = {}  # number of the last start of each owner
+
+    @property
+    def limit(self) -> int:
+        """The most callables that run at a time."""
+        return self._limit
+
+    def compute(
+        self,
+        problem: Problem,
+        *,
+        resume: RaceUpdate | None = None,
+        max_sweeps: int | None = None,
+        checkpoint: Checkpoint = no_checkpoint,
+        compiling: Callable[[bool], object] = bool,
+    ) -> Iterator[RaceUpdate]:
+        """Yield a RaceUpdate after each sweep of a run, or of a race of restarts and its winner: here, on this thread.
+
+        `problem`, `resume`, `max_sweeps`, `checkpoint`: as for `race_and_run`.
+        `compiling`: called with True where functions are compiled first, and with False once all are ready.
+        Raises ParameterError: a new run needs more memory than is free where it computes.
+        """
+        if resume is None:
+            problem.refuse_too_large()  # before the compiler, which takes some seconds
+        compile_for(problem, partial(compiling, True))
+        compiling(False)
+        yield from race_and_run(problem, resume=resume, max_sweeps=max_sweeps, checkpoint=checkpoint)
 
     def for_owner(self, owner: str) -> Executor:
         """Return this executor as one of its owners uses it: the same threads and the same line."""

@@ -10,11 +10,11 @@ import pandas as pd
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.engine.compilation import compile_for
+from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
-from acvb_core.engine.race import RaceUpdate, race_and_run
+from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
@@ -120,28 +120,32 @@ def solve(
     *,
     resume: RaceUpdate | None = None,
     keep: Callable[[RaceUpdate], None] | None = None,
+    executor: Executor | None = None,
 ) -> Result:
-    """Run a problem in this thread, to its end or until the checkpoint raises `StopRun`; its restarts race first.
+    """Run a problem and wait: to its end or until the checkpoint raises `StopRun`; its restarts race first.
 
     `resume`: go on from here instead of starting anew.
     `keep`: called every few seconds of a run's own work (`Keeper`), and where it was stopped, with all that it goes on
       from.
+    `executor`: computes the run; by default this thread does.
     """
-    if resume is None:
-        problem.refuse_too_large()  # nobody should wait for the compiler first
     starting = getattr(watch, "starting", None)
     if starting is not None:
         starting(problem)
     announce = getattr(watch, "compiling", None)
-    compile_for(problem, lambda: announce(problem) if announce else None)
     update = None
     keeper = Keeper(lambda: keep(update) if keep is not None and update is not None else None)
     keeper.begin()
-    for update in race_and_run(problem, resume=resume, checkpoint=checkpoint):
+    for update in (executor or Executor()).compute(
+        problem,
+        resume=resume,
+        checkpoint=checkpoint,
+        compiling=lambda on: announce(problem) if on and announce else None,
+    ):
         if watch is not None and update.last_sweep is not None:
             watch(*update.last_sweep)
         if update.snapshot.verdict is None and not update.is_racing:
-            keeper.keep_if_due()
+            keeper.keep_update(update)
     if update is None:
         raise StopRun
     if update.snapshot.verdict is Verdict.STOPPED and not update.is_racing:

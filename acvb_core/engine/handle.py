@@ -7,12 +7,13 @@ import time
 import traceback
 import uuid
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.executor import Executor, Ticket
+from acvb_core.engine.executor import Executor, InterruptedRun, Ticket
 from acvb_core.engine.run import StopRun
 
 
@@ -26,7 +27,7 @@ class Status(StrEnum):
     PAUSED = "paused"
     FINISHED = "finished"
     FAILED = "failed"
-    INTERRUPTED = "interrupted"  #: the process ended before the job did
+    INTERRUPTED = "interrupted"  #: the process, or the cluster, ended before the job did
 
     @property
     def active(self) -> bool:
@@ -39,7 +40,7 @@ class JobState:
     """A job at one moment. A job publishes it as one reference, so that all of it belongs together."""
 
     status: Status = Status.QUEUED
-    error: str | None = None  #: why the job failed, in one line
+    error: str | None = None  #: why the job failed or was interrupted, in one line
 
 
 StateT = TypeVar("StateT", bound=JobState)
@@ -61,6 +62,7 @@ class Handle(ABC, Generic[StateT]):
         self._go = threading.Event()
         self._go.set()
         self._stop = threading.Event()
+        self._checkpoint = _JobCheckpoint(self._pass_checkpoint, self._go)
         self._ended = threading.Event()
         self._state = state
 
@@ -115,7 +117,7 @@ class Handle(ABC, Generic[StateT]):
         self._go.set()
         self.start()
 
-    def _checkpoint(self) -> None:
+    def _pass_checkpoint(self) -> None:
         if not self._go.is_set():
             self._hold()
             with self._executor.yield_place():
@@ -132,6 +134,8 @@ class Handle(ABC, Generic[StateT]):
             self._publish(Status.FINISHED)
         except StopRun:  # before there was anything to keep
             self._publish(Status.FINISHED)
+        except InterruptedRun as error:
+            self._publish(Status.INTERRUPTED, error=str(error))
         except AcvbError as error:  # what it says is for the user
             self._publish(Status.FAILED, error=str(error))
         except Exception as error:
@@ -139,3 +143,18 @@ class Handle(ABC, Generic[StateT]):
             self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
         finally:
             ended.set()
+
+
+class _JobCheckpoint:
+    """The checkpoint of a job: it blocks while the job is held, and raises StopRun once it is stopped."""
+
+    def __init__(self, call: Callable[[], None], go: threading.Event) -> None:
+        self._call, self._go = call, go
+
+    def __call__(self) -> None:
+        self._call()
+
+    @property
+    def is_held(self) -> bool:
+        """True when the next call will block: work that is done elsewhere is to be held there before."""
+        return not self._go.is_set()

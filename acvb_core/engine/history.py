@@ -47,6 +47,19 @@ class History:
         buffer[length] = [row.get(name, np.nan) for name in columns]
         self._published = (columns, buffer, length + 1)
 
+    def read_rows(self, first: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """Return the columns, and a copy of the rows from `first` on, shape (n, columns)."""
+        columns, buffer, length = self._read()
+        return columns, buffer[first:length].copy()
+
+    def put_rows(self, first: int, columns: tuple[str, ...], rows: NDArray[np.float64]) -> None:
+        """Put rows from `first` on, in place of those that are there; `columns` begins with those there are."""
+        before, buffer, _ = self._read()
+        values = np.full((first + len(rows), len(columns)), np.nan)
+        values[:first, : len(before)] = buffer[:first]
+        values[first:] = rows
+        self._published = (columns, values, len(values))
+
     def _read(self) -> tuple[tuple[str, ...], NDArray[np.float64], int]:
         columns, rows, length = self._published
         return columns, rows[_ROWS] if isinstance(rows, StoredArrays) else rows, length

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, name_run
-from acvb_core.engine.race import RaceUpdate, race_and_run
+from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
@@ -247,7 +246,7 @@ class Job(Handle[Inspection]):
 
     def _hold(self) -> None:
         snapshot, inference = self._state.snapshot, self._state.problem.inference
-        if self.keeper is not None and snapshot is not None:
+        if self.keeper is not None and snapshot is not None and snapshot.state is not None:
             can_keep = getattr(inference, "can_keep", None)
             if can_keep is None or can_keep(snapshot.state):
                 self.keeper.keep()
@@ -285,15 +284,17 @@ class Job(Handle[Inspection]):
         if begins:
             self._publish(Status.STARTING)
             self._checkpoint()  # it may have been stopped while it waited
-            now.problem.refuse_too_large()  # before the compiler, which takes some seconds
-        compile_for(now.problem, lambda: self._publish(Status.COMPILING))
-        self._publish(Status.STARTING if begins else Status.RUNNING)
         resume = None
         if now.snapshot is not None:
             resume = RaceUpdate(now.problem, now.history, now.snapshot, now.race_report)
-        for update in race_and_run(
-            now.problem, resume=resume, max_sweeps=now.max_sweeps, checkpoint=self._checkpoint
+        ready = Status.STARTING if begins else Status.RUNNING
+        for update in self._executor.compute(
+            now.problem,
+            resume=resume,
+            max_sweeps=now.max_sweeps,
+            checkpoint=self._checkpoint,
+            compiling=lambda on: self._publish(Status.COMPILING if on else ready),
         ):
             self.publish_update(update)
             if self.keeper is not None and update.snapshot.verdict is None:
-                self.keeper.keep_if_due()
+                self.keeper.keep_update(update)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from acvb_core.engine.race import RaceUpdate
+
 #: Processor seconds of a run between two times that it is kept …
 KEEP_EVERY = 10.0
 #: … or as many times what keeping it took, if that is longer: then it takes at most 2 % of the run.
@@ -25,6 +27,13 @@ class Keeper:
     def begin(self) -> None:
         """Count the run's work from now on; called on its thread."""
         self._since = time.thread_time()
+
+    def keep_update(self, update: RaceUpdate) -> None:
+        """Keep a run if that is due; one that is computed elsewhere, whenever its state has come."""
+        if update.is_due:
+            self.keep()
+        elif update.snapshot.state is not None:
+            self.keep_if_due()
 
     def keep_if_due(self) -> None:
         """Keep the run if it worked long enough since it was last kept."""

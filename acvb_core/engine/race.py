@@ -36,6 +36,7 @@ class RaceUpdate:
     race_report: RaceReport | None  #: None where nothing raced
     #: The run that did the last sweep, and its result; None in the update that ends a race.
     last_sweep: tuple[Problem, Snapshot] | None = None
+    is_due: bool = False  #: of a run that is computed elsewhere: its state has come, to be kept
 
     @property
     def is_racing(self) -> bool:

@@ -15,7 +15,15 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES
 from acvb_core.store.files import StoreError, damage_error, file_bytes, remove_file
-from acvb_core.store.streams import read_stream, remove_stream, stream_bytes, stream_key, write_stream
+from acvb_core.store.streams import (
+    decode_stream,
+    encode_stream,
+    read_stream,
+    remove_stream,
+    stream_bytes,
+    stream_key,
+    write_stream,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,8 @@ class DataKind:
     key: Callable[[Any], str]  #: data -> name of its file: equal for equal data, and for no others
     write: Callable[[Path, Any], None]  #: (path, data)
     read: Callable[[Path], Any]  #: path -> data
+    encode: Callable[[Any], dict[str, Any]]  #: data -> arrays, for another process
+    decode: Callable[[dict[str, Any]], Any]  #: arrays of `encode` -> data
     loader: str  #: public function that reads such data from a user's file
     called: str  #: the attribute of that function's answer which holds the data
     size: Callable[[Path], int] = file_bytes  #: bytes of what lies at a path that `write` was given
@@ -49,7 +59,18 @@ _NPZ = (
 )
 KINDS = (
     *(
-        DataKind(name, data_type, folder, codec.key, codec.write, codec.read, f"load_{name}", name)
+        DataKind(
+            name,
+            data_type,
+            folder,
+            codec.key,
+            codec.write,
+            codec.read,
+            codec.encode,
+            codec.decode,
+            f"load_{name}",
+            name,
+        )
         for name, data_type, folder, codec in _NPZ
     ),
     DataKind(
@@ -59,6 +80,8 @@ KINDS = (
         stream_key,
         write_stream,
         read_stream,
+        encode_stream,
+        decode_stream,
         loader="read_to_disk",
         called="corpus",
         size=stream_bytes,

@@ -87,13 +87,13 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
     if run is not None:
         about["run"] = _own_fields(run)
     arrays |= {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
-    write_arrays(path, arrays | ({} if run is None else _encode_start(result.problem)), version=version)
+    write_arrays(path, arrays | ({} if run is None else encode_start(result.problem)), version=version)
 
 
 def write_problem(path: Path, problem: Problem, run: RunIdentity) -> None:
     """Write a run that has done no sweep yet."""
     about = {"settings": problem.settings.to_dict(), "run": _own_fields(run)}
-    write_arrays(path, {"about": text_bytes(about), **_encode_start(problem)}, version=VERSION)
+    write_arrays(path, {"about": text_bytes(about), **encode_start(problem)}, version=VERSION)
 
 
 def read_state(path: Path) -> tuple[Any, Any] | None:
@@ -178,7 +178,7 @@ def read_result(path: Path, data: Any) -> Result | Problem:
     arrays = read_arrays(path, version=VERSION, without=_STATE)
     try:
         about = from_text_bytes(arrays["about"])
-        problem = _pose(data, about["settings"], _decode_start(path, arrays))
+        problem = rebuild_problem(data, about["settings"], decode_start(path, arrays))
         return problem if "snapshot" not in about else _decode_result(problem, about, arrays)
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
@@ -186,8 +186,8 @@ def read_result(path: Path, data: Any) -> Result | Problem:
         raise damage_error(path) from error
 
 
-def _encode_start(problem: Problem) -> Arrays:
-    """Return what a run began from, as arrays."""
+def encode_start(problem: Problem) -> Arrays:
+    """Return what a run began from, as arrays; none where it began anew."""
     if problem.start is None:
         return {}
     from acvb_core.store.topics.trained import model_arrays
@@ -195,8 +195,8 @@ def _encode_start(problem: Problem) -> Arrays:
     return {f"{_START}{name}": array for name, array in model_arrays(problem.start).items()}
 
 
-def _decode_start(path: Path, arrays: Arrays) -> Any:
-    """Return what `_encode_start` gave; None where the run began anew, or was kept without it."""
+def decode_start(path: Path, arrays: Arrays) -> Any:
+    """Return what `encode_start` gave; None where the run began anew, or was kept without it."""
     begins = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
     if not begins:
         return None
@@ -205,7 +205,11 @@ def _decode_start(path: Path, arrays: Arrays) -> Any:
     return decode_model(path, begins)
 
 
-def _pose(data: Any, settings: dict[str, Any], start: Any) -> Problem:
+def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Any) -> Problem:
+    """Return the run with these settings (`Settings.to_dict`), posed anew: the same entries or words are held out.
+
+    Raises ParameterError: this version does not have the method, or not these settings of it.
+    """
     problem = build_problem(
         data,
         settings["method"],
@@ -275,6 +279,6 @@ def has_state(path: Path) -> bool:
         raise damage_error(path) from error
 
 
-def _start_words(settings: dict[str, Any]) -> dict[str, Any]:
+def _start_words(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the settings say of a start, where the run did not begin anew."""
     return {name: settings[name] for name in ("start", "of") if settings.get(name)}

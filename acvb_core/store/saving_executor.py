@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from acvb_core.engine.executor import Executor, Ticket
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import RaceUpdate
 
 
 class SavingExecutor(Executor):
@@ -16,8 +19,16 @@ class SavingExecutor(Executor):
     """
 
     def __init__(self, inner: Executor, submitted: Callable[[], None], ended: Callable[[], None]) -> None:
-        self.limit = inner.limit
         self._inner, self._submitted, self._ended = inner, submitted, ended
+
+    @property
+    def limit(self) -> int:
+        """The limit of the shared executor."""
+        return self._inner.limit
+
+    def compute(self, problem: Problem, **options: Any) -> Iterator[RaceUpdate]:
+        """Compute where the shared executor does."""
+        return self._inner.compute(problem, **options)
 
     def submit(self, work: Callable[[], None], name: str) -> Ticket:
         """Start `work` as soon as it is its turn."""

@@ -47,8 +47,13 @@ def write_stream(path: Path, corpus: DiskCorpus) -> None:
 
     Raises StoreError: it cannot be written.
     """
+    write_arrays(path, encode_stream(corpus, path.parent), version=VERSION)
+
+
+def encode_stream(corpus: DiskCorpus, home: Path | None = None) -> dict[str, Any]:
+    """Return where a corpus lies, as arrays; by its name alone where it lies in the folder `home`."""
     folder = corpus.folder.resolve()
-    own = folder.parent == path.parent.resolve()
+    own = home is not None and folder.parent == home.resolve()
     about = {
         "folder": folder.name if own else str(folder),
         "own": own,
@@ -56,12 +61,11 @@ def write_stream(path: Path, corpus: DiskCorpus) -> None:
         "fingerprint": corpus.fingerprint,
         "words": _words_digest(corpus),
     }
-    arrays = {
+    return {
         "about": text_bytes(about),
         "added": labels_bytes(corpus.added),
         "left_out": corpus.left_out,
     }
-    write_arrays(path, arrays, version=VERSION)
 
 
 def _words_digest(corpus: DiskCorpus) -> str:
@@ -73,7 +77,14 @@ def read_stream(path: Path) -> DiskCorpus:
 
     Raises StoreError: the note or the folder is gone or damaged, or the folder holds another corpus by now.
     """
-    arrays = read_arrays(path, version=VERSION)
+    return decode_stream(read_arrays(path, version=VERSION), path)
+
+
+def decode_stream(arrays: dict[str, Any], path: Path = Path()) -> DiskCorpus:
+    """Return the corpus that `encode_stream` told of; `path` is that of the note, where there is one.
+
+    Raises StoreError: as for `read_stream`.
+    """
     try:
         folder, about = _folder(path, arrays), from_text_bytes(arrays["about"])
         added, left_out = from_labels_bytes(arrays["added"]), arrays["left_out"]

@@ -19,7 +19,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.synthetic import planted_relation
 from acvb_core.data.synthetic_mixtures import planted_features, planted_topics
-from acvb_core.engine import fitting, free_memory, job
+from acvb_core.engine import free_memory
 from acvb_core.engine import race as race_module
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
@@ -76,8 +76,7 @@ def test_a_race_is_refused_before_its_first_start(monkeypatch):
 def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
     free(monkeypatch, 100)
     compiled: list[object] = []
-    for module in (fitting, job):
-        monkeypatch.setattr(module, "compile_for", lambda *_: compiled.append(1))
+    monkeypatch.setattr("acvb_core.engine.executor.compile_for", lambda *_: compiled.append(1))
     with pytest.raises(ParameterError, match="of memory"):
         STARTS["fit, table"]()
     refused = Job(build_problem(TABLE, "fab"), Executor(1)).start()

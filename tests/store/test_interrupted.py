@@ -162,7 +162,7 @@ def test_an_extension_is_known_before_its_first_sweep(
         found.append(again.inspect())
         return race_and_run(*arguments, **options)
 
-    monkeypatch.setattr("acvb_core.engine.job.race_and_run", look_and_run)
+    monkeypatch.setattr("acvb_core.engine.executor.race_and_run", look_and_run)
     job.extend(40)
     assert job.wait(SECONDS)
     assert [(one.status, one.max_sweeps, one.snapshot.sweep) for one in found] == [
@@ -207,7 +207,7 @@ def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
         assert len(store.runs("mine")) == 1
         raise AcvbError("no")
 
-    monkeypatch.setattr("acvb_core.engine.job.race_and_run", fail)
+    monkeypatch.setattr("acvb_core.engine.executor.race_and_run", fail)
     job = book.add("mine", problem)
     assert job.wait(SECONDS)
     assert job.inspect().status is Status.FAILED

@@ -1,0 +1,195 @@
+"""Runs on their way between the app and the workers: plain values and arrays, as the store has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from acvb_core.core.protocols import Array
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import RaceUpdate
+from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.store.datasets import dataset_key, find_kind, kind_of
+from acvb_core.store.results import decode_start, encode_start, rebuild_problem
+from acvb_core.store.states import decode_state, encode_state
+
+
+class Message(NamedTuple):
+    """A value of the program's own objects (`encode_state`)."""
+
+    tree: Any
+    arrays: dict[str, Array]
+
+
+def pack(value: Any, *, copy: bool = False) -> Message:
+    """Return a value as a message; with `copy`, one that stays as it is when the arrays of the value change."""
+    tree, arrays = encode_state(value)
+    return Message(tree, {name: array.copy() for name, array in arrays.items()} if copy else arrays)
+
+
+def unpack(message: Message) -> Any:
+    """Return the value of a message."""
+    return decode_state(message.tree, {name: _own(array) for name, array in message.arrays.items()})
+
+
+def _own(array: Array) -> Array:
+    """Return an array as compiled functions expect it: what was received may be read-only, or lie between words."""
+    return array if array.flags.writeable and array.flags.aligned else array.copy(order="K")
+
+
+class Course(NamedTuple):
+    """A part of a run, or of a race, that its watcher does not have yet."""
+
+    seed: int  #: of the leader
+    snapshot: Snapshot  #: of the leader; its verdict is plain text
+    #: Seed and snapshot of the run that did the last sweep, where it is not the leader; None where none did.
+    last_seed: int | None
+    last: Snapshot | None
+    race_report: Any
+    first: int  #: number of rows before these
+    columns: tuple[str, ...]
+    rows: Array
+
+
+def pack_update(
+    update: RaceUpdate, known: tuple[int, int] | None = None, *, state: bool = False, copy: bool = False
+) -> Message:
+    """Return an update as a message; `copy` as for `pack`.
+
+    `known`: seed and number of rows of the leader's history that the receiver has.
+    `state`: with what the run goes on from.
+    """
+    seed = update.problem.settings.seed
+    # The last row may have been written again.
+    first = max(known[1] - 1, 0) if known is not None and known[0] == seed else 0
+    columns, rows = update.history.read_rows(first)
+    run, last = update.last_sweep or (None, None)
+    if last is update.snapshot:
+        last = None
+    course = Course(
+        seed=seed,
+        snapshot=_plain(update.snapshot, state),
+        last_seed=None if run is None else run.settings.seed,
+        last=None if last is None else _plain(last, False),
+        race_report=update.race_report,
+        first=first,
+        columns=columns,
+        rows=rows,
+    )
+    return pack(course, copy=copy)
+
+
+def _plain(snapshot: Snapshot, state: bool) -> Snapshot:
+    verdict: Any = None if snapshot.verdict is None else str(snapshot.verdict)
+    kept: dict[str, Any] = {} if state else {"state": None, "memory": None}
+    return replace(snapshot, verdict=verdict, **kept)
+
+
+class Reader:
+    """The updates of one run from messages: its history grows, and runs of a race keep their problems."""
+
+    def __init__(self, problem: Problem, history: History | None = None) -> None:
+        self._problem, self._history = problem, History() if history is None else history
+        self._seed = problem.settings.seed
+        self._problems = {self._seed: problem} if problem.settings.restarts == 1 else {}
+
+    @property
+    def known(self) -> tuple[int, int]:
+        """The seed and the number of rows of the leader's history that are here."""
+        return self._seed, len(self._history)
+
+    def read(self, message: Message, *, is_due: bool = False) -> RaceUpdate:
+        """Return the update of a message."""
+        course: Course = unpack(message)
+        if course.seed != self._seed:
+            self._seed, self._history = course.seed, History()
+        self._history.put_rows(course.first, course.columns, course.rows)
+        leader, snapshot = self._find_problem(course.seed), _with_verdict(course.snapshot)
+        last_sweep = None
+        if course.last_seed is not None:
+            last = snapshot if course.last is None else _with_verdict(course.last)
+            last_sweep = (self._find_problem(course.last_seed), last)
+        return RaceUpdate(leader, self._history, snapshot, course.race_report, last_sweep, is_due)
+
+    def _find_problem(self, seed: int) -> Problem:
+        if seed not in self._problems:
+            self._problems[seed] = self._problem.with_seed(seed)
+        return self._problems[seed]
+
+
+def _with_verdict(snapshot: Snapshot) -> Snapshot:
+    return replace(snapshot, verdict=None if snapshot.verdict is None else Verdict(snapshot.verdict))
+
+
+class Order(NamedTuple):
+    """An order to compute a run: its settings, what it begins from, and where it goes on."""
+
+    settings: Mapping[str, Any]
+    start: dict[str, Array]
+    check_memory: bool
+    max_sweeps: int | None
+    resume: Message | None
+
+
+def pack_order(problem: Problem, resume: Message | None, max_sweeps: int | None) -> Order:
+    """Return the order to compute a run, without its data; `resume` is an update of it with its state."""
+    return Order(
+        settings=problem.settings.to_dict(),
+        start=encode_start(problem),
+        check_memory=problem.check_memory,
+        max_sweeps=max_sweeps,
+        resume=resume,
+    )
+
+
+def unpack_order(order: Order, data: Any) -> tuple[Problem, RaceUpdate | None]:
+    """Return the run of an order on its data, and what it goes on from."""
+    start = decode_start(Path(), {name: _own(array) for name, array in order.start.items()})
+    problem = replace(rebuild_problem(data, order.settings, start), check_memory=order.check_memory)
+    return problem, None if order.resume is None else Reader(problem).read(order.resume)
+
+
+@dataclass
+class SentData:
+    """A data set on its way to the workers. It is read once in a process; the runs there share it."""
+
+    kind: str
+    key: str
+    arrays: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self._data: Any = None
+        self._lock = Lock()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.kind, self.key, self.arrays
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.kind, self.key, self.arrays = state
+        self.__post_init__()
+
+    @classmethod
+    def pack(cls, data: Any) -> SentData:
+        """Return a data set ready to be sent."""
+        kind = kind_of(data)
+        return cls(kind.name, dataset_key(data), kind.encode(data))
+
+    def read(self) -> Any:
+        """Return the data set.
+
+        Raises AcvbError: it lies on a disk that this machine does not have.
+        """
+        with self._lock:
+            if self._data is None:
+                arrays = {
+                    name: _own(value) if isinstance(value, np.ndarray) else value
+                    for name, value in self.arrays.items()
+                }
+                self._data = find_kind(self.kind).decode(arrays)
+            return self._data
