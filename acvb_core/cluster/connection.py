@@ -169,6 +169,8 @@ class Cluster:
 
     def ask(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function on a worker; None where it does not answer."""
+        if not self.is_connected:
+            return None
         try:
             answers = self._client.run(
                 function, *arguments, workers=[address], on_error="return", callback_timeout=PATIENCE

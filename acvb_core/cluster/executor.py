@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
 from acvb_core.cluster.connection import PATIENCE, Cluster, Worker
-from acvb_core.cluster.remote_run import RemoteRun
+from acvb_core.cluster.local import missing_dask
+from acvb_core.cluster.remote_run import RemoteRun, is_held
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, ResultT
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate
+from acvb_core.engine.run import StopRun
 
 if TYPE_CHECKING:
     from distributed import Client
+
+#: Number, result and fault of a call.
+_End = tuple[int, Any, BaseException | None]
 
 
 class DaskExecutor(Executor):
@@ -53,10 +63,7 @@ class DaskExecutor(Executor):
         try:
             from distributed import Client
         except ImportError:
-            raise AcvbError(
-                "Runs on a cluster need Dask, which this Python does not have. Install it with: pip install "
-                "'acvb-core[cluster]'"
-            ) from None
+            raise missing_dask() from None
         try:
             return cls(Client(address, timeout=PATIENCE, set_as_default=False))
         except (OSError, ValueError, TimeoutError) as error:
@@ -92,6 +99,35 @@ class DaskExecutor(Executor):
         """
         return RemoteRun(self._cluster, problem, resume, max_sweeps).updates(checkpoint, compiling)
 
+    def compute_all(
+        self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[tuple[int, ResultT]]:
+        """Yield the results of calls as they end; as many calls as the workers have cores go on side by side.
+
+        Once one has raised, the others are stopped; what they come to is still yielded, before it is raised again.
+        """
+        common, ended = _CommonCheckpoint(checkpoint), queue.SimpleQueue[_End]()
+        under_way, fault, numbered = 0, None, enumerate(calls)
+        with self.yield_place() if self.has_place else nullcontext():
+            try:
+                while True:
+                    for number, call in islice(numbered, 0 if fault else max(0, self.limit - under_way)):
+                        self.submit(partial(_make_call, number, call, common, ended), f"acvb-call-{number}")
+                        under_way += 1
+                    if not under_way:
+                        break
+                    number, result, error = ended.get()
+                    under_way -= 1
+                    if error is None:
+                        yield number, cast(ResultT, result)
+                    elif fault is None:
+                        fault = error
+                        common.stop()
+            finally:
+                common.stop()
+        if fault is not None:
+            raise fault
+
     def list_workers(self) -> list[Worker]:
         """Return the workers there are now."""
         return self._cluster.list_workers()
@@ -115,3 +151,33 @@ class DaskExecutor(Executor):
         """Start work that waits, where workers have come."""
         for _ in range(self.limit):
             self._start_next()
+
+
+class _CommonCheckpoint:
+    """The checkpoint of calls that go on side by side: it stops all of them once one has failed."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint, self._stop = checkpoint, threading.Event()
+
+    def __call__(self) -> None:
+        if self._stop.is_set():
+            raise StopRun
+        self._checkpoint()
+
+    @property
+    def is_held(self) -> bool:
+        """True when the next call will block."""
+        return is_held(self._checkpoint)
+
+    def stop(self) -> None:
+        """End the calls at their next checkpoints."""
+        self._stop.set()
+
+
+def _make_call(
+    number: int, call: Callable[[Checkpoint], Any], checkpoint: Checkpoint, ended: queue.SimpleQueue[_End]
+) -> None:
+    try:
+        ended.put((number, call(checkpoint), None))
+    except BaseException as error:  # raised again by who waits
+        ended.put((number, None, error))

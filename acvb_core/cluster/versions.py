@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -17,10 +18,8 @@ def describe_process() -> dict[str, str]:
     """Return the versions of this process: of the package and its sources, of libraries, and the kind of processor."""
     import llvmlite.binding
 
-    from acvb_core import __version__
-
     return {
-        "acvb_core": __version__,
+        "acvb_core": sys.modules["acvb_core"].__version__,
         "sources": _digest_sources(),
         "Python": platform.python_version(),
         **{name: metadata.version(name) for name in LIBRARIES},

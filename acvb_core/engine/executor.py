@@ -7,15 +7,20 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeVar
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate, race_and_run
+
+ResultT = TypeVar("ResultT")
+#: Of a thread that does the work of a ticket: whether it has a place of its executor.
+_thread = threading.local()
 
 #: As many methods as the Run page starts together and promises to show side by side.
 SIDE_BY_SIDE = 3
@@ -45,6 +50,7 @@ class Ticket:
         """Do the work on a thread of its own, and `then` what follows it."""
 
         def run() -> None:
+            _thread.has_place = then is not None
             lower_priority(self._executor.niceness)
             try:
                 self._work()
@@ -103,6 +109,16 @@ class Executor:
         compiling(False)
         yield from race_and_run(problem, resume=resume, max_sweeps=max_sweeps, checkpoint=checkpoint)
 
+    def compute_all(
+        self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint
+    ) -> Iterator[tuple[int, ResultT]]:
+        """Yield the number, from 0, and the result of calls that compute a run each: here, one after another.
+
+        Each is called with a checkpoint, which raises StopRun where `checkpoint` does. What a call raises is raised.
+        """
+        for number, call in enumerate(calls):
+            yield number, call(checkpoint)
+
     def for_owner(self, owner: str) -> Executor:
         """Return this executor as one of its owners uses it: the same threads and the same line."""
         own = copy.copy(self)
@@ -116,6 +132,11 @@ class Executor:
             self._waiting.append(ticket)
         self._start_next()
         return ticket
+
+    @property
+    def has_place(self) -> bool:
+        """True on a thread that has a place of this executor, which it can give to others."""
+        return getattr(_thread, "has_place", False)
 
     @contextmanager
     def yield_place(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -39,6 +40,7 @@ def fit(
     check_memory: bool = True,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
     **values: Any,
 ) -> Result:
     """Fit one method and wait for it.
@@ -74,6 +76,9 @@ def fit(
         `compiling`, they are called with the problem before the run, and before functions are compiled for it.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
+    executor : Executor, optional
+        Computes the run: a `DaskExecutor` on the workers of a cluster, with the same result. `watch` is then called
+        about once a second. By default this thread computes it.
     **values
         The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them.
 
@@ -110,7 +115,7 @@ def fit(
         start=start,
         check_memory=check_memory,
     )
-    return solve(problem, watch, checkpoint)
+    return solve(problem, watch, checkpoint, executor=executor)
 
 
 def solve(
@@ -161,6 +166,7 @@ def compare(
     seeds: int | Iterable[int] = 1,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Comparison:
     """Fit several methods, each from several seeds, on the same held-out split.
@@ -173,6 +179,8 @@ def compare(
         A number n stands for 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops is the last one.
+    executor : Executor, optional
+        As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
         As for `fit`; a setting that a method does not have is left out for that method.
 
@@ -185,17 +193,35 @@ def compare(
     seed_list = range(0, seeds * step, step) if isinstance(seeds, int) else list(seeds)
     names = [methods] if isinstance(methods, str) else list(methods)
     data = read_data(data, options.get("model"), names)
-    results: list[Result] = []
-    for (method, chosen), seed in product(_split_options(data, names, options), seed_list):
-        try:
-            results.append(fit(data, method, seed=seed, watch=watch, checkpoint=checkpoint, **chosen))
-        except StopRun:
-            if not results:
-                raise
-            break
-        if results[-1].was_stopped:
-            break
-    return Comparison(results)
+    runs = product(_split_options(data, names, options), seed_list)
+    calls = [
+        partial(_fit_one, data, method, watch=watch, executor=executor, seed=seed, **chosen)
+        for (method, chosen), seed in runs
+    ]
+    return Comparison(compute_results(calls, checkpoint, executor))
+
+
+def _fit_one(data: Any, method: str, checkpoint: Checkpoint, **options: Any) -> Result:
+    return fit(data, method, checkpoint=checkpoint, **options)
+
+
+def compute_results(
+    calls: Iterable[Callable[[Checkpoint], Result]], checkpoint: Checkpoint, executor: Executor | None
+) -> list[Result]:
+    """Return the results of calls that compute a run each, in their order; one that was stopped is the last that ended.
+
+    Raises StopRun: the checkpoint ended the first run before there was anything to keep.
+    """
+    results: dict[int, Result] = {}
+    try:
+        for number, result in (executor or Executor()).compute_all(calls, checkpoint):
+            results[number] = result
+            if result.was_stopped:
+                break
+    except StopRun:
+        if not results:
+            raise
+    return [results[number] for number in sorted(results)]
 
 
 _RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start", "check_memory"}

@@ -30,6 +30,10 @@ class SavingExecutor(Executor):
         """Compute where the shared executor does."""
         return self._inner.compute(problem, **options)
 
+    def compute_all(self, *arguments: Any) -> Iterator[Any]:
+        """Make the calls where the shared executor does."""
+        return self._inner.compute_all(*arguments)
+
     def submit(self, work: Callable[[], None], name: str) -> Ticket:
         """Start `work` as soon as it is its turn."""
 

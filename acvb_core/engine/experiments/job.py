@@ -78,7 +78,9 @@ class ExperimentJob(Handle[ExperimentInspection]):
     def _do(self) -> None:
         self._publish(Status.STARTING)
         known = self._state.experiment
-        for latest in run_experiment(known.plan, known, watch=self._watch, checkpoint=self._checkpoint):
+        for latest in run_experiment(
+            known.plan, known, watch=self._watch, checkpoint=self._checkpoint, executor=self._executor
+        ):
             self._keep(latest.rows[-1])
             self._publish(Status.RUNNING, experiment=latest, run_done=0.0)
         self._publish(Status.RUNNING, run_done=0.0)

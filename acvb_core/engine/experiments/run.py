@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import Watcher, comparison_row, solve
@@ -21,30 +24,31 @@ def run_experiment(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
 ) -> Iterator[Experiment]:
     """Yield the experiment after every run; from a known part of it, make the runs that are missing.
 
     A run that fails is a row with its reason. One that the checkpoint stops does not count, and ends the experiment.
+    `executor`: computes the runs, as for `fit`; a `DaskExecutor` computes them side by side.
     """
     now = known or Experiment(plan)
     over = {row["run"] for row in now.rows}
-    for run in range(plan.n_runs):
-        if run + 1 in over:
-            continue
-        try:
-            checkpoint()
-            row = _make_run(plan, run, watch, checkpoint)
-        except StopRun:
-            return
-        now = now.with_row(row)
-        yield now
+    missing = [run for run in range(plan.n_runs) if run + 1 not in over]
+    calls = [partial(_make_run, plan, run, watch, executor) for run in missing]
+    with suppress(StopRun):
+        for _, row in (executor or Executor()).compute_all(calls, checkpoint):
+            now = now.with_row(row)
+            yield now
 
 
-def _make_run(plan: Plan, run: int, watch: Watcher | None, checkpoint: Checkpoint) -> dict[str, Any]:
+def _make_run(
+    plan: Plan, run: int, watch: Watcher | None, executor: Executor | None, checkpoint: Checkpoint
+) -> dict[str, Any]:
+    checkpoint()
     about = plan.describe_run(run)
     try:
-        result = solve(plan.build_run(run), watch, checkpoint)
-    except StopRun:
+        result = solve(plan.build_run(run), watch, checkpoint, executor=executor)
+    except (StopRun, InterruptedRun):
         raise
     except Exception as error:  # whatever it is, the other runs go on
         reason = str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"
@@ -65,6 +69,7 @@ def experiment(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Experiment:
     """Fit several methods and settings on several splits of the data, and test which of them predicts better.
@@ -79,6 +84,8 @@ def experiment(
         Names in the registry.
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops does not count, and ends the experiment.
+    executor : Executor, optional
+        As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
         model : str
             By default the one for such data.
@@ -119,7 +126,7 @@ def experiment(
     (8, 4)
     """
     plan = plan_experiment(data, methods, **options)
-    last = deque(run_experiment(plan, watch=watch, checkpoint=checkpoint), maxlen=1)
+    last = deque(run_experiment(plan, watch=watch, checkpoint=checkpoint, executor=executor), maxlen=1)
     if not last:
         raise StopRun
     return last[0]

@@ -115,7 +115,13 @@ class TuningJob(Handle[TuningInspection]):
     def _do(self) -> None:
         self._publish(Status.STARTING)
         known = self._state.tuning
-        for tuning in run_search(self.search, known, watch=self._publish_sweep, checkpoint=self._checkpoint):
+        for tuning in run_search(
+            self.search,
+            known,
+            watch=self._publish_sweep,
+            checkpoint=self._checkpoint,
+            executor=self._executor,
+        ):
             self._keep(tuning.trials[-1])
             # The best run may be large, and nothing asks a job for it.
             self._publish_trials(replace(tuning, best_result=None))

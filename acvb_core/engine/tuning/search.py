@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.core.rows import Range
+from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
@@ -154,18 +156,20 @@ def run_search(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
 ) -> Iterator[Tuning]:
     """Yield the trials so far after every trial; from some trials, make those that are missing.
 
     A trial that diverges or fails counts as the worst. One that the checkpoint stops does not count, and ends the
-    search. The trial of the defaults must not fail. `watch` and `checkpoint` are as for `fit`.
+    search. The trial of the defaults must not fail. `watch`, `checkpoint` and `executor` are as for `fit`.
     """
     tuning = tuning or Tuning(search.space.names)
     while len(tuning.trials) < search.trials:
         try:
             checkpoint()
             values = search.next_values(tuning)
-            trial, result = _run_trial(search, len(tuning.trials) + 1, values, watch, checkpoint)
+            solver = partial(solve, watch=watch, checkpoint=checkpoint, executor=executor)
+            trial, result = _run_trial(search, len(tuning.trials) + 1, values, solver)
         except StopRun:
             return
         tuning = tuning.with_trial(trial, result)
@@ -173,11 +177,11 @@ def run_search(
 
 
 def _run_trial(
-    search: Search, number: int, values: Mapping[str, float], watch: Watcher | None, checkpoint: Checkpoint
+    search: Search, number: int, values: Mapping[str, float], solver: Callable[[Problem], Result]
 ) -> tuple[Trial, Result | None]:
     try:
-        result = solve(search.build_trial(values), watch, checkpoint)
-    except StopRun:
+        result = solver(search.build_trial(values))
+    except (StopRun, InterruptedRun):
         raise
     except Exception as error:
         if number == 1:  # the values that are tried did not cause it
@@ -204,6 +208,7 @@ def tune(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Tuning:
     """Find the settings with which a method predicts held-out documents best, by Bayesian optimisation.
@@ -221,6 +226,8 @@ def tune(
         Called with the problem, whose settings say what is tried, and each Snapshot of every trial.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the search with the trials it has.
+    executor : Executor, optional
+        Computes the trials, as for `fit`.
     **options
         epochs : float
             How often each trial goes through the data; by default once for methods that stream.
@@ -261,7 +268,7 @@ def tune(
     3
     """
     plan = plan_search(data, method, trials, **options)
-    last = deque(run_search(plan, watch=watch, checkpoint=checkpoint), maxlen=1)
+    last = deque(run_search(plan, watch=watch, checkpoint=checkpoint, executor=executor), maxlen=1)
     if not last:
         raise StopRun
     return last[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,11 @@ import pandas as pd
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.engine.fitting import Watcher, solve
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import Watcher, compute_results, solve
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.problem import Problem, Settings, build_problem, memory_needed
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
 from acvb_core.registry import method_row, model_row
@@ -39,6 +39,7 @@ def grid(
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Grid:
     """Fit one method with several numbers of topics, each from several seeds, on the same held-out split.
@@ -56,6 +57,8 @@ def grid(
         Share of each document's words that is held out and scored, 0 for none.
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops is the last one.
+    executor : Executor, optional
+        As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
         `heldout_seed`; `heldout_documents`, share of whole documents that is held out in place of `heldout`;
         `check_memory`, as for `fit`; and the method's settings.
@@ -76,17 +79,15 @@ def grid(
     >>> grid(corpus, [5, 10], max_sweeps=20).table()["k"].tolist()
     [5, 10]
     """
-    results: list[Result] = []
-    for problem in build_grid_problems(data, ks, method, seeds, heldout, **options):
-        try:
-            results.append(solve(problem, watch, checkpoint))
-        except StopRun:
-            if not results:
-                raise
-            break
-        if results[-1].verdict is Verdict.STOPPED:
-            break
-    return Grid(results)
+    problems = build_grid_problems(data, ks, method, seeds, heldout, **options)
+    calls = (partial(_solve_one, problem, watch, executor) for problem in problems)
+    return Grid(compute_results(calls, checkpoint, executor))
+
+
+def _solve_one(
+    problem: Problem, watch: Watcher | None, executor: Executor | None, checkpoint: Checkpoint
+) -> Result:
+    return solve(problem, watch, checkpoint, executor=executor)
 
 
 def build_grid_problems(

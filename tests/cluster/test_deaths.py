@@ -1,0 +1,128 @@
+"""Workers that die, a scheduler that is gone, and workers that may not compute: what becomes of the runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.cluster import connection, remote_run, versions
+from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster.local import LOOPBACK, start_cluster
+from acvb_core.core.errors import AcvbError
+from acvb_core.engine.fitting import solve
+from acvb_core.engine.handle import Status
+from acvb_core.engine.job import Job
+from acvb_core.engine.run import run
+from tests.engine.fakes import small_problem
+from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
+
+
+def kill_worker_of_a_run(executor: DaskExecutor) -> None:
+    """Kill the worker that computes, by force."""
+    client = executor.find_client()
+    at_work = [address for address, tasks in client.processing().items() if tasks]
+    os.kill(client.run(os.getpid, workers=at_work)[at_work[0]], signal.SIGKILL)
+
+
+def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
+    executor: DaskExecutor, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.1)
+    monkeypatch.setattr(remote_run, "KEEP_RATIO", 0.0)
+    monkeypatch.setattr(connection, "_PAUSE", 0.1)
+    orders: list[Any] = []
+    pack = remote_run.pack_order
+    monkeypatch.setattr(remote_run, "pack_order", lambda *given: orders.append(given) or pack(*given))
+    problem = endless()
+    job = started(jobs, problem, executor)
+    until(lambda: sweeps(job) > 100)
+    kill_worker_of_a_run(executor)
+    until(lambda: len(orders) == 2 and job.inspect().status is Status.RUNNING)
+    job.stop()
+    assert job.wait(PATIENCE)
+    last = job.result().snapshot
+    *_, here = run(problem, max_sweeps=last.sweep)
+    assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
+    assert np.array_equal(job.history.column("sweep"), np.arange(1.0, last.sweep + 1))
+    assert orders[1][1] is not None, "it began anew"
+
+
+def test_three_deaths_are_a_fault(executor: DaskExecutor, jobs: list[Job]) -> None:
+    job = started(jobs, endless(), executor)
+    for _ in range(remote_run.MOST_DEATHS):
+        before = job.inspect().snapshot
+        until(lambda before=before: job.inspect().snapshot is not before)
+        kill_worker_of_a_run(executor)
+    assert job.wait(PATIENCE)
+    seen = job.inspect()
+    assert seen.status is Status.FAILED
+    assert "3 workers died while they computed this run: tcp://127.0.0.1:" in str(seen.error)
+
+
+def test_a_worker_of_another_version_is_refused(
+    executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = versions.describe_process()
+    monkeypatch.setattr(versions, "describe_process", lambda: here | {"acvb_core": "9.9", "numpy": "1.0"})
+    with pytest.raises(
+        AcvbError, match=r"tcp.*has version .* of acvb_core, and this program 9.9. Install the same"
+    ):
+        solve(small_problem("vb"), executor=executor)
+    assert executor.list_workers()[0].differences == (f"numpy {here['numpy']}, here 1.0",)
+    monkeypatch.setattr(versions, "describe_process", lambda: here | {"sources": "0"})
+    with pytest.raises(AcvbError, match="other sources of acvb_core"):
+        solve(small_problem("vb"), executor=executor)
+
+
+def test_a_run_whose_scheduler_is_gone_can_be_continued_here(
+    jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.1)
+    monkeypatch.setattr(connection, "_PAUSE", 0.1)
+    cluster = start_cluster(1, 1)
+    executor = DaskExecutor.connect(cluster.scheduler_address)
+    job = started(jobs, endless(), executor)
+    until(lambda: sweeps(job) > 200)
+    cluster.close(timeout=30)
+    assert job.wait(PATIENCE)
+    executor.find_client().close()
+    seen = job.inspect()
+    assert seen.status is Status.INTERRUPTED
+    assert "Continue the run when it is back" in str(seen.error)
+    assert seen.snapshot is not None
+    assert seen.snapshot.state is not None
+    assert len(seen.history) == seen.snapshot.sweep > 0
+    assert job.can_continue
+
+
+def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for connect in (lambda: acvb_core.DaskExecutor.connect("tcp://127.0.0.1:1"), start_cluster):
+        with pytest.raises(AcvbError, match=r"pip install 'acvb-core\[cluster\]'"):
+            connect()
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.2)
+    with pytest.raises(AcvbError, match=r"No Dask scheduler answers at tcp://127.0.0.1:1 "):
+        DaskExecutor.connect("tcp://127.0.0.1:1")
+
+
+def test_a_cluster_listens_on_this_machine_alone(cluster: Any, executor: DaskExecutor) -> None:
+    import psutil
+
+    client = executor.find_client()
+    processes = [os.getpid(), *client.run(os.getpid).values(), *client.run(os.getppid).values()]
+    listening = {
+        connection.laddr.ip
+        for process in processes
+        for connection in psutil.Process(process).net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {LOOPBACK}

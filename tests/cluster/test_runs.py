@@ -1,0 +1,134 @@
+"""Runs on a cluster are the runs of this process: the same bits, watched, paused, stopped and extended."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster.messages import SentData
+from acvb_core.core.errors import ParameterError
+from acvb_core.engine.fitting import solve
+from acvb_core.engine.handle import Status
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.tuning.search import tune
+from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
+
+RELATION = acvb_core.load_sample("southern_women").relation
+CORPUS = acvb_core.load_sample("bars").corpus
+TABLE = acvb_core.load_sample("fertility").table
+
+
+def bits(result: Result) -> dict[str, bytes]:
+    """All that a run came to, but its times."""
+    last = result.snapshot
+    frame = result.history.drop(columns=[name for name in result.history if name.endswith("_seconds")])
+    arrays = {name: array.tobytes() for name, array in last.posterior.arrays.items()}
+    scores = repr((last.sweep, last.verdict, last.lower_bound, last.heldout, last.extras))
+    return {**arrays, "history": frame.to_numpy().tobytes(), "scores": scores.encode()}
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        build_problem(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
+        build_problem(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}, heldout=0.1),
+        build_problem(CORPUS, "acvb", {"k": 5, "max_sweeps": 15}, heldout=0.1),
+        build_problem(CORPUS, "sdm", {"k": 5}, heldout_documents=0.1),
+        build_problem(TABLE, "fab", {"max_sweeps": 12}, heldout=0.3),
+    ],
+    ids=["race", "sampler", "topics", "stream", "features"],
+)
+def test_a_run_has_the_same_bits_wherever_it_was_computed(executor: DaskExecutor, problem: Problem) -> None:
+    there, here = solve(problem, executor=executor), solve(problem)
+    assert bits(there) == bits(here)
+    assert there.problem.settings == here.problem.settings
+    assert (there.snapshot.state is None) == (here.snapshot.state is None)
+
+
+def test_a_job_is_watched_paused_stopped_and_extended(executor: DaskExecutor, jobs: list[Job]) -> None:
+    job = started(jobs, endless(), executor)
+    until(lambda: sweeps(job) > 1)
+    seen = job.inspect()
+    assert seen.status is Status.RUNNING
+    assert seen.snapshot is not None
+    assert seen.snapshot.sweep <= len(seen.history)
+    job.pause()
+    until(lambda: job.inspect().snapshot.state is not None)  # type: ignore[union-attr]
+    held = sweeps(job)
+    assert job.inspect().status is Status.PAUSED
+    other = [started(jobs, endless(seed=seed), executor) for seed in (1, 2)]  # the worker's slot is free
+    until(lambda: min(map(sweeps, other)) > 0)
+    assert sweeps(job) == held
+    job.resume()
+    until(lambda: sweeps(job) > held)
+    for one in (job, *other):
+        one.stop()
+        assert one.wait(PATIENCE)
+        assert one.inspect().verdict is Verdict.STOPPED
+    stopped = sweeps(job)
+    job.extend(5)
+    assert job.wait(PATIENCE)
+    *_, here = run(job.problem, max_sweeps=stopped + 5)
+    assert np.array_equal(job.result().snapshot.posterior["rows"], here.posterior["rows"])
+    assert len(job.history) == stopped + 5
+
+
+def test_runs_go_side_by_side_on_data_that_were_sent_once(
+    executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed: list[Any] = []
+    pack = SentData.pack
+    monkeypatch.setattr(SentData, "pack", lambda data: packed.append(data) or pack(data))
+    options: dict[str, Any] = {"k": 4, "splits": 2, "max_sweeps": 8}
+    data = acvb_core.as_two_sided(RELATION)
+    both = threading.Barrier(2)  # passed by two runs that go on at once
+
+    def watch(problem: Problem, snapshot: Any) -> None:
+        if snapshot.verdict is not None:
+            both.wait(PATIENCE)
+
+    there = acvb_core.experiment(data, ["cvb0", "vb"], executor=executor, watch=watch, **options).table()
+    here = acvb_core.experiment(data, ["cvb0", "vb"], **options).table()
+    assert len(packed) == 1
+    names = [name for name in here if not name.endswith("_seconds")]
+    assert there.sort_values("run", ignore_index=True)[names].equals(here[names])
+    holders = [
+        keys for keys in executor.find_client().has_what().values() if any("acvb-data" in key for key in keys)
+    ]
+    assert all(sum("acvb-data" in key for key in keys) <= 2 for keys in holders)
+
+
+def test_comparisons_grids_and_searches_give_what_they_give_here(executor: DaskExecutor) -> None:
+    options: dict[str, Any] = {"k": 3, "max_sweeps": 6, "heldout": 0.1}
+    there = acvb_core.compare(CORPUS, ["cvb0", "vb"], seeds=2, executor=executor, **options)
+    assert [bits(one) for one in there.results] == [
+        bits(one) for one in acvb_core.compare(CORPUS, ["cvb0", "vb"], seeds=2, **options).results
+    ]
+    grids = [
+        acvb_core.grid(CORPUS, [2, 3], max_sweeps=6, executor=one).table().drop(columns="cpu_seconds")
+        for one in (executor, None)
+    ]
+    assert grids[0].equals(grids[1])
+    searches = [
+        tune(CORPUS, "scvb0", 2, k=3, epochs=1, heldout_documents=0.2, executor=one).trials
+        for one in (executor, None)
+    ]
+    assert [(one.values, one.perplexity) for one in searches[0]] == [
+        (one.values, one.perplexity) for one in searches[1]
+    ]
+
+
+def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
+    executor.find_client().run(exec, "import os; os.environ['ACVB_MEMORY_PERCENT'] = '0'")
+    with pytest.raises(ParameterError, match="from 1 to 100"):
+        solve(build_problem(CORPUS, "cvb0"), executor=executor)
+    executor.find_client().run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
