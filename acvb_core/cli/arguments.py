@@ -35,6 +35,23 @@ def _add_app(app: Parser) -> None:
         "example.org:8443 for another port than 80 and 443; can be given several times (default: only 127.0.0.1, "
         "localhost, [::1] and the --host are served)",
     )
+    text = "offer to compute runs on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: "
+    app.add_argument("--scheduler", metavar="ADDRESS", help=f"{text}ACVB_SCHEDULER, else this machine alone)")
+
+
+def _add_cluster(cluster: Parser) -> None:
+    add = cluster.add_argument
+    add("--workers", type=parse_count, default=2, metavar="N", help="worker processes (default: 2)")
+    text = "runs that a worker computes at once (default: the cores of this machine are shared between the workers)"
+    add("--threads", type=parse_count, metavar="N", help=text)
+    text = "address to listen on (default: 127.0.0.1, for this machine only)"
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help=text)
+    text = "port of the scheduler (default: 8786)"
+    add("--port", type=parse_port, default=8786, metavar="N", help=text)
+    text = "port of Dask's dashboard (default: 8787)"
+    add("--dashboard-port", type=parse_port, default=8787, metavar="N", help=text)
+    text = "with another --host: nobody who reaches it is to be kept out"
+    add("--trust-network", action="store_true", help=text)
 
 
 def _add_fit(fit: Parser) -> None:
@@ -167,6 +184,8 @@ def _add_run(
     add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
     add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to go on from")
+    text = "compute on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, "
+    add("--scheduler", metavar="ADDRESS", help=f"{text}else this machine)")
     add("--quiet", action="store_true", help="no progress on stderr")
     add_method_settings(group_adder(to, settings))
 
@@ -186,5 +205,6 @@ ADDERS: dict[str, Callable[[Parser], None]] = {
     "tune": _add_tune,
     "read": _add_read,
     "transform": _add_transform,
+    "cluster": _add_cluster,
     "app": _add_app,
 }

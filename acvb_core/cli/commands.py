@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core import TrainedTopics, __version__, load_model
+from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import Progress
@@ -21,7 +22,6 @@ from acvb_core.engine import fitting
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import method_row, methods_of
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import write_run
@@ -57,13 +57,14 @@ def fit(arguments: argparse.Namespace) -> int:
         )
     progress = Progress(sys.stderr, quiet=arguments.quiet)
     try:
-        with stop_on_signal() as checkpoint, progress.keep_telling():
+        with open_executor(arguments) as executor, stop_on_signal() as checkpoint, progress.keep_telling():
             result = fitting.solve(
                 problem,
                 progress,
                 checkpoint,
                 resume=resume,
                 keep=None if unfinished is None else unfinished.keep,
+                executor=executor,
             )
     except StopRun:
         return report_nothing()
@@ -96,13 +97,14 @@ def compare(arguments: argparse.Namespace) -> int:
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
     try:
-        with stop_on_signal() as checkpoint, progress.keep_telling():
+        with open_executor(arguments) as executor, stop_on_signal() as checkpoint, progress.keep_telling():
             comparison = fitting.compare(
                 source.data,
                 methods,
                 seeds=arguments.seeds,
                 watch=progress,
                 checkpoint=checkpoint,
+                executor=executor,
                 **run_options(arguments, source),
                 **values,
             )
@@ -116,7 +118,7 @@ def compare(arguments: argparse.Namespace) -> int:
         (out / "comparison.csv").write_text(csv_text(comparison.table()), encoding="utf-8", newline="")
     shown = comparison_json if arguments.json else comparison_text
     sys.stdout.write(shown(comparison, source.lines, out, removed))
-    stopped = len(comparison.results) < planned or comparison.results[-1].verdict is Verdict.STOPPED
+    stopped = len(comparison.results) < planned or any(one.was_stopped for one in comparison.results)
     return INTERRUPTED if stopped else 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from acvb_core import __version__
+from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, make_folder, report_nothing
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
@@ -60,8 +61,8 @@ def experiment(arguments: argparse.Namespace) -> int:
     if known.rows:
         lines.append(f"{len(known.rows):,} of {plural(plan.n_runs, 'run')} were made before.")
     progress = Progress(sys.stderr, plan.n_runs, quiet=arguments.quiet, over=len(known.rows))
-    with stop_on_signal() as checkpoint:
-        for latest in run_experiment(plan, known, watch=progress, checkpoint=checkpoint):
+    with open_executor(arguments) as executor, stop_on_signal() as checkpoint:
+        for latest in run_experiment(plan, known, watch=progress, checkpoint=checkpoint, executor=executor):
             now = latest
             if folder is not None:
                 folder.append(now.rows[-1])

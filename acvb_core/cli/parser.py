@@ -23,6 +23,7 @@ _COMMANDS = (
     ("tune", "tune", "Look for the steps with which a method that streams predicts held-out documents best."),
     ("read", "read", "Read a corpus of any size to a folder, for methods that stream."),
     ("transform", "transform", "Say which topics documents are of, with the topics as a run left them."),
+    ("cluster", "cluster", "Start a Dask cluster of worker processes on this machine. Ctrl-C stops it."),
     ("app", "app.start", "Start the app, and print its address. Ctrl-C stops it."),
 )
 
@@ -76,7 +77,7 @@ def _lazy_flags(name: str) -> Callable[[Parser], None]:
     """Return what adds a command's flags."""
 
     def add_flags(command: Parser) -> None:
-        if name != "app":
+        if name not in ("app", "cluster"):
             command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
         if name == "methods":
             command.add_argument("--markdown", action="store_true", help="as the table in docs/methods.md")

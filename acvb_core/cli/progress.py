@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
+from weakref import WeakKeyDictionary
 
 from acvb_core.engine.problem import SLOW_SWEEP, Problem
 from acvb_core.engine.snapshot import MOTION, Snapshot
@@ -26,6 +27,7 @@ class Progress:
         self._pause = 0.1 if self._terminal else 10.0  # seconds between two lines
         self._run: Problem | None = None
         self._number = over
+        self._numbers: WeakKeyDictionary[Problem, int] = WeakKeyDictionary()
         self._next = 0.0
         #: The run that is under way, where it is, and since when.
         self._waiting: tuple[Problem, str, float] | None = None
@@ -37,7 +39,10 @@ class Progress:
             return
         self._wait(problem, None if snapshot.verdict else f"sweep {snapshot.sweep + 1:,}")
         if problem is not self._run:
-            self._run, self._number = problem, self._number + 1
+            self._run = problem
+            if problem not in self._numbers:  # runs may go on side by side
+                self._number += 1
+                self._numbers[problem] = self._number
             self._next = time.monotonic() + (0.0 if self._terminal else self._pause)
         if snapshot.verdict is None and time.monotonic() < self._next:
             return
@@ -93,7 +98,7 @@ class Progress:
 
     def _text(self, problem: Problem, snapshot: Snapshot) -> str:
         cap = problem.max_sweeps
-        parts = [f"{self._number}/{self._runs}"] if self._runs > 1 else []
+        parts = [f"{self._numbers.get(problem, self._number)}/{self._runs}"] if self._runs > 1 else []
         parts.append(problem.label)
         if self._terminal:
             done = min(_BAR * snapshot.sweep // cap, _BAR)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acvb_core import __version__
+from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.commands import INTERRUPTED, load_source, report_nothing, write
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
@@ -48,8 +49,8 @@ def tune(arguments: argparse.Namespace) -> int:
         source = replace(source, lines=[*source.lines, known])
     progress = Progress(sys.stderr, planned.trials, quiet=arguments.quiet, over=len(tuning.trials))
     best: Result | None = None
-    with suppress(StopRun), stop_on_signal() as checkpoint:
-        for latest in run_search(planned, tuning, watch=progress, checkpoint=checkpoint):
+    with suppress(StopRun), open_executor(arguments) as executor, stop_on_signal() as checkpoint:
+        for latest in run_search(planned, tuning, watch=progress, checkpoint=checkpoint, executor=executor):
             tuning = latest
             if folder is not None:
                 folder.keep(tuning)

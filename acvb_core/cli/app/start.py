@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acvb_core.cli.app import ready
+from acvb_core.cli.cluster import VARIABLE
 from acvb_core.core.errors import AcvbError, ParameterError
 
 PORT, HOST = 8501, "127.0.0.1"
@@ -29,6 +30,8 @@ def app(arguments: argparse.Namespace) -> int:
     script = find_app()
     _refuse_unusable_address(arguments.host, arguments.port)
     os.chdir(script.parent)
+    if arguments.scheduler:
+        os.environ[VARIABLE] = arguments.scheduler
     shown = _shown_address(arguments.host)
     subprocess.Popen([sys.executable, ready.__file__, shown, str(arguments.port), str(os.getpid())])
     if os.name == "nt":  # there exec leaves the shell alone with the app
