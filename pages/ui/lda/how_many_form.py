@@ -11,13 +11,13 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.job import Job
 from acvb_core.models.lda.grid import MODEL, build_grid_problems, settings_without_k
 from acvb_core.registry import method_row, methods_for, model_row
 from pages.ui.lda.how_many_runs import find_jobs
+from pages.ui.running.costs import find_free_memory
 from pages.ui.shared import format as say
-from pages.ui.shared.services import executor
+from pages.ui.shared.services import places
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 
@@ -72,7 +72,7 @@ class GridPlan:
             for k in self.ks
             for _ in range(self.seeds)
         ]
-        return sum(sorted(each, reverse=True)[: executor().limit])
+        return sum(sorted(each, reverse=True)[: places().here.limit])
 
 
 def max_topics(corpus: Corpus | DiskCorpus) -> int:
@@ -203,7 +203,7 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
 
 def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
     """Return whether the runs fit into memory; warn if they do not."""
-    need, free = plan.memory_bytes(corpus), available_memory()
+    need, free = plan.memory_bytes(corpus), find_free_memory()
     if free is None or need <= free:
         return True
     st.warning(

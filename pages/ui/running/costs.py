@@ -11,6 +11,8 @@ from acvb_core.engine.problem import SLOW_SWEEP
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_model
+from pages.ui.shared.services import places
+from pages.ui.shared.workspace import current_workspace
 
 if TYPE_CHECKING:
     from pages.ui.running.setup import Plan
@@ -75,9 +77,16 @@ def describe_memory(plan: Plan, dataset: Dataset) -> str:
     return f"{say.size(needed)} of memory{saved}"
 
 
+def find_free_memory() -> int | None:
+    """Return the bytes that new runs can have; None where that is not known, as on the workers of a cluster."""
+    if places().is_elsewhere(current_workspace().key):
+        return None  # they refuse what they have no room for
+    return available_memory()
+
+
 def check_memory(plan: Plan, dataset: Dataset) -> bool:
     """Return whether the runs fit; warn where they do not."""
-    needed, free = plan.memory_bytes(dataset), available_memory()
+    needed, free = plan.memory_bytes(dataset), find_free_memory()
     if free is None or needed <= free:
         return True
     pages = pages_of_model(dataset.model)

@@ -33,7 +33,7 @@ from pages.ui.running.forms import (
 from pages.ui.running.repeats import warn_of_repeats
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
-from pages.ui.shared.services import executor
+from pages.ui.shared.services import places
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 
@@ -67,7 +67,7 @@ class Plan:
         """Peak memory of the runs that go on at the same time, beyond the data."""
         # Seeds make no difference to it, so that one run a method is put together here.
         each = [problem.memory_bytes for problem in self.problems(dataset, self.seeds[:1])]
-        return sum(sorted(each * len(self.seeds), reverse=True)[: executor().limit])
+        return sum(sorted(each * len(self.seeds), reverse=True)[: places().here.limit])
 
     def with_values(self, **changes: Any) -> Plan:
         """Return the same runs with other settings, for the methods that have these."""

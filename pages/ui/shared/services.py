@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core import __version__
+from acvb_core.cluster.places import Places
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
@@ -62,8 +63,8 @@ def workspace_limit() -> int:
 
 
 @st.cache_resource(show_spinner=False)
-def executor() -> Executor:
-    """Return the executor of this process; ACVB_RUNS says how many runs compute at once.
+def places() -> Places:
+    """Return where runs compute: on ACVB_RUNS threads of this process, or on the cluster of ACVB_SCHEDULER.
 
     Raises ParameterError: ACVB_RUNS is not a whole number of at least 1.
     """
@@ -76,7 +77,16 @@ def executor() -> Executor:
     # Drawing a page takes the interpreter's lock for hundreds of short steps, and waits for each until a run lets go.
     sys.setswitchinterval(_SWITCH_SECONDS)
     share_heaps()
-    return Executor(int(named) if named else None, niceness=_NICENESS)
+    here = Executor(int(named) if named else None, niceness=_NICENESS)
+    return Places(here, os.environ.get("ACVB_SCHEDULER", "").strip())
+
+
+def executor() -> Executor:
+    """Return the executor that computes where the workspace of a run has chosen.
+
+    Raises ParameterError: ACVB_RUNS is not a whole number of at least 1.
+    """
+    return places().executor
 
 
 @st.cache_resource(show_spinner=False)

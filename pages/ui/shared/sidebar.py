@@ -15,6 +15,7 @@ from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.entrance import remember_workspace
 from pages.ui.workspace.links import show_share_links
+from pages.ui.workspace.places import show_places
 
 _CHOICE = "data_in_use"
 _PLURALS = {"search": "searches"}
@@ -95,5 +96,6 @@ def show_sidebar(workspace: Workspace) -> None:
             if workspace.data_problem is not None:
                 _show_data_problem(workspace)
             refresh(jobs, 2.0 if busy else None)
+        show_places(workspace)
         show_share_links(workspace)
         remember_workspace(workspace)

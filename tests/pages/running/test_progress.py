@@ -56,7 +56,7 @@ def test_compiling_is_said_on_the_card(open_app: Open) -> None:
 
 
 def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services.executor(), "limit", 1)
+    monkeypatch.setattr(services.places().here, "_limit", 1)
     problem, gate = gated(small_problem("vb", max_sweeps=3))
     book = services.job_book()
     jobs = [book.add(WORKSPACE, problem)]

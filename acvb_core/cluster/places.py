@@ -1,0 +1,132 @@
+"""The places where the app can compute runs: threads of its own, or the cluster that it was told of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.protocols import Checkpoint
+from acvb_core.engine.executor import Executor, InterruptedRun, ResultT, Ticket
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race import RaceUpdate
+
+#: Seconds after which a scheduler that did not answer is looked for again.
+_RETRY = 30.0
+
+
+class Places:
+    """Places of work, this machine and a cluster, and which of them each owner has chosen.
+
+    `here`: the executor of this process.
+    `scheduler`: address of the cluster's, "" for none. It is connected when it is first asked for. Owners who have
+    chosen nothing compute there.
+    """
+
+    def __init__(self, here: Executor, scheduler: str = "") -> None:
+        self.here, self.scheduler = here, scheduler
+        self._cluster: DaskExecutor | None = None
+        self._fault, self._retry = cast(AcvbError | None, None), 0.0
+        self._chosen: dict[str, bool] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def executor(self) -> Executor:
+        """The executor that computes where its owner has chosen when work starts."""
+        return _ChosenExecutor(self)
+
+    def is_elsewhere(self, owner: str) -> bool:
+        """Return whether the runs of an owner are computed on the cluster."""
+        return bool(self.scheduler) and self._chosen.get(owner, True)
+
+    def choose(self, owner: str, elsewhere: bool) -> None:
+        """Compute the runs of an owner on the cluster from now on, or here; those under way stay where they are."""
+        self._chosen[owner] = elsewhere
+
+    def connect(self) -> DaskExecutor:
+        """Return the executor of the cluster, connected anew where its scheduler was gone.
+
+        Raises AcvbError: no scheduler answers, or did some seconds ago; or Dask is not installed.
+        """
+        with self._lock:
+            if self._fault is not None and time.monotonic() < self._retry:
+                raise self._fault
+            if self._cluster is None or self._cluster.client.status in ("closing", "closed"):
+                self._cluster = self._fault = None
+                try:
+                    self._cluster = DaskExecutor.connect(self.scheduler)
+                except AcvbError as error:
+                    self._fault, self._retry = error, time.monotonic() + _RETRY
+                    raise
+            return self._cluster
+
+    def try_again(self) -> None:
+        """Look for the scheduler at once when it is asked for next."""
+        self._retry = 0.0
+
+    def find(self, owner: str) -> Executor:
+        """Return the executor that an owner has chosen.
+
+        Raises AcvbError: it is the cluster's, and no scheduler answers.
+        """
+        return self.connect() if self.is_elsewhere(owner) else self.here
+
+
+class _ChosenExecutor(Executor):
+    """The executor that its owner has chosen, one for each piece of work."""
+
+    def __init__(self, places: Places, owner: str = "") -> None:
+        self._places, self.owner = places, owner
+        self._fault: AcvbError | None = None
+        self._now: Executor | None = None  # where the work is that was handed over last
+
+    def for_owner(self, owner: str) -> Executor:
+        """Return the executor of an owner."""
+        return _ChosenExecutor(self._places, owner)
+
+    @property
+    def limit(self) -> int:
+        """The limit of the chosen executor; that of this machine where the cluster cannot be reached."""
+        try:
+            return self._places.find(self.owner).limit
+        except AcvbError:
+            return self._places.here.limit
+
+    def submit(self, work: Callable[[], None], name: str) -> Ticket:
+        """Hand work to the executor that its owner has chosen; where no scheduler answers, its runs are interrupted."""
+        self._fault, chosen = None, self._places.here
+        try:
+            chosen = self._places.find(self.owner)
+        except AcvbError as error:
+            self._fault = error
+        self._now = chosen.for_owner(self.owner)
+        return self._now.submit(work, name)
+
+    def compute(self, problem: Problem, **options: Any) -> Iterator[RaceUpdate]:
+        """Compute where the work is.
+
+        Raises InterruptedRun: no scheduler answered.
+        """
+        if self._fault is not None:
+            raise InterruptedRun(str(self._fault))
+        return self._place.compute(problem, **options)
+
+    def compute_all(
+        self, calls: Iterable[Callable[[Checkpoint], ResultT]], *arguments: Any
+    ) -> Iterator[tuple[int, ResultT]]:
+        """Make the calls where the work is."""
+        return self._place.compute_all(calls, *arguments)
+
+    @contextmanager
+    def yield_place(self) -> Iterator[None]:
+        """Give the place of the work to whoever waits there."""
+        with self._place.yield_place():
+            yield
+
+    @property
+    def _place(self) -> Executor:
+        return self._now or self._places.here
