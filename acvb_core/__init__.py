@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from acvb_core.models.lda.grid import grid
     from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+    from acvb_core.shards.place import shard_workers
     from acvb_core.store.topics.trained import load_model, save_model
 
 __version__ = "0.1.0"
@@ -73,6 +74,7 @@ __all__ = [
     "methods",
     "read_to_disk",
     "save_model",
+    "shard_workers",
     "trained_topics",
     "tune",
     "with_attributes",
@@ -105,6 +107,7 @@ _HOME = {
     "load_table": "acvb_core.data.tables.readers",
     "read_to_disk": "acvb_core.data.corpora.disk_writer",
     "save_model": "acvb_core.store.topics.trained",
+    "shard_workers": "acvb_core.shards.place",
     "trained_topics": "acvb_core.models.lda.trained",
     "tune": "acvb_core.engine.tuning.search",
     "with_attributes": "acvb_core.data.relations.networks",

@@ -63,7 +63,9 @@ def methods_for(data: Any, model: str | None = None) -> tuple[Method, ...]:
     """
     row = model_for(data) if model is None else model_row(model)
     row.accept(data)
-    return tuple(method for method in methods_of(row.name) if method.streams or not row.on_disk(data))
+    return tuple(
+        method for method in methods_of(row.name) if method.streams or method.shards or not row.on_disk(data)
+    )
 
 
 def methods_of(model: str) -> tuple[Method, ...]:

@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.rows",),
     ("core.clusters",),
     ("core.averaging",),
+    ("shards",),
     ("data",),
     ("evaluate",),
     tuple(f"models.{path.parent.name}" for path in sorted((ROOT / PACKAGE / "models").glob("*/rows.py"))),

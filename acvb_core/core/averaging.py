@@ -17,11 +17,13 @@ import numpy as np
 
 from acvb_core.core.clusters import match_clusters, mean_l1_change, order_by_size, renormalise, take
 from acvb_core.core.protocols import (
+    AnyResponsibilities,
     Array,
     Checkpoint,
     Inference,
     Phase,
     Posterior,
+    RemoteResponsibilities,
     Responsibilities,
     SweepInfo,
     no_checkpoint,
@@ -44,7 +46,7 @@ class AveragedState:
     mean: Mapping[str, Array] = field(default_factory=dict)
     change: float | None = None  #: mean over objects of the L1 change of the mean in the last sweep
     #: Running mean of the responsibilities behind averaged counts; handed on, and written over, by the next sweep.
-    shared: Responsibilities | None = None
+    shared: AnyResponsibilities | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class _RunningMean:
         """Return whether the mean has started, how many sweeps are in it, and its last change."""
         return Phase(state.samples == 0, state.samples, state.change)
 
-    def responsibilities(self, state: AveragedState) -> Responsibilities | None:
+    def responsibilities(self, state: AveragedState) -> AnyResponsibilities | None:
         """Return the mean of the responsibilities behind averaged counts, or those of the sweep during burn-in."""
         return self.inner.responsibilities(state.inner) if state.samples == 0 else state.shared
 
@@ -125,23 +127,27 @@ class AveragedInference(_RunningMean):
     def _start_mean(self, swept: AveragedState, new: Mapping[str, Array]) -> AveragedState:
         """Return the state with its one sweep as the mean."""
         shared = self.inner.responsibilities(swept.inner) if self.track else None
-        if shared is not None:
+        if isinstance(shared, Responsibilities):
             shared = shared._replace(q=shared.q.copy())
+        elif shared is not None:
+            shared = shared.start_mean()
         return replace(swept, samples=1, mean=new, shared=shared)
 
     def _update_shared(
         self, state: AveragedState, inner: Any, info: SweepInfo, samples: int
-    ) -> tuple[Responsibilities | None, float | None]:
+    ) -> tuple[AnyResponsibilities | None, float | None]:
         """Return the mean of the responsibilities behind the counts with this sweep's, and its change."""
         new = None if state.shared is None else self.inner.responsibilities(inner)
         if state.shared is None or new is None:
             return None, None
+        if not (isinstance(new, Responsibilities) and isinstance(state.shared, Responsibilities)):
+            return new.add_to_mean(samples) if isinstance(new, RemoteResponsibilities) else (None, None)
         mean = state.shared.q
         if info.order is not None:
             (order,) = info.order.values()
             mean = np.ascontiguousarray(mean[:, order])
-        change = blend(mean, new.q, new.weights, 1.0 / samples)
-        return Responsibilities(mean, new.weights), change
+        moved = blend(mean, new.q, new.weights, 1.0 / samples)
+        return Responsibilities(mean, new.weights), moved / float(new.weights.sum(dtype=np.float64))
 
     def posterior(self, state: AveragedState) -> Posterior:
         """Return the inner posterior, with the mean in place of its responsibilities after burn-in."""
@@ -190,11 +196,10 @@ def averaged_arrays(posterior: Posterior) -> dict[str, Array]:
 def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
     """Move `mean` (n, K) by `share` of the way to `new`, in place.
 
-    Returns the mean of the rows' L1 change, each row weighted by its `weights` (n,).
+    Returns the sum of the rows' L1 change, each row weighted by its `weights` (n,).
     """
     part = mean.dtype.type(share)
     total = 0.0
-    weight = 0.0
     for e in range(mean.shape[0]):
         own = mean[e]
         other = new[e]
@@ -204,8 +209,7 @@ def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
             own[k] += step
             moved += abs(step)
         total += weights[e] * moved
-        weight += weights[e]
-    return total / weight
+    return total
 
 
 @dataclass(frozen=True)

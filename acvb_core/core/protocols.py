@@ -89,6 +89,26 @@ class Responsibilities(NamedTuple):
     weights: Array  #: shape (n,); how many objects share each row
 
 
+@runtime_checkable
+class RemoteResponsibilities(Protocol):
+    """Responsibilities that stay where the data are: in shards, which are asked for sums of them."""
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """Return the sum of what the shards give for a question; None once they have gone on to another sweep."""
+        ...
+
+    def start_mean(self) -> RemoteResponsibilities:
+        """Begin a running mean where the data are, with these alone, and return it."""
+        ...
+
+    def add_to_mean(self, samples: int) -> tuple[RemoteResponsibilities, float]:
+        """Add these to the running mean, the last of so many; return it and the mean L1 change of a row."""
+        ...
+
+
+AnyResponsibilities = Responsibilities | RemoteResponsibilities
+
+
 class SweepInfo(NamedTuple):
     """Facts about one sweep."""
 
@@ -138,7 +158,7 @@ class Inference(Protocol):
         """Return where in its course a run in this state is."""
         ...
 
-    def responsibilities(self, state: Any) -> Responsibilities | None:
+    def responsibilities(self, state: Any) -> AnyResponsibilities | None:
         """Return what the posterior's counts add up from; None where there is no more than the posterior."""
         ...
 
@@ -187,7 +207,7 @@ class UnaveragedMethod:
         """Nothing is averaged."""
         return Phase()
 
-    def responsibilities(self, state: Any) -> Responsibilities | None:
+    def responsibilities(self, state: Any) -> AnyResponsibilities | None:
         """Return None: the posterior has them."""
         return None
 
@@ -201,7 +221,9 @@ class Model(Protocol):
         ...
 
     def lower_bound(
-        self, posterior: Posterior, responsibilities: Responsibilities | None = None
+        self,
+        posterior: Posterior,
+        responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
         """Return the variational lower bound of log p(data) in nats; None where too little is known for it."""
         ...
@@ -210,7 +232,7 @@ class Model(Protocol):
         self,
         posterior: Posterior,
         checkpoint: Checkpoint = no_checkpoint,
-        responsibilities: Responsibilities | None = None,
+        responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
         """Return the pseudo leave-one-out log likelihood in nats; None where the model has none."""
         ...
@@ -218,7 +240,7 @@ class Model(Protocol):
     def extras(
         self,
         posterior: Posterior,
-        responsibilities: Responsibilities | None = None,
+        responsibilities: AnyResponsibilities | None = None,
         pseudo_loo: float | None = None,
         lower_bound: float | None = None,
     ) -> dict[str, float]:

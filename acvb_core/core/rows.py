@@ -21,6 +21,8 @@ Values = dict[str, Any]
 
 #: An average begins after so many sweeps at the latest.
 BURN_IN_CAP = 100
+#: The parameter of a method that can spread a run over shards of the data: how many there are.
+SHARDS = "shards"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Method:
     tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where
     #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     bound_per: str = ""
+
+    @property
+    def shards(self) -> bool:
+        """True where a run can be spread over shards of the data, so that no process has all of them."""
+        return any(parameter.name == SHARDS for parameter in self.parameters)
 
     def values(self, given: Values) -> dict[str, Value]:
         """Return a checked value for every parameter, defaults for those not given."""
@@ -113,7 +120,8 @@ class ModelRow:
     #: Whether data of that type are of the kind the model is for.
     accepts: Callable[[Any], bool] = lambda data: True
     wanted: str = ""  #: what that kind is, in words
-    streamed: Reference | None = None  #: to the same kind of data kept on disk, for the methods that stream
+    #: To the same kind of data kept on disk, for the methods that stream and those that spread over shards.
+    streamed: Reference | None = None
     #: (data, share, seed) -> Split, of whole objects.
     hold_out_documents: Callable[[Any, float, int], Any] | None = None
     #: Training data -> what the change of a log likelihood is divided by before it is held against the tolerance (the
@@ -154,7 +162,7 @@ class ModelRow:
         return (self.data_class.holds(data) or self.on_disk(data)) and self.accepts(data)
 
     def on_disk(self, data: Any) -> bool:
-        """Return whether such data are kept on disk, so that only streaming methods can take them."""
+        """Return whether such data are kept on disk, so that only streams and runs over shards can take them."""
         return self.streamed is not None and self.streamed.holds(data)
 
     def accept(self, data: Any) -> None:

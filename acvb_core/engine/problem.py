@@ -174,7 +174,7 @@ def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
             model.check_start(start)
         if row.build_from is None:
             raise ParameterError(f"method {row.name!r} cannot continue from an earlier run; it begins anew.")
-    if model.on_disk(data) and not row.streams:
+    if model.on_disk(data) and not (row.streams or row.shards):
         ready = ", ".join(one.name for one in methods_for(data, model.name))
         raise ParameterError(
             f"{row.name} needs all the data in memory; {data.name} is kept on disk: choose {ready}, or load it into "

@@ -15,10 +15,10 @@ import numpy as np
 from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import (
+    AnyResponsibilities,
     Array,
     Checkpoint,
     Posterior,
-    Responsibilities,
     SweepInfo,
     no_checkpoint,
     predict_averaged,
@@ -257,11 +257,11 @@ class _Runner:
             passes=_add_passes(last.passes, info.progress),
         )
 
-    def _pseudo_loo(self, posterior: Posterior, responsibilities: Responsibilities | None) -> float | None:
+    def _pseudo_loo(self, posterior: Posterior, responsibilities: AnyResponsibilities | None) -> float | None:
         return self.problem.model.pseudo_loo(posterior, self._checkpoint_while_scoring, responsibilities)
 
     def _fill(
-        self, posterior: Posterior, given: Responsibilities | None, bound: float | None, loo: float | None
+        self, posterior: Posterior, given: AnyResponsibilities | None, bound: float | None, loo: float | None
     ) -> tuple[float | None, float | None]:
         """Return the bound and the pseudo leave-one-out, evaluated where they are not known yet."""
         return (

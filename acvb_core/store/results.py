@@ -239,8 +239,9 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
         posterior=posterior,
         state=None,
     )
-    # Of a stream only the words are known.
-    objects = problem.train.shape[1:] if problem.row.streams else problem.train.shape
+    # Of a stream, and of a run over shards, only the words are known.
+    shape = problem.train.shape
+    objects = shape if len(posterior.averaged) >= len(shape) else shape[1:]
     for domain, count in zip(posterior.averaged, objects, strict=False):
         if len(posterior[domain]) != count:
             raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")

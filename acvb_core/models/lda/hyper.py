@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ LOW, HIGH = 1e-4, 1e4
 LEARNED = 0.01
 #: A count that is present with less than this probability adds nothing that could be seen.
 _NEGLIGIBLE = 1e-6
+#: Documents whose sums are worked out at a time, in double precision.
+BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,40 @@ def minka_step(
     Reference: Minka, Estimating a Dirichlet distribution, 2000; asymmetric alpha: Wallach, Mimno and McCallum, NIPS
       22, 2009.
     """
+    gains = document_gains(given, by_document, absent_document)
+    return minka_step_of_gains(given, gains, by_word, absent_word)
+
+
+class DocumentGains(NamedTuple):
+    """Sums over documents that a step of alpha is made of."""
+
+    up: Floats  #: shape (K,); of E psi(alpha_k + n_dk) - psi(alpha_k)
+    down: float  #: of psi(alpha_. + n_d.) - psi(alpha_.)
+
+
+def document_gains(
+    given: Concentrations, by_document: NDArray[np.floating], absent: NDArray[np.floating] | None = None
+) -> DocumentGains:
+    """Return the sums of some documents, a block of them after the other; the parameters are those of `minka_step`."""
+    total, up, down = float(given.alpha.sum()), np.zeros(by_document.shape[1]), 0.0
+    for begin in range(0, len(by_document), BLOCK):
+        block = slice(begin, begin + BLOCK)
+        lengths = by_document[block].sum(axis=1, dtype=np.float64)
+        lengths = lengths[lengths > 0.5]
+        down += float((psi(lengths + total) - psi(total)).sum())
+        up += _gain(by_document[block], None if absent is None else absent[block], given.alpha)
+    return DocumentGains(up, down)
+
+
+def minka_step_of_gains(
+    given: Concentrations,
+    gains: DocumentGains,
+    by_word: NDArray[np.floating],
+    absent_word: NDArray[np.floating] | None = None,
+) -> Concentrations:
+    """Return `minka_step`, given the sums over all documents."""
     alpha, beta = given.alpha, given.beta
-    lengths = by_document.sum(axis=1, dtype=np.float64)
-    lengths = lengths[lengths > 0.5]
-    total = float(alpha.sum())
-    down = float((psi(lengths + total) - psi(total)).sum())
-    up = _gain(by_document, absent_document, alpha)
-    new_alpha = np.clip(alpha * up / down, LOW, HIGH) if down > 0 else alpha
+    new_alpha = np.clip(alpha * gains.up / gains.down, LOW, HIGH) if gains.down > 0 else alpha
     n_words = by_word.shape[0]
     sizes = by_word.sum(axis=0, dtype=np.float64, keepdims=True)
     # No token of a topic at all: none of any word.

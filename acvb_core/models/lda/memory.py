@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from acvb_core.core.rows import SHARDS
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.gibbs import DRAW_NS
 from acvb_core.models.lda.kernels import chunk_pairs
+from acvb_core.models.lda.sharded.costs import run_bytes
 
 _SINGLE = 4
 #: Methods that hold the topics of words only.
@@ -35,6 +37,8 @@ def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any
     k = int(values["k"])
     if method.removeprefix("a") in STREAMS:
         return _stream_bytes(corpus, method, values)
+    if values.get(SHARDS) or (isinstance(corpus, DiskCorpus) and SHARDS in values):
+        return run_bytes(corpus, values)
     counts = (corpus.n_documents + corpus.n_words) * k * _SINGLE
     data = corpus.n_pairs * 8 + corpus.n_documents * 8
     if method == "gibbs":

@@ -11,7 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, polygamma
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
+from acvb_core.core.protocols import (
+    AnyResponsibilities,
+    Array,
+    Checkpoint,
+    Posterior,
+    RemoteResponsibilities,
+    Responsibilities,
+    no_checkpoint,
+)
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -19,7 +27,12 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.lda.cvb import sum_counts
-from acvb_core.models.lda.evaluate.evidence import log_gamma_gain, trigamma_sum
+from acvb_core.models.lda.evaluate.evidence import (
+    DocumentTerms,
+    document_terms,
+    log_gamma_gain,
+    trigamma_sum,
+)
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts, entropies, leave_one_out
 from acvb_core.models.lda.state import TOPICS, Tokens
@@ -51,23 +64,39 @@ class LdaModel:
         return Tokens.of(self.corpus)
 
     def lower_bound(
-        self, posterior: Posterior, responsibilities: Responsibilities | None = None
+        self,
+        posterior: Posterior,
+        responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
         """Return the variational lower bound of log p(words) in nats, at the best q(theta), q(phi).
 
         sum_d [lB(alpha + n_d) - lB(alpha)] + sum_k [lB(beta + n_.k) - lB(beta)] + sum c H(q), lB the log of the
         multivariate beta function. None where the entropy of the responsibilities is not known.
         """
-        entropy = self._entropy(posterior, responsibilities)
-        if entropy is None or "documents" not in posterior.arrays:
+        terms = self._document_terms(posterior, responsibilities)
+        if terms is None or terms.entropy is None:
             return None
-        counts, alpha, beta = self._counts(posterior)
-        all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
-        joint = log_gamma_gain(counts.by_document, alpha) + log_gamma_gain(counts.by_word, beta)
-        lengths = counts.by_document.sum(axis=1, dtype=np.float64)
-        joint -= float((gammaln(lengths + alpha.sum()) - gammaln(alpha.sum())).sum())
-        joint -= float((gammaln(counts.totals + all_beta) - gammaln(all_beta)).sum())
-        return joint + entropy
+        by_word, beta = np.ascontiguousarray(posterior["words"]), posterior.hyper["beta"]
+        all_beta = by_word.shape[0] * beta
+        joint = terms.gain + log_gamma_gain(by_word, np.full(by_word.shape[1], beta))
+        joint -= terms.lengths
+        joint -= float((gammaln(_totals(by_word) + all_beta) - gammaln(all_beta)).sum())
+        return joint + terms.entropy
+
+    def _document_terms(
+        self, posterior: Posterior, responsibilities: AnyResponsibilities | None
+    ) -> DocumentTerms | None:
+        """Return the sums over documents, which shards hold where the posterior has none; None if nobody knows."""
+        if "documents" in posterior.arrays:
+            entropy = self._entropy(posterior, responsibilities)
+            counts = np.ascontiguousarray(posterior["documents"])
+            return None if entropy is None else document_terms(counts, posterior["alpha"], entropy)
+        if not isinstance(responsibilities, RemoteResponsibilities):
+            return None
+        terms: DocumentTerms | None = responsibilities.ask("document_terms", posterior["alpha"])
+        if terms is not None and "entropy" in posterior.arrays:
+            return terms._replace(entropy=float(posterior["entropy"].sum()))
+        return terms
 
     def _counts(self, posterior: Posterior) -> tuple[Counts, Array, Array]:
         """Return the counts of a posterior, alpha, and beta as often as there are topics."""
@@ -75,14 +104,14 @@ class LdaModel:
         counts = Counts(
             np.ascontiguousarray(posterior["documents"]),
             by_word,
-            np.maximum(by_word, 0.0).sum(axis=0, dtype=np.float64),
+            _totals(by_word),
         )
         return counts, alpha, np.full(len(alpha), posterior.hyper["beta"])
 
-    def _entropy(self, posterior: Posterior, responsibilities: Responsibilities | None) -> float | None:
+    def _entropy(self, posterior: Posterior, responsibilities: AnyResponsibilities | None) -> float | None:
         if "entropy" in posterior.arrays:
             return float(posterior["entropy"].sum())
-        if responsibilities is None:
+        if not isinstance(responsibilities, Responsibilities):
             return None
         q, weights = responsibilities
         pieces = self.tokens.chunks(q.shape[1])
@@ -92,7 +121,7 @@ class LdaModel:
         self,
         posterior: Posterior,
         checkpoint: Checkpoint = no_checkpoint,
-        responsibilities: Responsibilities | None = None,
+        responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
         """Return the sum over tokens of the log probability of each given all others, in nats.
 
@@ -100,8 +129,12 @@ class LdaModel:
         imply at zeroth order are. None for a posterior that knows nothing of the documents.
         """
         if "documents" not in posterior.arrays:
-            return None
-        q = _NO_RESPONSIBILITIES if responsibilities is None else responsibilities.q
+            if not isinstance(responsibilities, RemoteResponsibilities):
+                return None
+            words, alpha = _singles(posterior["words"]), posterior["alpha"]
+            loo: float | None = responsibilities.ask("leave_one_out", words, alpha, posterior.hyper["beta"])
+            return loo
+        q = responsibilities.q if isinstance(responsibilities, Responsibilities) else _NO_RESPONSIBILITIES
         by_word = _singles(posterior["words"])
         counts = Counts(_singles(posterior["documents"]), by_word, by_word.sum(axis=0, dtype=np.float64))
         tokens, total = self.tokens, 0.0
@@ -114,7 +147,7 @@ class LdaModel:
     def extras(
         self,
         posterior: Posterior,
-        responsibilities: Responsibilities | None = None,
+        responsibilities: AnyResponsibilities | None = None,
         pseudo_loo: float | None = None,
         lower_bound: float | None = None,
     ) -> dict[str, float]:
@@ -122,7 +155,7 @@ class LdaModel:
         extras = {}
         if pseudo_loo is not None:
             extras["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
-        if responsibilities is not None:
+        if isinstance(responsibilities, Responsibilities):
             extras["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
         return extras
 
@@ -210,6 +243,10 @@ class LdaModel:
             "topics": word_table(topics.word_probability, self.corpus.vocabulary),
             "documents": document_table(topics, self.shown_documents.documents),
         }
+
+
+def _totals(by_word: Array) -> Array:
+    return np.asarray(np.maximum(by_word, 0.0).sum(axis=0, dtype=np.float64))
 
 
 def _singles(counts: Array) -> Array:

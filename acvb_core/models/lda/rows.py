@@ -8,7 +8,7 @@ from typing import Any
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
+from acvb_core.core.rows import AUTO_BURN_IN, SHARDS, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.models.lda.display import DISPLAY
 from acvb_core.models.lda.streams.rows import stream_methods
 
@@ -21,6 +21,7 @@ START_TOTAL = 5.0
 
 _MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("data.corpus_split")
 _CVB, _AVERAGED = (references_to("models.lda.cvb")(f"build_{name}") for name in ("collapsed", "averaged"))
+_SHARDED = references_to("models.lda.sharded.building")
 
 
 def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
@@ -100,7 +101,21 @@ _INNER = Parameter(
 )  # fmt: skip
 
 
+_SHARDS = Parameter(
+    SHARDS, "int", 0, "Parts that the documents are cut into. Each is swept against the topics of the sweep before, "
+    "all at once: by threads of this machine, by other processes or by a cluster. The result depends on this number "
+    "alone. 0: in memory the documents are not cut; on disk a part takes 2 GB of memory at most.",
+    "Shards", 0, 10_000,
+)  # fmt: skip
+
+_SHORT = Parameter(
+    "short", "bool", False, "Over shards, keep the topic probabilities of every word in 16 bits each in place of 32.",
+    "Half the memory over shards",
+)  # fmt: skip
+
+
 _COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
+_CUT = (_SHARDS, _SHORT)
 _RUN = (max_sweeps(1000), TOLERANCE)
 #: The mean over all words of a corpus settles slowly; held-out words are predicted as well long before
 #: (docs/measured.md).
@@ -115,8 +130,8 @@ METHODS = (
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_COLLAPSED, *_AVERAGED_RUN), partial(_AVERAGED, "zeroth"), "mean_change", averaged=True,
-        build_from=partial(_AVERAGED, "zeroth"),
+        (*_COLLAPSED, *_CUT, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,
+        build_from=_SHARDED("build_acvb0"),
     ),
     Method(
         "lda", "acvb", "ACVB",
@@ -130,8 +145,8 @@ METHODS = (
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
-        (*_COLLAPSED, *_RUN), partial(_CVB, "zeroth"), "pseudo_loo",
-        build_from=partial(_CVB, "zeroth"),
+        (*_COLLAPSED, *_CUT, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo",
+        build_from=_SHARDED("build_cvb0"),
     ),
     Method(
         "lda", "cvb", "CVB",
@@ -144,7 +159,7 @@ METHODS = (
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
-        (*_COLLAPSED, _INNER, *_RUN), references_to("models.lda.vb")("build_vb"), "lower_bound",
+        (*_COLLAPSED, _INNER, _SHARDS, *_RUN), _SHARDED("build_vb"), "lower_bound",
     ),
     Method(
         "lda", "gibbs", "Gibbs",

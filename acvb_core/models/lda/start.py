@@ -8,7 +8,7 @@ import numpy as np
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import OPTIONS, Counts, Singles
+from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles
 from acvb_core.models.lda.state import Tokens, padded_zeros
 from acvb_core.models.lda.transform import fold_in_documents
 
@@ -26,11 +26,15 @@ def random_responsibilities(
     rows = max(1, _NUMBERS // n_topics)
     for begin in range(0, n_pairs, rows):
         checkpoint()
-        part = q[begin : begin + rows]
-        rng.random(out=part, dtype=np.float32)
-        part += np.float32(1e-6)  # no row is all zero
-        part /= part.sum(axis=1, keepdims=True)
+        draw_rows(q[begin : begin + rows], rng)
     return q
+
+
+def draw_rows(rows: Singles, rng: np.random.Generator) -> None:
+    """Write uniform random numbers, rows divided by their sum; one number of single precision is drawn for each."""
+    rng.random(out=rows, dtype=np.float32)
+    rows += np.float32(1e-6)  # no row is all zero
+    rows /= rows.sum(axis=1, keepdims=True)
 
 
 def warm_responsibilities(
@@ -78,13 +82,22 @@ def write_responsibilities(
 
 
 def draw_noisy_counts(tokens: Tokens, n_topics: int, rng: np.random.Generator) -> Counts:
-    """Return counts of documents that are even over topics that all but agree, in double precision.
+    """Return counts of documents that are even over topics that all but agree, in double precision."""
+    by_word = draw_noisy_topics(tokens.n_words, n_topics, rng)
+    return Counts(even_counts(tokens, n_topics), by_word, by_word.sum(axis=0))
+
+
+def draw_noisy_topics(n_words: int, n_topics: int, rng: np.random.Generator) -> Floats:
+    """Return topics that all but agree, shape (V, K).
 
     Every word counts Gamma(100, 1/100), 1 give or take a tenth, in every topic (Hoffman, Blei and Bach, NIPS 23,
     2010). From random responsibilities VB ends far lower, in its bound and in how it predicts held-out words.
     """
-    by_word = rng.gamma(100.0, 0.01, (tokens.n_words, n_topics))
+    return rng.gamma(100.0, 0.01, (n_words, n_topics))
+
+
+def even_counts(tokens: Tokens, n_topics: int) -> Floats:
+    """Return counts of documents that are even over the topics, shape (D, K)."""
     documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
     lengths = np.bincount(documents, weights=tokens.counts, minlength=tokens.n_documents)
-    by_document = np.repeat(lengths[:, None] / n_topics, n_topics, axis=1)
-    return Counts(by_document, by_word, by_word.sum(axis=0))
+    return np.repeat(lengths[:, None] / n_topics, n_topics, axis=1)

@@ -51,6 +51,12 @@ class Tokens:
         """The pairs as the kernels take them."""
         return Shard(self.pointers, self.words, self.counts)
 
+    def take(self, begin: int, end: int) -> Shard:
+        """Return the pairs of documents `begin` to `end`, pointers from 0."""
+        pointers = self.pointers[begin : end + 1]
+        pairs = slice(int(pointers[0]), int(pointers[-1]))
+        return Shard(pointers - pointers[0], self.words[pairs], self.counts[pairs])
+
     @property
     def n_documents(self) -> int:
         """Number of documents."""

@@ -9,7 +9,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from acvb_core.core.clusters import Order, mean_l1_change, take
+from acvb_core.core.clusters import Order, mean_l1_change
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma, log
@@ -97,13 +97,11 @@ class VariationalLda(VariationalMethod):
         left = np.flatnonzero(totals >= self.shrink * totals.sum()).astype(np.int64)
         if len(left) in (0, len(totals)):
             return state, None
-        orders, old = {TOPICS: left}, state.counts
-        by_document = _rescale_rows(old.by_document, take(old.by_document, (None, TOPICS), orders))
-        by_word = _rescale_rows(old.by_word, take(old.by_word, (None, TOPICS), orders))
+        by_document, by_word = (keep_columns(counts, left) for counts in state.counts[:2])
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
         # The responsibilities are others now: there is no bound until the next sweep has counted theirs.
-        return replace(state, counts=counts, entropy=None, hyper=hyper), orders
+        return replace(state, counts=counts, entropy=None, hyper=hyper), {TOPICS: left}
 
     def _learn(self, state: VariationalState) -> VariationalState:
         if not state.learning or not is_learning_due(state.age):
@@ -113,8 +111,9 @@ class VariationalLda(VariationalMethod):
         return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
 
 
-def _rescale_rows(before: Floats, left: Floats) -> Floats:
-    """Return the rows of `left` with the sums that those of `before` had."""
+def keep_columns(before: Floats, order: Order) -> Floats:
+    """Return some of the columns, rows with the sums that they had before."""
+    left = np.take(before, order, axis=1)
     sums, now = before.sum(axis=1, keepdims=True), left.sum(axis=1, keepdims=True)
     even = np.broadcast_to(sums / left.shape[1], left.shape)
     return np.where(now > 0, left * np.divide(sums, now, out=np.ones_like(now), where=now > 0), even)

@@ -5,14 +5,32 @@ SciPy's functions take ten times as long, which the bound of a long run would ta
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
+from scipy.special import gammaln
 
 from acvb_core.core.protocols import Array
 from acvb_core.core.special import lgamma, trigamma
 from acvb_core.models.lda.kernels import OPTIONS, Floats
 
 _AT_ONCE = 4_000_000  # counts in one call of a kernel: some 50 ms
+
+
+class DocumentTerms(NamedTuple):
+    """Sums over documents that the bound is made of, in nats."""
+
+    gain: float  #: of lgamma(alpha_k + n_dk) - lgamma(alpha_k), over all topics
+    lengths: float  #: of lgamma(alpha_. + n_d.) - lgamma(alpha_.)
+    entropy: float | None = None  #: of the responsibilities of their tokens; None where it is not known
+
+
+def document_terms(by_document: Array, alpha: Floats, entropy: float | None = None) -> DocumentTerms:
+    """Return the sums of some documents, `by_document` their counts, shape (D, K)."""
+    lengths, total = by_document.sum(axis=1, dtype=np.float64), alpha.sum()
+    of_lengths = float((gammaln(lengths + total) - gammaln(total)).sum())
+    return DocumentTerms(log_gamma_gain(by_document, alpha), of_lengths, entropy)
 
 
 def log_gamma_gain(counts: Array, concentration: Floats) -> float:

@@ -1,0 +1,41 @@
+"""CVB0, ACVB0 and VB on data: over shards where the settings, or the data, ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.protocols import Inference
+from acvb_core.core.rows import SHARDS, Values
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.cvb import build_collapsed
+from acvb_core.models.lda.sharded.costs import shards_needed
+from acvb_core.models.lda.sharded.methods import spread_cvb0, spread_vb
+from acvb_core.models.lda.trained import TrainedTopics
+from acvb_core.models.lda.vb import build_vb as build_whole_vb
+
+
+def build_cvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> Inference:
+    """Return CVB0, to go on from trained topics if any are given."""
+    n_shards = _count_shards(data, values)
+    if n_shards:
+        return spread_cvb0(data, values, n_shards, trained)
+    return build_collapsed("zeroth", data, values, trained)
+
+
+def build_acvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> AveragedInference:
+    """Return ACVB0; the rest as for CVB0."""
+    return AveragedInference(build_cvb0(data, values, trained), values["burn_in"], values["track"])
+
+
+def build_vb(data: Any, values: Values) -> Inference:
+    """Return VB."""
+    n_shards = _count_shards(data, values)
+    return spread_vb(data, values, n_shards) if n_shards else build_whole_vb(data, values)
+
+
+def _count_shards(data: Any, values: Values) -> int:
+    """Return how many shards there are to be; 0 where the data are not cut."""
+    if values[SHARDS] or not isinstance(data, DiskCorpus):
+        return int(values[SHARDS])
+    return shards_needed(data, values)

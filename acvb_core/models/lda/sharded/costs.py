@@ -1,0 +1,65 @@
+"""The memory that a run over shards takes; `docs/scale.md` has the formulas in letters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acvb_core.core.rows import SHARDS
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.hyper import BLOCK
+from acvb_core.shards.place import current_place
+
+_SINGLE, _DOUBLE = 4, 8
+#: Memory of a shard of a corpus on disk, where the settings leave their number open.
+_SHARD_BYTES = 1 << 31
+#: Bytes for each count of the documents whose sums are worked out at a time.
+_SUMS = 60
+
+
+def shards_needed(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
+    """Return the number of shards at which none takes more than 2 GB."""
+    return max(1, -(-documents_bytes(corpus, values) // _SHARD_BYTES))
+
+
+def documents_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
+    """Return the bytes that all shards together hold of the documents."""
+    pairs, documents, k = corpus.n_pairs, corpus.n_documents, int(values["k"])
+    data = 8 * (pairs + documents)
+    if "inner" in values:
+        return data + documents * k * _DOUBLE
+    needed = data + pairs * k * (2 if values["short"] else _SINGLE) + documents * k * _SINGLE
+    if values.get("track"):
+        needed += (pairs + documents) * k * _SINGLE
+    return needed
+
+
+def worker_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any], workers: int) -> int:
+    """Return the most bytes that one of so many workers takes, beyond what a process takes before it has work."""
+    k, n_shards = int(values["k"]), int(values[SHARDS]) or shards_needed(corpus, values)
+    workers = min(workers, n_shards)
+    held = -(-n_shards // workers)  # shards of the worker that has most
+    # The topics as they came, and of each shard what it adds to them, once as arrays and once as they are sent.
+    topics = corpus.n_words * k * (_DOUBLE if "inner" in values else _SINGLE)
+    copies = 3 + 2 * held if "inner" in values else 1 + 2 * held
+    sums = min(BLOCK, -(-corpus.n_documents // n_shards)) * k * _SUMS
+    return documents_bytes(corpus, values) * held // n_shards + topics * copies + sums
+
+
+def driver_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
+    """Return the bytes that the driver takes: topics before and after a sweep, and what comes from the shards."""
+    k = int(values["k"])
+    n_shards = int(values[SHARDS]) or shards_needed(corpus, values)
+    topics = corpus.n_words * k * (_DOUBLE if "inner" in values else _SINGLE)
+    # Also their mean and the probabilities that held-out words are scored with, in double precision.
+    return topics * (8 + n_shards)
+
+
+def run_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
+    """Return the bytes that a run takes on this machine: those of the driver, and of the shards where they are here."""
+    place = current_place()
+    if not place.is_here:
+        return driver_bytes(corpus, values)
+    n_shards = int(values[SHARDS]) or shards_needed(corpus, values)
+    workers = min(place.count_workers(), n_shards)
+    return driver_bytes(corpus, values) + workers * worker_bytes(corpus, values, workers)

@@ -1,0 +1,97 @@
+"""Workers of a Dask cluster that hold shards: one actor each."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from distributed import Client
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.shards.host import Host
+from acvb_core.shards.workers import WorkerLostError
+
+#: Seconds between two looks at whether a worker is still there.
+_LOOK_EVERY = 1.0
+
+
+class DaskWorkers:
+    """The workers of a cluster, each taken for as few actors as can be."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._taken: dict[str, int] = {}
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers that the cluster has now."""
+        return len(self.find_addresses())
+
+    def find_addresses(self) -> list[str]:
+        """Return the addresses of the workers that are there, in order."""
+        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def take(self) -> str:
+        """Return the address of a worker with as few actors as any.
+
+        Raises AcvbError: there is none.
+        """
+        found = self.find_addresses()
+        if not found:
+            raise AcvbError("The cluster has no workers left. Start some and run again.")
+        address = min(found, key=lambda one: self._taken.get(one, 0))
+        self._taken[address] = self._taken.get(address, 0) + 1
+        return address
+
+    def start(self, number: int) -> DaskWorker:
+        """Start an actor on a worker of the cluster."""
+        return DaskWorker(self, number)
+
+
+class DaskWorker:
+    """An actor that holds shards (a `shards.workers.Worker`); Dask moves the bytes, and they are not counted."""
+
+    def __init__(self, cluster: DaskWorkers, number: int) -> None:
+        self.sent = self.received = 0
+        self._cluster, self._number, self.address = cluster, number, cluster.take()
+        self._actor: Any = None
+        self._thread = ThreadPoolExecutor(1, f"shards-{number}")
+
+    def request(self, method: str, *arguments: Any) -> Future[Any]:
+        """Call a method of the actor."""
+        return self._thread.submit(self._ask, method, arguments)
+
+    def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        try:
+            if self._actor is None:
+                placed = self._cluster.client.submit(
+                    Host, actor=True, workers=[self.address], allow_other_workers=False, pure=False
+                )
+                self._actor = self._wait(placed)
+            return self._wait(getattr(self._actor, method)(*arguments))
+        except (OSError, RuntimeError) as problem:
+            if self._is_there():
+                raise
+            raise WorkerLostError(f"Worker {self.address} was lost.") from problem
+
+    def _wait(self, future: Any) -> Any:
+        """Return what a future gives; raise OSError once its worker is gone, which Dask does not always tell."""
+        while True:
+            try:
+                return future.result(timeout=_LOOK_EVERY)
+            except TimeoutError:
+                if not self._is_there():
+                    raise OSError(f"worker {self.address} is gone") from None
+
+    def _is_there(self) -> bool:
+        return self.address in self._cluster.find_addresses()
+
+    def replace(self) -> DaskWorker:
+        """Return an actor without shards, on a worker that is there."""
+        self.close()
+        return DaskWorker(self._cluster, self._number)
+
+    def close(self) -> None:
+        """Let go of the actor; its shards go with it."""
+        self._thread.shutdown(wait=False)
+        self._actor = None

@@ -1,0 +1,176 @@
+"""Shards on workers: steps on all of them at once, their saved states, and what follows the loss of a worker."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.shards.host import Factory, state_file
+from acvb_core.shards.workers import StartWorker, Worker, WorkerLostError
+
+#: Seconds between two looks at whether a run is to pause or to stop.
+_LOOK_EVERY = 0.05
+#: A worker that is lost so often in one step has no chance.
+MOST_LOSSES = 5
+
+
+class Step(NamedTuple):
+    """A method of all shards, and what it is called with."""
+
+    name: str
+    arguments: tuple[Any, ...]
+
+
+class ShardGroup:
+    """P shards on some workers (shard i on worker i mod W).
+
+    The answers depend on the shards alone, not on how many workers there are or which is faster. A step that changes
+    the shards is remembered until their states are saved. Where a worker is lost, another takes its place, makes its
+    shards anew, reads their saved states and repeats the steps since then: the same bits, for the shards have no
+    randomness but what a step gives them.
+
+    `save_every`: sweeps between two savings; 0 never saves, and a lost worker then is the end of the run.
+    `folder`: where the states are saved; other machines must see it too. By default a temporary one.
+    """
+
+    def __init__(
+        self,
+        factories: Sequence[Factory],
+        start_worker: StartWorker,
+        n_workers: int,
+        save_every: int = 0,
+        folder: str | Path | None = None,
+    ) -> None:
+        self.sweeps = 0  #: sweeps done by all shards
+        self.losses = 0  #: workers lost
+        self._factories = list(factories)
+        self._save_every = save_every
+        self._own = folder is None
+        self._folder = str(folder or (tempfile.mkdtemp(prefix="acvb-shards-") if save_every else ""))
+        self._saved, self._journal = "", list[Step]()
+        self._under_way: tuple[Step, bool, list[Future[Any]]] | None = None
+        n_workers = max(1, min(n_workers, len(self._factories)))
+        self._numbers = [tuple(range(w, len(self._factories), n_workers)) for w in range(n_workers)]
+        self._workers: list[Worker] = []
+        own = self._folder if self._own else ""
+        self.close: Callable[[], Any] = weakref.finalize(self, _close, self._workers, own)
+        for w in range(n_workers):
+            self._workers.append(start_worker(w))
+        built = [self._request(w, "build", self._factories_of(w)) for w in range(n_workers)]
+        self._gather(Step("build", ()), built, no_checkpoint)
+
+    @property
+    def n_shards(self) -> int:
+        """Number of shards."""
+        return len(self._factories)
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a step is under way that was not waited for."""
+        return self._under_way is not None
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes that went to the workers, and that came from them."""
+        return sum(w.sent for w in self._workers), sum(w.received for w in self._workers)
+
+    def change(self, name: str, *arguments: Any, checkpoint: Checkpoint = no_checkpoint) -> list[Any]:
+        """Call a method that changes the shards; return what they give, in their order.
+
+        Where the checkpoint raises, the shards go on; the next call, which must be for the same step, waits for them.
+        """
+        return self._call(Step(name, arguments), True, checkpoint)
+
+    def end_sweep(self) -> None:
+        """Count a sweep; save the states where it is time to."""
+        self.sweeps += 1
+        if self._save_every and self.sweeps % self._save_every == 0:
+            self._save()
+
+    def ask(self, name: str, *arguments: Any) -> list[Any]:
+        """Call a method that leaves the shards as they are; return what they give, in their order."""
+        return self._call(Step(name, arguments), False, no_checkpoint)
+
+    def _call(self, step: Step, changes: bool, checkpoint: Checkpoint) -> list[Any]:
+        if self._under_way is None:
+            requests = [self._request_step(w, step) for w in range(len(self._workers))]
+            self._under_way = step, changes, requests
+        elif self._under_way[0].name != step.name:
+            raise ValueError(f"the shards are busy with {self._under_way[0].name!r}, not with {step.name!r}")
+        step, changes, requests = self._under_way
+        by_worker = self._gather(step, requests, checkpoint)
+        self._under_way = None
+        if changes and self._save_every:
+            self._journal.append(step)
+        results: list[Any] = [None] * self.n_shards
+        for numbers, answers in zip(self._numbers, by_worker, strict=True):
+            for number, one in zip(numbers, answers, strict=True):
+                results[number] = one
+        return results
+
+    def _gather(self, step: Step, requests: list[Future[Any]], checkpoint: Checkpoint) -> list[Any]:
+        """Wait for all workers, and replace those that are lost."""
+        losses = 0
+        while True:
+            while wait(requests, timeout=_LOOK_EVERY).not_done:
+                checkpoint()
+            lost = [w for w, one in enumerate(requests) if isinstance(one.exception(), WorkerLostError)]
+            if not lost:
+                return [one.result() for one in requests]
+            losses += 1
+            self.losses += len(lost)
+            if not self._save_every or losses > MOST_LOSSES:
+                raise AcvbError(
+                    f"A worker was lost while the shards were busy with {step.name!r}. It may have run out of memory. "
+                    "Choose more shards on fewer workers at a time, or let their states be saved."
+                ) from requests[lost[0]].exception()
+            for w in lost:
+                requests[w] = self._restore(w, step)
+
+    def _restore(self, w: int, step: Step) -> Future[Any]:
+        """Put another worker in the place of a lost one, bring its shards up to date and ask it again."""
+        self._workers[w] = self._workers[w].replace()
+        latest = self._request(w, "restore", self._factories_of(w), self._folder, self._saved)
+        if step.name == "build":
+            return latest
+        for earlier in self._journal:
+            self._request_step(w, earlier)
+        if step.name == "save":
+            return self._request(w, "save", self._numbers[w], *step.arguments)
+        return self._request_step(w, step)
+
+    def _save(self) -> None:
+        step = Step("save", (self._folder, f"sweep-{self.sweeps}"))
+        requests = [
+            self._request(w, "save", numbers, *step.arguments) for w, numbers in enumerate(self._numbers)
+        ]
+        self._gather(step, requests, no_checkpoint)
+        before, self._saved = self._saved, step.arguments[1]
+        self._journal.clear()
+        for number in range(self.n_shards) if before else ():
+            state_file(self._folder, before, number).unlink(missing_ok=True)
+
+    def _request(self, w: int, method: str, *arguments: Any) -> Future[Any]:
+        return self._workers[w].request(method, *arguments)
+
+    def _request_step(self, w: int, step: Step) -> Future[Any]:
+        return self._request(w, "call", self._numbers[w], step.name, step.arguments)
+
+    def _factories_of(self, w: int) -> dict[int, Factory]:
+        return {number: self._factories[number] for number in self._numbers[w]}
+
+
+def _close(workers: list[Worker], folder: str) -> None:
+    """End the workers and remove the folder of the states."""
+    for worker in workers:
+        worker.close()
+    workers.clear()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)

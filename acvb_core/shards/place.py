@@ -1,0 +1,96 @@
+"""The place where shards are held: threads of this process by default, other processes or a cluster where asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.host import Factory
+from acvb_core.shards.workers import ProcessWorker, StartWorker, ThreadWorker
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+@dataclass(frozen=True)
+class Place:
+    """Workers, and how the states of their shards are saved."""
+
+    workers: int = 0  #: 0: one for each processor, as far as there are shards
+    start_worker: StartWorker = ThreadWorker
+    save_every: int = 0  #: sweeps between two savings of the states; 0: not saved
+    folder: str | Path | None = None  #: for the states; None: a temporary one
+    is_here: bool = True  #: the shards are held in the memory of this machine
+
+    def open(self, factories: Sequence[Factory]) -> ShardGroup:
+        """Return shards on workers of this place."""
+        return ShardGroup(factories, self.start_worker, self.count_workers(), self.save_every, self.folder)
+
+    def count_workers(self) -> int:
+        """Return how many workers there are where there are shards enough."""
+        return self.workers or os.cpu_count() or 1
+
+
+_place = Place()
+
+
+def current_place() -> Place:
+    """Return where the shards of the next run are held."""
+    return _place
+
+
+@contextmanager
+def shard_workers(
+    workers: int = 0,
+    *,
+    processes: bool = False,
+    client: Client | None = None,
+    save_every: int = 10,
+    folder: str | Path | None = None,
+) -> Iterator[None]:
+    """Have the shards of runs that begin inside held by other workers.
+
+    The result of a run depends on its number of shards alone, never on the workers.
+
+    Parameters
+    ----------
+    workers : int
+        How many; 0 for one a processor, or for all that the client has.
+    processes : bool
+        Worker processes of this machine in place of threads. A process that dies is replaced.
+    client : distributed.Client, optional
+        Workers of a Dask cluster.
+    save_every : int
+        Sweeps between two savings of the shards' states, from which those of a lost worker go on; 0: not saved, and the
+        loss of a worker ends the run. Threads are not lost, and save nothing.
+    folder : path, optional
+        Where the states are saved; all machines must see it. By default a temporary folder of this machine.
+
+    Raises
+    ------
+    ParameterError
+        A number is negative.
+    """
+    global _place
+    if min(workers, save_every) < 0:
+        raise ParameterError("workers and save_every must be at least 0.")
+    before = _place
+    if client is not None:
+        from acvb_core.shards.dask_workers import DaskWorkers
+
+        cluster = DaskWorkers(client)
+        _place = Place(workers or cluster.n_workers, cluster.start, save_every, folder, is_here=False)
+    elif processes:
+        _place = Place(workers, ProcessWorker, save_every, folder)
+    else:
+        _place = Place(workers)
+    try:
+        yield
+    finally:
+        _place = before

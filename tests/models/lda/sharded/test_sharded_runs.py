@@ -1,0 +1,212 @@
+"""Runs over shards: one shard is the run without, and the number of shards alone decides what many give."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.synthetic_mixtures import planted_topics
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.run import StopRun, run
+from acvb_core.models.lda.sharded.stored_rows import StoredRows, lengthen, shorten
+from acvb_core.models.lda.state import Tokens
+from acvb_core.registry import method_row, model_row
+from acvb_core.shards.place import shard_workers
+
+METHODS = ("cvb0", "acvb0", "vb")
+_TIMES = ["cpu_seconds", "wall_seconds", "diagnostics_seconds"]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return planted_topics(300, 250, 8, 40, 0.2, 0.1, 4).corpus
+
+
+@pytest.fixture(scope="module")
+def on_disk(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> DiskCorpus:
+    counts = corpus.counts
+    folder = tmp_path_factory.mktemp("corpus") / "disk"
+    pieces = [(counts.indptr, counts.indices, counts.data)]
+    return acvb_core.write_disk_corpus(pieces, folder, vocabulary=corpus.vocabulary, shard_pairs=1_500)
+
+
+def course(corpus: Corpus, name: str, **given: Any) -> list[Any]:
+    """Return all that a run says, sweep by sweep: past drops of topics, steps of alpha and a rebuilding."""
+    row, model = method_row("lda", name), model_row("lda").build(corpus)
+    values = {"k": 12, "shrink": 0.06, "burn_in": 30} | given
+    inference = row.build(
+        corpus, row.values({n: v for n, v in values.items() if n in {p.name for p in row.parameters}})
+    )
+    state, said = inference.init(np.random.default_rng([3, 0])), []
+    for sweep in range(53):
+        state, info = inference.sweep(state, np.random.default_rng([3, sweep + 1]))
+        posterior, rows = inference.posterior(state), inference.responsibilities(state)
+        bound = model.lower_bound(posterior, rows) if sweep % 4 == 0 else None
+        order = None if info.order is None else info.order["topics"].tolist()
+        arrays = [posterior[array].tobytes() for array in ("words", "alpha")]
+        said.append(
+            (*arrays, info.pseudo_loo, info.change, inference.phase(state), bound, order, info.settling)
+        )
+    return said
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) -> None:
+    serial, sharded = (course(corpus, name, shards=shards) for shards in (0, 1))
+    assert any(said[6] for said in serial)  # topics were dropped
+    if name == "vb":  # its change is added up in another order
+        for said in (serial, sharded):
+            for at, (*before, change, phase, bound, order, settling) in enumerate(said):
+                said[at] = (*before, round(change, 12), phase, bound, order, settling)
+    assert sharded == serial
+
+
+def outcome(data: Any, name: str, **given: Any) -> tuple[bytes, bytes]:
+    result = acvb_core.fit(data, name, k=8, shards=5, max_sweeps=12, heldout_documents=0.1, **given)
+    return result.history.drop(columns=_TIMES).to_numpy().tobytes(), result.snapshot.posterior[
+        "words"
+    ].tobytes()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on_disk: DiskCorpus) -> None:
+    with shard_workers(1):
+        wanted = outcome(corpus, name)
+    for workers, data in ((2, corpus), (3, on_disk), (8, on_disk)):
+        with shard_workers(workers):
+            assert outcome(data, name) == wanted
+
+
+def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
+    def kill(problem: Any, snapshot: Any) -> None:
+        if snapshot.sweep in (2, 7):
+            workers = snapshot.state.inner.group._workers
+            os.kill(workers[snapshot.sweep % 2].process.pid, signal.SIGKILL)
+            killed.append(snapshot.sweep)
+
+    killed: list[int] = []
+    wanted = outcome(corpus, "acvb0", burn_in=3)
+    with shard_workers(2, processes=True, save_every=4):
+        assert outcome(on_disk, "acvb0", burn_in=3, watch=kill) == wanted
+    assert killed == [2, 7]
+
+
+def test_counts_of_many_shards_are_those_of_the_responsibilities(corpus: Corpus) -> None:
+    for shards in (2, 7):
+        inference = method_row("lda", "cvb0").build(
+            corpus, method_row("lda", "cvb0").values({"k": 6, "shards": shards})
+        )
+        state = inference.init(np.random.default_rng(0))
+        for sweep in range(12):
+            state, _ = inference.sweep(state, np.random.default_rng(sweep))
+        np.testing.assert_allclose(state.by_word.sum(axis=1), corpus.frequencies, rtol=1e-5, atol=1e-4)
+        recounted = state.group.ask("recount")
+        np.testing.assert_allclose(state.by_word, sum(part.by_word for part in recounted), atol=2e-3)
+        np.testing.assert_allclose(state.totals, sum(part.totals for part in recounted), rtol=1e-6)
+
+
+def test_all_start_alike_however_the_documents_are_cut(corpus: Corpus) -> None:
+    row, starts = method_row("lda", "cvb0"), []
+    for shards in (
+        1,
+        2,
+        3,
+        11,
+    ):  # with an odd number of topics, some cut falls between two draws of one number
+        inference = row.build(corpus, row.values({"k": 3, "shards": shards}))
+        starts.append(inference.init(np.random.default_rng(5)).by_word)
+    for start in starts[1:]:
+        np.testing.assert_allclose(start, starts[0], rtol=1e-5)
+
+
+def test_more_shards_than_documents(corpus: Corpus) -> None:
+    few = corpus.take_documents(np.arange(3))
+    for name in METHODS:
+        last = acvb_core.fit(few, name, k=2, shards=9, max_sweeps=12).snapshot
+        assert last.lower_bound is not None
+        assert np.isfinite(last.lower_bound)
+
+
+def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acvb_core.shards.group._LOOK_EVERY", 0.0)
+    problem = build_problem(corpus, "acvb0", {"k": 200, "shards": 3, "max_sweeps": 9, "burn_in": 2})
+    wanted = list(run(problem))[-1]
+    last: Any = None
+    busy = 0
+    for stop_at in (9, 2, 3, 2, 4, None):
+        calls = iter(range(1, 100_000))
+
+        def stop(calls: Any = calls, stop_at: int | None = stop_at) -> None:
+            if next(calls) == stop_at:
+                raise StopRun
+
+        last = list(run(problem, resume=last, checkpoint=stop))[-1]
+        busy += last.state.inner.group.is_busy
+    assert busy  # a sweep was under way when the run was stopped
+    assert last.sweep == wanted.sweep
+    assert last.posterior["words"].tobytes() == wanted.posterior["words"].tobytes()
+    assert (last.lower_bound, last.change, last.mean_change) == (
+        wanted.lower_bound,
+        wanted.change,
+        wanted.mean_change,
+    )
+
+
+def test_a_state_is_swept_once(corpus: Corpus) -> None:
+    row = method_row("lda", "cvb0")
+    inference = row.build(corpus, row.values({"k": 3, "shards": 2}))
+    first = inference.init(np.random.default_rng(0))
+    inference.sweep(first, np.random.default_rng(1))
+    assert inference.responsibilities(first) is None
+    with pytest.raises(ValueError, match="after sweep 0 was swept already"):
+        inference.sweep(first, np.random.default_rng(1))
+
+
+def test_short_rows_hold_twelve_bits(corpus: Corpus) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.exp(-rng.exponential(3.0, (500, 7))).astype(np.float32)
+    rows[0], rows[1] = 1.0, 0.0
+    short, back = np.zeros(rows.shape, np.uint16), np.zeros_like(rows)
+    shorten(rows, short)
+    lengthen(short, back)
+    np.testing.assert_allclose(back, rows, rtol=2.0**-12, atol=2.0**-31)
+    assert (back[0] == 1.0).all()
+
+
+def test_short_rows_are_read_and_written_piece_by_piece(corpus: Corpus) -> None:
+    tokens = Tokens.of(corpus)
+    whole, short = StoredRows(tokens, 4), StoredRows(tokens, 4, short=True)
+    whole.rows[...] = np.random.default_rng(0).dirichlet(np.ones(4), len(whole.rows))
+    for piece in short.pieces():
+        piece.q[...] = whole.rows[piece.pairs]
+        short.put(piece)
+    for rows in (whole, short):
+        rows.keep_topics(np.array([0, 2]))
+    for piece in short.pieces():
+        np.testing.assert_allclose(piece.q, whole.rows[piece.pairs], atol=1e-3)
+
+
+def test_short_rows_predict_as_well(corpus: Corpus) -> None:
+    scores = [
+        acvb_core.fit(corpus, "acvb0", k=8, shards=2, short=short, max_sweeps=60, heldout_documents=0.1)
+        for short in (False, True)
+    ]
+    one, other = (result.snapshot.heldout.perplexity for result in scores)
+    assert other == pytest.approx(one, rel=0.003)
+
+
+def test_a_corpus_on_disk_is_cut_as_its_size_asks_for(on_disk: DiskCorpus) -> None:
+    result = acvb_core.fit(on_disk, "cvb0", k=4, max_sweeps=3)
+    assert result.snapshot.state.group.n_shards == 1
+    with pytest.raises(ParameterError, match="cvb needs all the data in memory"):
+        acvb_core.fit(on_disk, "cvb", k=4)

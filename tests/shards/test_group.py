@@ -1,0 +1,133 @@
+"""Shards on workers: the answers, the loss of workers, and what a stop leaves under way."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.sums import tree_sum
+from acvb_core.shards.workers import ProcessWorker, ThreadWorker
+
+
+class Diary:
+    """A shard whose state depends on all that was done to it, in order."""
+
+    def __init__(self, number: int) -> None:
+        self.state = np.array([float(number)])
+
+    def multiply(self, factor: float) -> float:
+        self.state = self.state * factor + 1.0
+        return float(self.state[0])
+
+    def read(self) -> float:
+        return float(self.state[0])
+
+    def wait_for(self, event: Event) -> float:
+        event.wait()
+        return self.multiply(3.0)
+
+    def fail(self) -> None:
+        raise ValueError("no such thing")
+
+    def die(self, marker: str) -> float:
+        """End the process as if it were killed, once for each marker."""
+        if not Path(marker).exists():
+            Path(marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.multiply(7.0)
+
+    def save(self) -> dict[str, Any]:
+        return {"state": self.state}
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        self.state = np.array(arrays["state"])
+
+
+def diaries(n: int) -> list[Any]:
+    return [partial(Diary, number) for number in range(n)]
+
+
+def test_a_lost_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
+    factors = [1.5, 0.25, 3.0, 1.25, 0.5, 2.0, 1.75]
+    alone = ShardGroup(diaries(3), ThreadWorker, 1)
+    group = ShardGroup(diaries(3), ProcessWorker, 2, save_every=3, folder=tmp_path)
+    for number, factor in enumerate(factors):
+        if number in (
+            1,
+            4,
+            6,
+        ):  # before the first states were saved, between two savings, and right after one
+            group._workers[number % 2].process.kill()  # type: ignore[attr-defined]
+        assert group.change("multiply", factor) == alone.change("multiply", factor)
+        group.end_sweep()
+        alone.end_sweep()
+    assert group.losses == 3
+    assert {path.name for path in tmp_path.iterdir()} == {f"sweep-6-shard-{i:05d}.npz" for i in range(3)}
+    group.close()
+    assert tmp_path.is_dir()  # it was given
+
+
+def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path) -> None:
+    group = ShardGroup(diaries(2), ProcessWorker, 2, save_every=2)
+    group.change("multiply", 5.0)
+    assert group.change("die", str(tmp_path / "once")) == [8.0, 43.0]
+    assert group.losses in (1, 2)  # the other may have seen the marker in time, or not
+    group.close()
+
+
+def test_a_worker_that_always_dies_ends_the_run() -> None:
+    group = ShardGroup(diaries(2), ProcessWorker, 1)
+    group._workers[0].process.kill()  # type: ignore[attr-defined]
+    with pytest.raises(AcvbError, match="A worker was lost while the shards were busy with 'multiply'"):
+        group.change("multiply", 1.0)
+    group.close()
+
+
+@pytest.mark.parametrize("start_worker", [ThreadWorker, ProcessWorker])
+def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
+    group = ShardGroup(diaries(2), start_worker, 2)
+    with pytest.raises(ValueError, match="no such thing"):
+        group.ask("fail")
+    group.close()
+
+
+def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice() -> None:
+    group, event = ShardGroup(diaries(2), ThreadWorker, 2), Event()
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        group.change("wait_for", event, checkpoint=stop)
+    assert group.is_busy
+    with pytest.raises(ValueError, match="busy with 'wait_for'"):
+        group.ask("read")
+    event.set()
+    assert group.change("wait_for", event) == [1.0, 4.0]
+    assert not group.is_busy
+    assert group.ask("read") == [1.0, 4.0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+def test_sums_are_added_in_pairs(n: int) -> None:
+    parts = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+
+    def add(level: list[Any]) -> Any:
+        if len(level) == 1:
+            return level[0]
+        return add([sum(level[at + 1 : at + 2], level[at]) for at in range(0, len(level), 2)])
+
+    arrays, numbers, nothing = tree_sum([(part.copy(), float(i), None) for i, part in enumerate(parts)])
+    assert arrays.tobytes() == add(list(parts)).tobytes()
+    assert numbers == sum(range(n))
+    assert nothing is None
