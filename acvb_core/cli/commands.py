@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from acvb_core import TrainedTopics, __version__, load_model
+from acvb_core import TrainedTopics, __version__, load_model, shard_workers
 from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
@@ -16,7 +17,7 @@ from acvb_core.cli.progress import Progress
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import ModelRow
+from acvb_core.core.rows import SHARDS, ModelRow
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
 from acvb_core.engine.problem import Problem, build_problem
@@ -57,7 +58,12 @@ def fit(arguments: argparse.Namespace) -> int:
         )
     progress = Progress(sys.stderr, quiet=arguments.quiet)
     try:
-        with open_executor(arguments) as executor, stop_on_signal() as checkpoint, progress.keep_telling():
+        with (
+            open_executor(arguments) as executor,
+            choose_workers(arguments),
+            stop_on_signal() as checkpoint,
+            progress.keep_telling(),
+        ):
             result = fitting.solve(
                 problem,
                 progress,
@@ -97,7 +103,12 @@ def compare(arguments: argparse.Namespace) -> int:
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
     try:
-        with open_executor(arguments) as executor, stop_on_signal() as checkpoint, progress.keep_telling():
+        with (
+            open_executor(arguments) as executor,
+            choose_workers(arguments),
+            stop_on_signal() as checkpoint,
+            progress.keep_telling(),
+        ):
             comparison = fitting.compare(
                 source.data,
                 methods,
@@ -120,6 +131,13 @@ def compare(arguments: argparse.Namespace) -> int:
     sys.stdout.write(shown(comparison, source.lines, out, removed))
     stopped = len(comparison.results) < planned or any(one.was_stopped for one in comparison.results)
     return INTERRUPTED if stopped else 0
+
+
+def choose_workers(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """Return a context in which the shards of runs are held as the flags say."""
+    if arguments.processes is None:
+        return nullcontext()
+    return shard_workers(arguments.processes, processes=True)
 
 
 def default_methods(arguments: argparse.Namespace) -> list[str]:
@@ -150,16 +168,18 @@ def load_source(
     _check_flags(arguments, seeds)
     models = choose_models(arguments, methods)
     wrong: list[ParameterError] = []
+    cut_up = getattr(arguments, "on_disk", None) is not None
     for model in models:
         try:
-            _values(arguments, model, methods)
+            cut_up |= bool(_values(arguments, model, methods).get(SHARDS))
         except ParameterError as error:
             wrong.append(error)
     if len(wrong) == len(models):
         raise wrong[0]
     cut = None if start is None else start.tokeniser
     cutter = None if cut is None else lambda: cut
-    streamed = all(method_row(models[0].name, method).streams for method in methods)
+    rows = [method_row(models[0].name, method) for method in methods]
+    streamed = all(row.streams or (row.shards and cut_up) for row in rows)
     source = load(arguments, models, cutter, streamed=streamed)
     values = _values(arguments, source.model, methods)
     return source, values if start is None else {"k": start.n_topics, **values}

@@ -140,7 +140,8 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
 def _check_streamed(asked: str | None, streamed: bool) -> None:
     if asked is not None and not streamed:
         raise ParameterError(
-            "--on-disk keeps the documents on disk, where only methods that stream can take them (see `acvb methods`)."
+            "--on-disk keeps the documents on disk, where only methods that stream or have --shards can take them (see "
+            "`acvb methods`)."
         )
 
 

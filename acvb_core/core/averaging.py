@@ -26,6 +26,7 @@ from acvb_core.core.protocols import (
     RemoteResponsibilities,
     Responsibilities,
     SweepInfo,
+    can_keep,
     no_checkpoint,
 )
 from acvb_core.core.rows import BURN_IN_CAP
@@ -66,8 +67,7 @@ class _RunningMean:
 
     def can_keep(self, state: AveragedState) -> bool:
         """Return whether a run can go on from the state, as the inner method says."""
-        can_keep = getattr(self.inner, "can_keep", None)
-        return can_keep is None or bool(can_keep(state.inner))
+        return can_keep(self.inner, state.inner)
 
     def phase(self, state: AveragedState) -> Phase:
         """Return whether the mean has started, how many sweeps are in it, and its last change."""

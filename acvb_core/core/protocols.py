@@ -163,6 +163,12 @@ class Inference(Protocol):
         ...
 
 
+def can_keep(inference: Inference, state: Any) -> bool:
+    """Return whether a run can go on from a state that was written to a file; a method may say so by `can_keep`."""
+    asked = getattr(inference, "can_keep", None)
+    return asked is None or bool(asked(state))
+
+
 class Start(Protocol):
     """A start that a run can continue from, such as the topics of an earlier run."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.protocols import can_keep
 from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
@@ -246,10 +247,10 @@ class Job(Handle[Inspection]):
 
     def _hold(self) -> None:
         snapshot, inference = self._state.snapshot, self._state.problem.inference
-        if self.keeper is not None and snapshot is not None and snapshot.state is not None:
-            can_keep = getattr(inference, "can_keep", None)
-            if can_keep is None or can_keep(snapshot.state):
-                self.keeper.keep()
+        if self.keeper is None or snapshot is None or snapshot.state is None:
+            return
+        if can_keep(inference, snapshot.state):
+            self.keeper.keep()
 
     def result(self) -> Result:
         """Return the result of a job that has ended with at least one sweep.

@@ -58,11 +58,11 @@ class ShardGroup:
         self._under_way: tuple[Step, bool, list[Future[Any]]] | None = None
         n_workers = max(1, min(n_workers, len(self._factories)))
         self._numbers = [tuple(range(w, len(self._factories), n_workers)) for w in range(n_workers)]
-        self._workers: list[Worker] = []
+        self.workers: list[Worker] = []  #: those that hold the shards now
         own = self._folder if self._own else ""
-        self.close: Callable[[], Any] = weakref.finalize(self, _close, self._workers, own)
+        self.close: Callable[[], Any] = weakref.finalize(self, _close, self.workers, own)
         for w in range(n_workers):
-            self._workers.append(start_worker(w))
+            self.workers.append(start_worker(w))
         built = [self._request(w, "build", self._factories_of(w)) for w in range(n_workers)]
         self._gather(Step("build", ()), built, no_checkpoint)
 
@@ -79,7 +79,7 @@ class ShardGroup:
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes that went to the workers, and that came from them."""
-        return sum(w.sent for w in self._workers), sum(w.received for w in self._workers)
+        return sum(w.sent for w in self.workers), sum(w.received for w in self.workers)
 
     def change(self, name: str, *arguments: Any, checkpoint: Checkpoint = no_checkpoint) -> list[Any]:
         """Call a method that changes the shards; return what they give, in their order.
@@ -100,7 +100,7 @@ class ShardGroup:
 
     def _call(self, step: Step, changes: bool, checkpoint: Checkpoint) -> list[Any]:
         if self._under_way is None:
-            requests = [self._request_step(w, step) for w in range(len(self._workers))]
+            requests = [self._request_step(w, step) for w in range(len(self.workers))]
             self._under_way = step, changes, requests
         elif self._under_way[0].name != step.name:
             raise ValueError(f"the shards are busy with {self._under_way[0].name!r}, not with {step.name!r}")
@@ -136,7 +136,7 @@ class ShardGroup:
 
     def _restore(self, w: int, step: Step) -> Future[Any]:
         """Put another worker in the place of a lost one, bring its shards up to date and ask it again."""
-        self._workers[w] = self._workers[w].replace()
+        self.workers[w] = self.workers[w].replace()
         latest = self._request(w, "restore", self._factories_of(w), self._folder, self._saved)
         if step.name == "build":
             return latest
@@ -158,7 +158,7 @@ class ShardGroup:
             state_file(self._folder, before, number).unlink(missing_ok=True)
 
     def _request(self, w: int, method: str, *arguments: Any) -> Future[Any]:
-        return self._workers[w].request(method, *arguments)
+        return self.workers[w].request(method, *arguments)
 
     def _request_step(self, w: int, step: Step) -> Future[Any]:
         return self._request(w, "call", self._numbers[w], step.name, step.arguments)

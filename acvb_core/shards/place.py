@@ -46,6 +46,17 @@ def current_place() -> Place:
 
 
 @contextmanager
+def use_place(place: Place) -> Iterator[None]:
+    """Have the shards of runs that begin inside held there."""
+    global _place
+    before, _place = _place, place
+    try:
+        yield
+    finally:
+        _place = before
+
+
+@contextmanager
 def shard_workers(
     workers: int = 0,
     *,
@@ -77,20 +88,16 @@ def shard_workers(
     ParameterError
         A number is negative.
     """
-    global _place
     if min(workers, save_every) < 0:
         raise ParameterError("workers and save_every must be at least 0.")
-    before = _place
     if client is not None:
         from acvb_core.shards.dask_workers import DaskWorkers
 
         cluster = DaskWorkers(client)
-        _place = Place(workers or cluster.n_workers, cluster.start, save_every, folder, is_here=False)
+        place = Place(workers or cluster.n_workers, cluster.start, save_every, folder, is_here=False)
     elif processes:
-        _place = Place(workers, ProcessWorker, save_every, folder)
+        place = Place(workers, ProcessWorker, save_every, folder)
     else:
-        _place = Place(workers)
-    try:
+        place = Place(workers)
+    with use_place(place):
         yield
-    finally:
-        _place = before

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import can_keep
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RaceReport
@@ -79,7 +80,8 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
         "posterior": form,
     }
     version = 1 if run is None else 2
-    if run is not None and state and last.state is not None:
+    state = state and last.state is not None and can_keep(result.problem.inference, last.state)
+    if run is not None and state:
         about["state"], parts = encode_state((last.state, last.memory))
         arrays, version = arrays | parts, VERSION
     elif last.verdict is None:
@@ -240,8 +242,8 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
         state=None,
     )
     # Of a stream, and of a run over shards, only the words are known.
-    shape = problem.train.shape
-    objects = shape if len(posterior.averaged) >= len(shape) else shape[1:]
+    row, shape = problem.row, problem.train.shape
+    objects = shape[1:] if row.streams or (row.shards and len(posterior.averaged) == 1) else shape
     for domain, count in zip(posterior.averaged, objects, strict=False):
         if len(posterior[domain]) != count:
             raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")

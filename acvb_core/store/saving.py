@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from acvb_core.core.protocols import can_keep
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.store.files import StoreError
@@ -53,6 +54,6 @@ def _save_result(store: RunStore, workspace: str, job: Job) -> None:
             raise
         store.save(workspace, job.id, job.created, result, state=False)
     else:
-        if result.snapshot.state is not None:
+        if result.snapshot.state is not None and can_keep(result.problem.inference, result.snapshot.state):
             job.release_state(partial(store.read_state, job.id))
     job.release_answer(partial(store.read_array, job.id))

@@ -301,11 +301,11 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
         (["fit", WOMEN, "--on-disk", "x"], "--on-disk is for a corpus; sample:southern_women is a relation"),
         (["fit", "FILE", "--start", "nowhere.npz"], "nowhere.npz is not there"),
         (["fit", BARS, "--broken", "skip"], "A sample is read as it is; leave --broken out"),
-        (["fit", BARS, "--on-disk", "x", "--method", "cvb0"], "only methods that stream can take them"),
+        (["fit", BARS, "--on-disk", "x", "--method", "cvb"], "only methods that stream or have --shards can take"),
         (["fit", "FILE", "--model", "irm", "--on-disk", "x"], "--on-disk is for a corpus, but FILE is to be read as"),
         (["fit", BARS, "--method", "sdm", "--max-sweeps", "3"], "--max-sweeps is not a setting of sdm"),
         (["fit", BARS, "--method", "cvb0", "--epochs", "3"], "--epochs is not a setting of cvb0"),
-        (["compare", BARS, "--methods", "sdm,cvb0", "--on-disk", "x"], "only methods that stream can take them"),
+        (["compare", BARS, "--methods", "sdm,gibbs", "--on-disk", "x"], "only methods that stream or have --shards"),
         (["tune", BARS, "--method", "cvb0"], "method 'cvb0' has nothing to tune"),
         (["tune", BARS, "--trials", "0"], "is not a whole number of at least 1"),
         (["read", "nowhere.csv", "x"], "nowhere.csv: the file cannot be opened"),
@@ -326,7 +326,7 @@ def test_every_mistake_is_one_line(
 def test_what_cannot_be_done_with_a_folder(run: Run, texts: Path, tmp_path: Path) -> None:
     run("read", texts, tmp_path / "kept", "--quiet")
     for more, words in (
-        (["--method", "cvb0"], "talks is kept on disk: choose sdm, scvb0, svb"),
+        (["--method", "cvb"], "talks is kept on disk: choose acvb0, cvb0, vb, sdm, scvb0, svb"),
         (
             ["--method", "sdm", "--stop-words", "none"],
             "A corpus on disk is read as it is; leave --stop-words out",

@@ -67,7 +67,7 @@ def test_a_lost_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
             4,
             6,
         ):  # before the first states were saved, between two savings, and right after one
-            group._workers[number % 2].process.kill()  # type: ignore[attr-defined]
+            group.workers[number % 2].process.kill()  # type: ignore[attr-defined]
         assert group.change("multiply", factor) == alone.change("multiply", factor)
         group.end_sweep()
         alone.end_sweep()
@@ -87,7 +87,7 @@ def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path)
 
 def test_a_worker_that_always_dies_ends_the_run() -> None:
     group = ShardGroup(diaries(2), ProcessWorker, 1)
-    group._workers[0].process.kill()  # type: ignore[attr-defined]
+    group.workers[0].process.kill()  # type: ignore[attr-defined]
     with pytest.raises(AcvbError, match="A worker was lost while the shards were busy with 'multiply'"):
         group.change("multiply", 1.0)
     group.close()

@@ -93,12 +93,18 @@ class CollapsedShard:
         self.rows = StoredRows(self.tokens, n_topics, self.short)
         self.by_document = padded_zeros((self.tokens.n_documents, n_topics), np.float32)
 
-    def sweep(self, by_word: Singles, totals: Floats, hyper: Concentrations) -> SweepSums:
-        """Update every pair, document by document, against a copy of the topics."""
+    def sweep(
+        self, by_word: Singles, totals: Floats, hyper: Concentrations, turn: int = 0, rounds: int = 1
+    ) -> SweepSums:
+        """Update every pair, document by document, against a copy of the topics.
+
+        `turn`, `rounds`: only documents of this turn (from 0) of so many, into which they are cut.
+        """
+        begin, end = (self.tokens.n_documents * at // rounds for at in (turn, turn + 1))
         own, all_own = padded_copy(by_word), totals.copy()
         prior = hyper.singles(self.tokens.n_words)
         moved = loo = 0.0
-        for piece in self.rows.pieces():
+        for piece in self.rows.pieces(begin, end):
             counts = Counts(self.by_document[piece.begin : piece.end], own, all_own)
             moved_here, loo_here = zeroth_order(0, piece.n, piece.documents, piece.q, counts, prior)
             self.rows.put(piece)

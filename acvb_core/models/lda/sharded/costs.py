@@ -34,13 +34,18 @@ def documents_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
     return needed
 
 
+def topic_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
+    """Return the bytes of the topics, which go to each worker and come from each shard in every sweep."""
+    return corpus.n_words * int(values["k"]) * (_DOUBLE if "inner" in values else _SINGLE)
+
+
 def worker_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any], workers: int) -> int:
     """Return the most bytes that one of so many workers takes, beyond what a process takes before it has work."""
     k, n_shards = int(values["k"]), int(values[SHARDS]) or shards_needed(corpus, values)
     workers = min(workers, n_shards)
     held = -(-n_shards // workers)  # shards of the worker that has most
     # The topics as they came, and of each shard what it adds to them, once as arrays and once as they are sent.
-    topics = corpus.n_words * k * (_DOUBLE if "inner" in values else _SINGLE)
+    topics = topic_bytes(corpus, values)
     copies = 3 + 2 * held if "inner" in values else 1 + 2 * held
     sums = min(BLOCK, -(-corpus.n_documents // n_shards)) * k * _SUMS
     return documents_bytes(corpus, values) * held // n_shards + topics * copies + sums
@@ -48,9 +53,8 @@ def worker_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any], workers: i
 
 def driver_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
     """Return the bytes that the driver takes: topics before and after a sweep, and what comes from the shards."""
-    k = int(values["k"])
     n_shards = int(values[SHARDS]) or shards_needed(corpus, values)
-    topics = corpus.n_words * k * (_DOUBLE if "inner" in values else _SINGLE)
+    topics = topic_bytes(corpus, values)
     # Also their mean and the probabilities that held-out words are scored with, in double precision.
     return topics * (8 + n_shards)
 

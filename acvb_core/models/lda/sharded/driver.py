@@ -36,11 +36,34 @@ from acvb_core.shards.place import current_place
 from acvb_core.shards.sums import tree_sum
 
 
+class SweepCourse:
+    """A sweep under way, shared by all states of a run: the next call goes on with a sweep that was cut short.
+
+    `turn`: how often the shards have exchanged the topics in it; 0 between sweeps.
+    `sums`: what it has added up so far.
+    """
+
+    def __init__(self) -> None:
+        self.turn = 0
+        self.sums: Any = None
+
+    def add(self, sums: Any) -> None:
+        """Take what the shards gave in a turn."""
+        self.sums = sums
+        self.turn += 1
+
+    def end(self) -> Any:
+        """End the sweep; return what it has added up."""
+        sums, self.sums, self.turn = self.sums, None, 0
+        return sums
+
+
 @dataclass(frozen=True, eq=False)
 class ShardedState:
     """The topics after a whole sweep; the documents are in the shards, which are those of the newest state."""
 
     group: ShardGroup
+    course: SweepCourse
     by_word: Array  #: shape (V, K)
     totals: Floats  #: shape (K,)
     hyper: Concentrations
@@ -55,7 +78,8 @@ class ShardedState:
     @property
     def is_newest(self) -> bool:
         """Return whether the documents are still those of this state: no sweep of it has begun."""
-        return self.group.sweeps == self.age and not self.group.is_busy
+        is_between = self.course.turn == 0 and not self.group.is_busy
+        return self.group.sweeps == self.age and is_between
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +147,7 @@ class ShardedLda(UnaveragedMethod, ABC):
         parts = cut(self.corpus, self.n_shards)
         group = current_place().open([self.factory(part) for part in parts])
         by_word, totals = self.begin(group, rng)
-        return ShardedState(group, by_word, totals, self.start, learning=self.learn)
+        return ShardedState(group, SweepCourse(), by_word, totals, self.start, learning=self.learn)
 
     def sweep(
         self, state: ShardedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint

@@ -14,16 +14,20 @@ from acvb_core.core.rows import Values
 from acvb_core.models.lda.cvb import REBUILD_EVERY
 from acvb_core.models.lda.hyper import Concentrations, DocumentGains
 from acvb_core.models.lda.kernels import Floats, Singles
-from acvb_core.models.lda.sharded.collapsed_shard import CollapsedShard
+from acvb_core.models.lda.sharded.collapsed_shard import CollapsedShard, SweepSums, TopicSums
 from acvb_core.models.lda.sharded.driver import ShardedLda, ShardedState
 from acvb_core.models.lda.sharded.parts import Part
 from acvb_core.models.lda.sharded.variational_shard import VariationalShard
 from acvb_core.models.lda.start import draw_noisy_topics
+from acvb_core.models.lda.state import BEGINNING
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.vb import keep_columns
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.host import Factory
 from acvb_core.shards.sums import tree_sum
+
+#: In the first sweeps shards exchange the topics as often in a sweep as there are shards, and so often at most.
+MOST_ROUNDS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +51,19 @@ class ShardedCvb0(ShardedLda):
         return tree_sum(group.change("begin", self.n_topics, rng.bit_generator.state, before))
 
     def pass_over(self, state: ShardedState, checkpoint: Checkpoint) -> tuple[ShardedState, float | None]:
-        """Sweep all shards; every so many sweeps add the counts up anew, so that rounding cannot pile up."""
-        given = (state.by_word, state.totals, state.hyper)
-        topics, moved, loo = tree_sum(state.group.change("sweep", *given, checkpoint=checkpoint))
+        """Sweep all shards; every so many sweeps add the counts up anew, so that rounding cannot pile up.
+
+        In the beginning, when all topics are alike, the shards exchange them several times in a sweep.
+        """
+        course, group = state.course, state.group
+        rounds = min(group.n_shards, MOST_ROUNDS) if state.age < BEGINNING else 1
+        if course.sums is None:
+            course.sums = SweepSums(TopicSums(state.by_word, state.totals), 0.0, 0.0)
+        while course.turn < rounds:
+            given = (*course.sums.topics, state.hyper, course.turn, rounds)
+            sums = tree_sum(group.change("sweep", *given, checkpoint=checkpoint))
+            course.add(sums._replace(moved=course.sums.moved + sums.moved, loo=course.sums.loo + sums.loo))
+        topics, moved, loo = course.end()
         if (state.age + 1) % REBUILD_EVERY == 0:
             topics = tree_sum(state.group.change("recount"))
         return replace(

@@ -88,7 +88,7 @@ def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on
 def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
     def kill(problem: Any, snapshot: Any) -> None:
         if snapshot.sweep in (2, 7):
-            workers = snapshot.state.inner.group._workers
+            workers = snapshot.state.inner.group.workers
             os.kill(workers[snapshot.sweep % 2].process.pid, signal.SIGKILL)
             killed.append(snapshot.sweep)
 

@@ -1,0 +1,58 @@
+"""Runs over shards: what they cost, what they give, and what would come after them.
+
+    python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
+    python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
+    python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
+
+FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
+without one, planted topics are drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import acvb_core
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.synthetic_mixtures import planted_topics
+from benchmarks.scale import measure, rotation, staleness
+
+NUMBERS = [1, 2, 4, 8, 16]
+
+
+def load(file: str | None) -> Corpus:
+    """Return the corpus of a file, or planted topics."""
+    if file is None:
+        return planted_topics(4_000, 3_000, 20, 80, 0.1, 0.05, 1).corpus
+    return acvb_core.load_corpus(file).corpus
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("run", "shards", "rotation"))
+    parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
+    parser.add_argument("--method", default="cvb0")
+    parser.add_argument("--k", type=int, default=100)
+    parser.add_argument("--shards", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--sweeps", type=int, default=24)
+    parser.add_argument("--short", action="store_true", help="keep responsibilities in half the memory")
+    parser.add_argument("--save-every", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=1)
+    given = parser.parse_args()
+    values: dict[str, Any] = {"k": given.k, "max_sweeps": given.sweeps, "tol": 1e-12}
+    if given.what == "run":
+        more: dict[str, Any] = {"shards": given.shards}
+        more |= {"inner": 1} if given.method == "vb" else {"short": given.short}
+        measure.measure(Path(given.source), given.method, values | more, given.workers, given.save_every)
+    elif given.what == "shards":
+        staleness.compare(load(given.source), given.method, values, NUMBERS, given.seeds)
+    else:
+        rotation.compare(load(given.source), given.k, given.sweeps, NUMBERS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""One run over shards in worker processes: time, memory and bytes of each process, and the bits of the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import acvb_core
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.run import Schedule
+from acvb_core.engine.run import run as sweeps
+from acvb_core.models.lda.sharded.costs import driver_bytes, topic_bytes, worker_bytes
+from acvb_core.models.lda.state import BEGINNING
+from acvb_core.shards.place import Place, use_place
+from acvb_core.shards.workers import ProcessWorker
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_LOOK_EVERY = 0.02
+
+
+def read_memory(pid: int | str) -> int:
+    """Return anonymous resident bytes of a process; 0 where it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)
+
+
+def read_cpu(pid: int | str) -> float:
+    """Return the processor seconds of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+class Watch:
+    """Highest memory of this process and of its workers, by process id."""
+
+    def __init__(self) -> None:
+        self.pids: list[int] = []
+        self.peaks: dict[int, int] = {}
+        self._on = True
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        while self._on:
+            for pid in [os.getpid(), *self.pids]:
+                self.peaks[pid] = max(self.peaks.get(pid, 0), read_memory(pid))
+            time.sleep(_LOOK_EVERY)
+
+    def start(self, number: int) -> ProcessWorker:
+        """Start a worker and watch it."""
+        worker = ProcessWorker(number)
+        self.pids.append(worker.process.pid)
+        return worker
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._on = False
+
+
+@contextmanager
+def watch_workers(workers: int, save_every: int) -> Iterator[Watch]:
+    """Have shards held by processes whose memory is watched."""
+    watch = Watch()
+    try:
+        with use_place(Place(workers, watch.start, save_every)):
+            yield watch
+    finally:
+        watch.stop()
+
+
+def idle_memory(method: str, workers: int) -> tuple[int, int]:
+    """Return the bytes of this process, and of a worker, that has done a small run: what a program itself takes."""
+    with watch_workers(workers, 0) as watch:
+        small = acvb_core.load_sample("bars").corpus
+        acvb_core.fit(small, method, k=3, shards=workers, max_sweeps=12, heldout_documents=0.1)
+    return read_memory(os.getpid()), max(watch.peaks[pid] for pid in watch.pids)
+
+
+def measure(folder: Path, method: str, values: dict[str, Any], workers: int, save_every: int) -> None:
+    """Print what a run took, beside what the formulas say."""
+    corpus = DiskCorpus.open(folder)
+    driver_base, worker_base = idle_memory(method, workers)
+    with watch_workers(workers, save_every) as watch:
+        problem = build_problem(corpus, method, values, heldout_documents=0.001, check_memory=False)
+        cap = problem.max_sweeps
+        begun, marks, scores, traffic, last = time.monotonic(), [], [], [], None
+        for last in sweeps(problem, schedule=Schedule(cap, max(cap // 4, 1))):
+            cpu = [time.process_time(), *map(read_cpu, watch.pids)]
+            marks.append((time.monotonic() - begun, *cpu))
+            traffic.append(last.state.group.traffic)
+            if last.heldout is not None:
+                scores.append((last.sweep, round(last.heldout.perplexity, 2)))
+                print(scores[-1], file=sys.stderr, flush=True)
+        assert last is not None
+        words = last.posterior["words"]
+        # Those past the beginning, in which topics are exchanged several times; the last one evaluates the bound.
+        median = np.median(np.diff(np.array(marks), axis=0)[BEGINNING:-1], axis=0)
+        moved = np.median(np.diff(np.array(traffic), axis=0)[BEGINNING:-1], axis=0)
+        topics = topic_bytes(corpus, values)
+        shards = last.state.group.n_shards
+        report = {
+            "method": method,
+            "documents": problem.train.n_documents,
+            "pairs": problem.train.n_pairs,
+            "settings": values,
+            "workers": workers,
+            "digest": hashlib.sha256(words.tobytes() + problem.train.fingerprint.encode()).hexdigest()[:16],
+            "perplexity": scores,
+            "wall_seconds_of_a_sweep": round(float(median[0]), 2),
+            "cpu_seconds_of_a_sweep_driver": round(float(median[1]), 2),
+            "cpu_seconds_of_a_sweep_workers": [round(float(x), 2) for x in median[2:]],
+            "critical_cpu_seconds": round(float(median[1] + median[2:].max()), 2),
+            "bytes_down_and_up": [int(x) for x in moved],
+            "formula_down_and_up": [workers * topics, shards * topics],
+            "worker_peak_mb": [
+                round((watch.peaks[pid] - worker_base) / 1e6) for pid in watch.pids if pid in watch.peaks
+            ],
+            "worker_formula_mb": round(worker_bytes(problem.train, values, workers) / 1e6),
+            "driver_peak_mb": round((watch.peaks[os.getpid()] - driver_base) / 1e6),
+            "driver_formula_mb": round(driver_bytes(problem.train, values) / 1e6),
+            "idle_worker_mb": round(worker_base / 1e6),
+        }
+        sys.stdout.write(json.dumps(report, indent=1) + "\n")
+        last.state.group.close()

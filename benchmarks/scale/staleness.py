@@ -1,0 +1,49 @@
+"""The price of topics that are a sweep behind: held-out score and sweeps for several numbers of shards."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.run import Schedule
+from acvb_core.engine.run import run as sweeps
+
+#: A run is there when it predicts held-out words within this share of the end of the run on one shard.
+NEAR = 0.01
+
+
+def scores_of(corpus: Corpus, method: str, values: dict[str, Any], seed: int) -> list[float]:
+    """Return the held-out perplexity after each sweep."""
+    problem = build_problem(corpus, method, values, heldout_documents=0.1, seed=seed)
+    return [last.heldout.perplexity for last in sweeps(problem, schedule=Schedule(values["max_sweeps"], 1))]
+
+
+def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[int], seeds: int) -> None:
+    """Print, for each number of shards, the score at the end and how many sweeps it takes to come near."""
+    found = {
+        shards: [scores_of(corpus, method, {**values, "shards": shards}, seed) for seed in range(seeds)]
+        for shards in numbers
+    }
+    sys.stdout.write(f"{corpus.size_text}; {method}, {values}, seeds {seeds}\n")
+    goals = [run[-1] * (1 + NEAR) for run in found[numbers[0]]]
+    for shards, runs in found.items():
+        sweeps_to = [
+            next((i + 1 for i, score in enumerate(run) if score <= goal), len(run) + 1)
+            for run, goal in zip(runs, goals, strict=True)
+        ]
+        ratio = np.mean([run[-1] / first[-1] for run, first in zip(runs, found[numbers[0]], strict=True)])
+        half = np.mean(
+            [
+                run[len(run) // 4 - 1] / first[len(run) // 4 - 1]
+                for run, first in zip(runs, found[numbers[0]], strict=True)
+            ]
+        )
+        sys.stdout.write(
+            f"P = {shards:3}: perplexity {np.mean([run[-1] for run in runs]):9.2f} at the end ({ratio:.4f} of the "
+            f"first row's), {half:.4f} of it after a quarter of the sweeps; within {NEAR:.0%} of the first row's end "
+            f"after {np.mean(sweeps_to):.1f} sweeps\n"
+        )
