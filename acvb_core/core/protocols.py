@@ -130,6 +130,13 @@ class SweepInfo(NamedTuple):
     moves: Mapping[str, int] | None = None
     #: Clusters of each domain that are in use, where those that are not stay in the arrays.
     effective: Mapping[str, int] | None = None
+    elsewhere: float = 0.0  #: processor seconds of the sweep in other threads, processes or machines
+    losses: int = 0  #: workers that were lost and replaced in the sweep
+
+    @property
+    def marks(self) -> Mapping[str, int] | None:
+        """What a chart marks: the moves, and the workers lost."""
+        return {**(self.moves or {}), "lost": self.losses} if self.losses else self.moves
 
 
 @runtime_checkable

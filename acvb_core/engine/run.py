@@ -172,16 +172,16 @@ class _Runner:
         clock = _Clock()
         inference = self.problem.inference
         state, info = inference.sweep(last.state, self._rng(last.sweep + 1), self.checkpoint)
-        cpu, _ = clock.read()
+        own, _ = clock.read()
         snapshot = self._diagnose(last, state, info, last_sweep=last_sweep)
         if self._stop_asked and snapshot.verdict is None:
             snapshot = self.finish_stopped(snapshot)
         both, wall = clock.read()
         return replace(
             snapshot,
-            cpu_seconds=last.cpu_seconds + cpu,
+            cpu_seconds=last.cpu_seconds + own + info.elsewhere,
             wall_seconds=last.wall_seconds + wall - self.paused,
-            diagnostics_seconds=last.diagnostics_seconds + both - cpu,
+            diagnostics_seconds=last.diagnostics_seconds + both - own,
         )
 
     def finish_stopped(self, last: Snapshot) -> Snapshot:
@@ -253,7 +253,7 @@ class _Runner:
             posterior=posterior,
             state=state,
             memory=_Memory(watched, predicted),
-            moves=info.moves,
+            moves=info.marks,
             passes=_add_passes(last.passes, info.progress),
         )
 

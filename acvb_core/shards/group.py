@@ -50,6 +50,7 @@ class ShardGroup:
     ) -> None:
         self.sweeps = 0  #: sweeps done by all shards
         self.losses = 0  #: workers lost
+        self.seconds = 0.0  #: processor time of the workers
         self._factories = list(factories)
         self._save_every = save_every
         self._own = folder is None
@@ -110,7 +111,8 @@ class ShardGroup:
         if changes and self._save_every:
             self._journal.append(step)
         results: list[Any] = [None] * self.n_shards
-        for numbers, answers in zip(self._numbers, by_worker, strict=True):
+        for numbers, (answers, seconds) in zip(self._numbers, by_worker, strict=True):
+            self.seconds += seconds
             for number, one in zip(numbers, answers, strict=True):
                 results[number] = one
         return results

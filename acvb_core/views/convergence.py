@@ -197,15 +197,24 @@ class _RunTraces:
         return [self._trace(panel, "burn-in", mode="markers", **point, marker=marker, hovertemplate=hover)]
 
 
-def _move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int) -> str:
-    """Return a triangle that points to where the number of clusters goes; a diamond for both directions or neither."""
+def _move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, lost: int) -> str:
+    """Return a triangle that points to where the number of clusters goes; a diamond for both directions or neither.
+
+    A cross where nothing but a worker was lost.
+    """
+    if lost and not (merged or split or dropped or recoded or turned):
+        return "x"
     if split or not (merged or dropped):
         return "triangle-up" if split and not (merged or dropped) else "diamond"
     return "triangle-down"
 
 
 def _move_text(noun: str, counts: NDArray[np.int64]) -> str:
-    """Return "2 clusters merged, 1 split"."""
-    parts = [f"{count} {kind}" for kind, count in zip(MOVES, counts, strict=True) if count]
+    """Return "2 clusters merged, 1 split", or "1 worker lost and replaced"."""
+    *counts, lost = counts
+    loss = [f"{lost} worker{'' if lost == 1 else 's'} lost and replaced"] if lost else []
+    parts = [f"{count} {kind}" for kind, count in zip(MOVES, counts, strict=False) if count]
+    if not parts:
+        return loss[0]
     number, _, rest = parts[0].partition(" ")
-    return ", ".join([f"{number} {noun}{'' if number == '1' else 's'} {rest}", *parts[1:]])
+    return ", ".join([f"{number} {noun}{'' if number == '1' else 's'} {rest}", *parts[1:], *loss])

@@ -107,8 +107,9 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
         assert last is not None
         words = last.posterior["words"]
         # Those past the beginning, in which topics are exchanged several times; the last one evaluates the bound.
-        median = np.median(np.diff(np.array(marks), axis=0)[BEGINNING:-1], axis=0)
-        moved = np.median(np.diff(np.array(traffic), axis=0)[BEGINNING:-1], axis=0)
+        first = BEGINNING if cap > BEGINNING + 1 else 0
+        median = np.median(np.diff(np.array(marks), axis=0)[first:-1], axis=0)
+        moved = np.median(np.diff(np.array(traffic), axis=0)[first:-1], axis=0)
         topics = topic_bytes(corpus, values)
         shards = last.state.group.n_shards
         report = {

@@ -71,9 +71,10 @@ def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) ->
 
 def outcome(data: Any, name: str, **given: Any) -> tuple[bytes, bytes]:
     result = acvb_core.fit(data, name, k=8, shards=5, max_sweeps=12, heldout_documents=0.1, **given)
-    return result.history.drop(columns=_TIMES).to_numpy().tobytes(), result.snapshot.posterior[
-        "words"
-    ].tobytes()
+    assert result.snapshot.cpu_seconds > 0
+    return result.history.drop(
+        columns=[*_TIMES, "lost"], errors="ignore"
+    ).to_numpy().tobytes(), result.snapshot.posterior["words"].tobytes()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -91,12 +92,17 @@ def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCo
             workers = snapshot.state.inner.group.workers
             os.kill(workers[snapshot.sweep % 2].process.pid, signal.SIGKILL)
             killed.append(snapshot.sweep)
+        if snapshot.moves:
+            assert snapshot.moves == {"lost": 1}
+            marked.append(snapshot.sweep)
 
     killed: list[int] = []
+    marked: list[int] = []
     wanted = outcome(corpus, "acvb0", burn_in=3)
     with shard_workers(2, processes=True, save_every=4):
         assert outcome(on_disk, "acvb0", burn_in=3, watch=kill) == wanted
     assert killed == [2, 7]
+    assert marked == [3, 8]
 
 
 def test_counts_of_many_shards_are_those_of_the_responsibilities(corpus: Corpus) -> None:
