@@ -176,8 +176,8 @@ class _RunTraces:
         height = np.interp(self.x[moved], self.x[known], values[known])
         counts = self.moves[moved]
         marker = {"size": 7, "color": PAPER, "line": {"width": 1.2, "color": self.style.colour}}
-        marker["symbol"] = [_move_sign(*made) for made in counts]
-        text = [_move_text(self.display.part, made) for made in counts]
+        marker["symbol"] = [move_sign(*made) for made in counts]
+        text = [move_text(self.display.part, made) for made in counts]
         points = {"x": b64(self.x[moved]), "y": b64(height)}
         marks = self._trace(panel, "moves", mode="markers", **points, marker=marker, text=text)
         return [marks | {"hovertemplate": "%{text}"}]
@@ -197,7 +197,7 @@ class _RunTraces:
         return [self._trace(panel, "burn-in", mode="markers", **point, marker=marker, hovertemplate=hover)]
 
 
-def _move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, lost: int) -> str:
+def move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, lost: int) -> str:
     """Return a triangle that points to where the number of clusters goes; a diamond for both directions or neither.
 
     A cross where nothing but a worker was lost.
@@ -209,7 +209,7 @@ def _move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int,
     return "triangle-down"
 
 
-def _move_text(noun: str, counts: NDArray[np.int64]) -> str:
+def move_text(noun: str, counts: NDArray[np.int64]) -> str:
     """Return "2 clusters merged, 1 split", or "1 worker lost and replaced"."""
     *counts, lost = counts
     loss = [f"{lost} worker{'' if lost == 1 else 's'} lost and replaced"] if lost else []

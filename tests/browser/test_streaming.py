@@ -56,7 +56,9 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     press(page, "On disk")
     settled(page)
     page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_text("Kept on disk, for streaming methods.")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Kept on disk, for streaming methods and runs over shards.")).to_be_visible(
+        timeout=WAIT_MS
+    )
     expect(page.get_by_text("80 documents hidden from each new run")).to_be_visible()
 
     visit(page, "Run")

@@ -12,7 +12,7 @@ import pytest
 
 from acvb_core.engine.result import Result
 from acvb_core.views.axes import tick_format, view_range
-from acvb_core.views.convergence import live_figure
+from acvb_core.views.convergence import live_figure, move_sign, move_text
 from acvb_core.views.panels import panels_for
 from acvb_core.views.run_curve import RunCurve
 from tests.views.histories import history_of, lda_history_of
@@ -375,3 +375,16 @@ def test_a_move_between_two_bounds_lies_on_the_line() -> None:
     assert decoded(trace(live_figure([run]), "bound-moves")["y"]).tolist() == [-6]
     nothing_yet = moving(2, {1: (1, NAN)}, change=[1.0, 0.5])
     go.Figure(live_figure([nothing_yet]))
+
+
+@pytest.mark.parametrize(
+    ("counts", "text", "sign"),
+    [
+        ([2, 1, 0, 0, 0, 0], "2 clusters merged, 1 split", "diamond"),
+        ([0, 0, 0, 0, 0, 2], "2 workers lost and replaced", "x"),
+        ([1, 0, 0, 0, 0, 1], "1 cluster merged, 1 worker lost and replaced", "triangle-down"),
+    ],
+)
+def test_moves_and_lost_workers_are_told(counts: list[int], text: str, sign: str) -> None:
+    assert move_text("cluster", np.array(counts)) == text
+    assert move_sign(*counts) == sign

@@ -11,6 +11,8 @@ from acvb_core.core.rows import Values, WarmUp
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.lda.rows import LEARN_FROM
+from acvb_core.models.lda.sharded.stored_rows import StoredRows
+from acvb_core.models.lda.state import Tokens
 from acvb_core.models.lda.trained import TrainedTopics
 
 
@@ -27,7 +29,10 @@ def start_from(method: str, values: Values, posterior: Posterior, train: Corpus)
 
 
 def use_model(model: Any, posterior: Posterior, train: Corpus) -> None:
-    """Find the topics of documents that were not fitted."""
+    """Find the topics of documents that were not fitted, and keep responsibilities in half the memory."""
+    rows = StoredRows(Tokens.of(train), 3, short=True)
+    for piece in rows.pieces():
+        rows.put(piece)
     model.transform(posterior, train)
     model.completion(posterior, train)
 

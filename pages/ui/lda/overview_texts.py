@@ -83,10 +83,10 @@ def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
             "Zipf plot": lambda: _show_chart("zipf", corpus),
             "Some documents": lambda: _show_documents(some, corpus.n_documents),
         },
-        f"Kept on disk, for streaming methods. Lengths and documents below are of {some.n_documents:,} random "
-        "documents."
+        f"Kept on disk, for streaming methods and runs over shards. Lengths and documents below are of "
+        f"{some.n_documents:,} random documents."
         if about
-        else "Kept on disk, for streaming methods.",
+        else "Kept on disk, for streaming methods and runs over shards.",
     )
 
 

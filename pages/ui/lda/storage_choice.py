@@ -24,8 +24,9 @@ _NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk"}
 _KEPT = "texts_estimate"
 _HELP = """
 **In memory**: you can use every method. **On disk**: the documents stay in a folder of the app and are read piece by
-piece. Only the streaming methods (SDM, SCVB0, SVB) can be used. They need memory for the topics alone, however many
-documents there are. Whole documents are held out.
+piece. The streaming methods (SDM, SCVB0, SVB) need memory for the topics alone, however many documents there are.
+CVB0, ACVB0 and VB can be used as well: each of their shards holds a part of the documents in memory. Whole documents
+are held out.
 """
 
 

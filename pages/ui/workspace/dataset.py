@@ -54,7 +54,7 @@ class Dataset:
 
     @property
     def on_disk(self) -> bool:
-        """True when the data are kept on disk, for methods that stream."""
+        """True when the data are kept on disk, for methods that stream or spread over shards."""
         return model_for(self.data).on_disk(self.data)
 
     @property
