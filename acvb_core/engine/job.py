@@ -246,10 +246,11 @@ class Job(Handle[Inspection]):
             self._state = replace(now, snapshot=replace(now.snapshot, state=None, memory=None))
 
     def _hold(self) -> None:
-        snapshot, inference = self._state.snapshot, self._state.problem.inference
-        if self.keeper is None or snapshot is None or snapshot.state is None:
-            return
-        if can_keep(inference, snapshot.state):
+        last = self._state.snapshot
+        is_whole = (
+            last is not None and last.state is not None and can_keep(self.problem.inference, last.state)
+        )
+        if self.keeper is not None and is_whole:
             self.keeper.keep()
 
     def result(self) -> Result:
