@@ -149,8 +149,8 @@ class Job(Handle[Inspection]):
         now = self._state
         if now.snapshot is None or now.is_racing:
             return self._asked
-        name = self.label.name
-        return Result(now.problem, now.history, now.snapshot, now.max_sweeps, now.race_report, name)
+        facts = now.problem, now.history, now.snapshot, now.max_sweeps, now.race_report
+        return Result(*facts, self.label.name)
 
     @property
     def problem(self) -> Problem:
@@ -247,10 +247,8 @@ class Job(Handle[Inspection]):
 
     def _hold(self) -> None:
         last = self._state.snapshot
-        is_whole = (
-            last is not None and last.state is not None and can_keep(self.problem.inference, last.state)
-        )
-        if self.keeper is not None and is_whole:
+        state = None if last is None else last.state
+        if self.keeper is not None and state is not None and can_keep(self.problem.inference, state):
             self.keeper.keep()
 
     def result(self) -> Result:
@@ -261,8 +259,8 @@ class Job(Handle[Inspection]):
         seen = self.inspect()
         if seen.snapshot is None or seen.verdict is None:
             raise ValueError("the job has no result: it still runs, failed, or stopped before one sweep")
-        name = self.label.name
-        return Result(seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report, name)
+        facts = seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report
+        return Result(*facts, self.label.name)
 
     def publish_update(self, update: RaceUpdate) -> None:
         """Show a run, or the race of its restarts, as it is after a sweep."""
