@@ -39,7 +39,7 @@ def test_runs_compute_where_the_workspace_chose(
                 == cluster.dashboard_link
             )
             assert count_runs(cluster) == 3
-            page.get_by_role("radio", name="This machine").click()
+            page.get_by_test_id("stPopoverBody").get_by_text("This machine").click()
             settled(page)
             page.keyboard.press("Escape")
             visit(page, "Run")

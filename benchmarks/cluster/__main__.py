@@ -1,0 +1,73 @@
+"""The cost of watching many runs on a cluster.
+
+    python -m benchmarks.cluster
+    python -m benchmarks.cluster --runs 20 --seconds 10
+
+Prints for each number of runs that go on at once: processor time of the process that watches them, for a second of clock
+time; seconds between two snapshots of a run; and how long it takes to stop all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.data.samples import load_sample
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import build_problem
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, nargs="+", default=[1, 20, 200])
+    parser.add_argument("--seconds", type=float, default=30.0)
+    given = parser.parse_args()
+    port = "18786"
+    command = [sys.executable, "-m", "acvb_core", "cluster", "--workers", "2", "--port", port]
+    command += ["--threads", str(max(given.runs)), "--dashboard-port", "18787"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as cluster:
+        assert cluster.stdout is not None
+        cluster.stdout.readline()
+        executor = DaskExecutor.connect(f"tcp://127.0.0.1:{port}")
+        try:
+            for runs in given.runs:
+                print(measure(executor, runs, given.seconds))
+        finally:
+            executor.client.close()
+            cluster.terminate()
+
+
+def measure(executor: DaskExecutor, runs: int, seconds: float) -> str:
+    relation = load_sample("debtag_games").relation
+    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 1_000_000}
+    jobs = [
+        Job(build_problem(relation, "gibbs", values, seed=seed), executor).start() for seed in range(runs)
+    ]
+    while any(job.inspect().snapshot is None for job in jobs):
+        time.sleep(0.1)
+    changes = {job: [job.inspect().snapshot, time.monotonic(), 0] for job in jobs}
+    cpu, clock, ages = time.process_time(), time.monotonic(), []
+    while time.monotonic() < clock + seconds:
+        time.sleep(0.05)
+        for job, seen in changes.items():
+            if job.inspect().snapshot is not seen[0]:
+                ages.append(time.monotonic() - seen[1])
+                seen[:2] = job.inspect().snapshot, time.monotonic()
+    cpu, clock = time.process_time() - cpu, time.monotonic() - clock
+    for job in jobs:
+        job.stop()
+    began = time.monotonic()
+    for job in jobs:
+        job.wait()
+    stopped = time.monotonic() - began
+    age = statistics.median(ages) if ages else float("nan")
+    watched = f"{cpu / clock:.2f} CPU s a second, a snapshot every {age:.1f} s"
+    return f"{runs:4} runs: {watched}, all stopped in {stopped:.1f} s"
+
+
+if __name__ == "__main__":
+    main()
