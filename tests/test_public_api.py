@@ -43,7 +43,7 @@ def test_the_version_is_the_packages() -> None:
 
 
 #: Libraries that take long to import.
-SLOW = ("numba", "pandas", "scipy", "sklearn", "pyarrow")
+SLOW = ("numba", "pandas", "scipy", "sklearn", "pyarrow", "dask", "distributed")
 
 
 def slow_imports(code: str) -> str:
@@ -65,8 +65,12 @@ def slow_imports(code: str) -> str:
             "import acvb_core\nacvb_core.fit([('a', 'x'), ('b', 'y'), ('a', 'y'), ('c', 'x')], 'cvb0', max_sweeps=2)",
             ["numba", "pandas", "scipy", "pyarrow"],
         ),
+        (
+            "import pages.ui.shared.services",
+            ["numba", "pandas", "scipy", "pyarrow"],
+        ),
     ],
-    ids=["import", "registry", "methods", "help", "small fit"],
+    ids=["import", "registry", "methods", "help", "small fit", "app"],
 )
 def test_nothing_slow_is_imported_before_it_is_used(code: str, imported: list[str]) -> None:
     assert slow_imports(code) == str(imported)

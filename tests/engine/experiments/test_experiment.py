@@ -115,10 +115,10 @@ def test_a_run_that_fails_is_a_row_with_its_reason(women: Any, monkeypatch: pyte
     plan = plan_experiment(women, ["cvb0", "vb"], **SHORT)
     solve = module.solve
 
-    def fail_once(problem: Any, *rest: Any) -> Any:
+    def fail_once(problem: Any, *rest: Any, **more: Any) -> Any:
         if problem.settings.method == "vb" and problem.settings.seed == 1:
             raise FloatingPointError("no number")
-        return solve(problem, *rest)
+        return solve(problem, *rest, **more)
 
     monkeypatch.setattr(module, "solve", fail_once)
     *_, experiment = run_experiment(plan)

@@ -1,0 +1,50 @@
+"""Runs of a cluster in the store: kept while they go on, found again, and gone on with elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from acvb_core.cluster import connection, remote_run
+from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.engine import keeper
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import Status
+from acvb_core.engine.run import run
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.store.jobbook import JobBook
+from acvb_core.store.runs import RunStore
+from tests.engine.jobs import PATIENCE, endless, sweeps, until
+
+
+def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
+    executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.2)
+    monkeypatch.setattr(connection, "_PAUSE", 0.1)
+    monkeypatch.setattr(keeper, "KEEP_EVERY", 1e9)  # by the work of the thread that watches, it is never due
+    store = RunStore(tmp_path / "home")
+    book = JobBook(executor, store)
+    job = book.add("workspace", endless())
+    until(lambda: sweeps(job) > 0)
+    until(lambda: has_state(store, job.id))
+    shutil.copytree(tmp_path / "home", tmp_path / "copy")  # as after the end of this process
+    found = JobBook(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
+    assert found.inspect().status is Status.INTERRUPTED
+    assert (kept := sweeps(found)) > 0
+    assert book.close(PATIENCE)
+    assert job.inspect().verdict is Verdict.STOPPED
+    found.continue_run()
+    until(lambda: sweeps(found) > kept)
+    found.stop()
+    assert found.wait(PATIENCE)
+    last = found.result().snapshot
+    *_, here = run(job.problem, max_sweeps=last.sweep)
+    assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
+
+
+def has_state(store: RunStore, job_id: str) -> bool:
+    return store.read_state(job_id) is not None
