@@ -65,7 +65,7 @@ class ShardGroup:
         for w in range(n_workers):
             self.workers.append(start_worker(w))
         built = [self._request(w, "build", self._factories_of(w)) for w in range(n_workers)]
-        self._gather(Step("build", ()), built, no_checkpoint)
+        self._wait_for_all(Step("build", ()), built)
 
     @property
     def n_shards(self) -> int:
@@ -106,8 +106,9 @@ class ShardGroup:
         elif self._under_way[0].name != step.name:
             raise ValueError(f"the shards are busy with {self._under_way[0].name!r}, not with {step.name!r}")
         step, changes, requests = self._under_way
-        by_worker = self._gather(step, requests, checkpoint)
+        self._wait(step, requests, checkpoint)  # where the checkpoint raises, the step stays under way
         self._under_way = None
+        by_worker = [one.result() for one in requests]
         if changes and self._save_every:
             self._journal.append(step)
         results: list[Any] = [None] * self.n_shards
@@ -117,24 +118,30 @@ class ShardGroup:
                 results[number] = one
         return results
 
-    def _gather(self, step: Step, requests: list[Future[Any]], checkpoint: Checkpoint) -> list[Any]:
-        """Wait for all workers, and replace those that are lost."""
+    def _wait(self, step: Step, requests: list[Future[Any]], checkpoint: Checkpoint) -> None:
+        """Wait for all workers, and replace those that are lost: their requests then are those to the new ones."""
         losses = 0
         while True:
             while wait(requests, timeout=_LOOK_EVERY).not_done:
                 checkpoint()
             lost = [w for w, one in enumerate(requests) if isinstance(one.exception(), WorkerLostError)]
             if not lost:
-                return [one.result() for one in requests]
+                return
             losses += 1
             self.losses += len(lost)
             if not self._save_every or losses > MOST_LOSSES:
+                self._under_way = None
                 raise AcvbError(
                     f"A worker was lost while the shards were busy with {step.name!r}. It may have run out of memory. "
                     "Choose more shards on fewer workers at a time, or let their states be saved."
                 ) from requests[lost[0]].exception()
             for w in lost:
                 requests[w] = self._restore(w, step)
+
+    def _wait_for_all(self, step: Step, requests: list[Future[Any]]) -> None:
+        self._wait(step, requests, no_checkpoint)
+        for one in requests:
+            one.result()
 
     def _restore(self, w: int, step: Step) -> Future[Any]:
         """Put another worker in the place of a lost one, bring its shards up to date and ask it again."""
@@ -153,7 +160,7 @@ class ShardGroup:
         requests = [
             self._request(w, "save", numbers, *step.arguments) for w, numbers in enumerate(self._numbers)
         ]
-        self._gather(step, requests, no_checkpoint)
+        self._wait_for_all(step, requests)
         before, self._saved = self._saved, step.arguments[1]
         self._journal.clear()
         for number in range(self.n_shards) if before else ():

@@ -98,6 +98,7 @@ def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
     group = ShardGroup(diaries(2), start_worker, 2)
     with pytest.raises(ValueError, match="no such thing"):
         group.ask("fail")
+    assert group.ask("read") == [0.0, 1.0]
     group.close()
 
 

@@ -1,0 +1,39 @@
+"""Shards on the workers of a Dask cluster: the same answers, also where one is lost."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from distributed import Client, LocalCluster
+
+from acvb_core.core.errors import AcvbError
+from acvb_core.shards.dask_workers import DaskWorkers
+from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.workers import ThreadWorker
+from tests.shards.test_group import Diary
+
+
+def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.shards.dask_workers._LOOK_EVERY", 0.1)
+    factories = [partial(Diary, number) for number in range(3)]
+    alone = ShardGroup(factories, ThreadWorker, 1)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        workers = DaskWorkers(client)
+        group = ShardGroup(factories, workers.start, workers.n_workers, save_every=2)
+        for number, factor in enumerate((1.5, 0.25, 3.0, 1.25)):
+            if number == 3:
+                cluster.sync(next(iter(cluster.workers.values())).close)
+            assert group.change("multiply", factor) == alone.change("multiply", factor)
+            group.end_sweep()
+        assert group.losses == 1
+        with pytest.raises(ValueError, match="no such thing"):
+            group.ask("fail")
+        for worker in list(cluster.workers.values()):
+            cluster.sync(worker.close)
+        with pytest.raises(AcvbError, match="no workers left"):
+            group.change("multiply", 2.0)
+        group.close()
