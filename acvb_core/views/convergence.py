@@ -211,9 +211,9 @@ def move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, 
 
 def move_text(noun: str, counts: NDArray[np.int64]) -> str:
     """Return "2 clusters merged, 1 split", or "1 worker lost and replaced"."""
-    *moved, lost = counts
+    *moves, lost = counts.tolist()
     loss = [f"{lost} worker{'' if lost == 1 else 's'} lost and replaced"] if lost else []
-    parts = [f"{count} {kind}" for kind, count in zip(MOVES, moved, strict=False) if count]
+    parts = [f"{count} {kind}" for kind, count in zip(MOVES, moves, strict=False) if count]
     if not parts:
         return loss[0]
     number, _, rest = parts[0].partition(" ")

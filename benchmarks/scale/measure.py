@@ -131,7 +131,7 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
             ],
             "worker_formula_mb": round(worker_bytes(problem.train, values, workers) / 1e6),
             "driver_peak_mb": round((watch.peaks[os.getpid()] - driver_base) / 1e6),
-            "driver_formula_mb": round(driver_bytes(problem.train, values) / 1e6),
+            "driver_formula_mb": round(driver_bytes(problem.train, values, workers) / 1e6),
             "idle_worker_mb": round(worker_base / 1e6),
         }
         sys.stdout.write(json.dumps(report, indent=1) + "\n")

@@ -140,7 +140,7 @@ def _identity(job: Job) -> tuple[Any, ...]:
 def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
     """Draw the form of the runs, and start them."""
     methods = {method.name: method for method in methods_for(corpus, "lda")}
-    usual = METHOD if METHOD in methods else STREAM
+    usual = STREAM if isinstance(corpus, DiskCorpus) else METHOD
     columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
     method = columns[0].selectbox(
         "Method",

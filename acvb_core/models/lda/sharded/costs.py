@@ -51,19 +51,19 @@ def worker_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any], workers: i
     return documents_bytes(corpus, values) * held // n_shards + topics * copies + sums
 
 
-def driver_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
-    """Return the bytes that the driver takes: topics before and after a sweep, and what comes from the shards."""
+def driver_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any], workers: int) -> int:
+    """Return the bytes that the driver of so many workers takes, whatever the number of documents.
+
+    Topics before and after a sweep, their mean, and the probabilities that held-out words are scored with; what goes
+    out to each worker, and what comes in from each shard, once as it was sent and once as arrays.
+    """
     n_shards = int(values[SHARDS]) or shards_needed(corpus, values)
-    topics = topic_bytes(corpus, values)
-    # Also their mean and the probabilities that held-out words are scored with, in double precision.
-    return topics * (8 + n_shards)
+    return topic_bytes(corpus, values) * (14 + workers + 2 * n_shards)
 
 
 def run_bytes(corpus: Corpus | DiskCorpus, values: dict[str, Any]) -> int:
     """Return the bytes that a run takes on this machine: those of the driver, and of the shards where they are here."""
-    place = current_place()
-    if not place.is_here:
-        return driver_bytes(corpus, values)
-    n_shards = int(values[SHARDS]) or shards_needed(corpus, values)
+    place, n_shards = current_place(), int(values[SHARDS]) or shards_needed(corpus, values)
     workers = min(place.count_workers(), n_shards)
-    return driver_bytes(corpus, values) + workers * worker_bytes(corpus, values, workers)
+    of_workers = workers * worker_bytes(corpus, values, workers) if place.is_here else 0
+    return driver_bytes(corpus, values, workers) + of_workers
