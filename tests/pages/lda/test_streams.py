@@ -199,6 +199,27 @@ def test_data_on_disk_are_streamed_by_epochs(open_app: Open, on_disk: DiskCorpus
     assert labels[f"extend_{job.id}"].startswith("Go on for 0.5")
 
 
+def test_data_on_disk_are_spread_over_shards(open_app: Open, on_disk: DiskCorpus) -> None:
+    app = using(open_app("data"), on_disk, "run")
+    app.pills(key="methods_lda_disk").set_value(["cvb0"]).run()
+    for label, value in (("Shards", 3), ("Maximum sweeps", 4)):
+        next(field for field in app.number_input if field.label == label).set_value(value).run()
+    press(app, "start")
+    finished(app)
+    (job,) = jobs_of(app)
+    assert job.problem.settings.values["shards"] == 3
+    assert job.inspect().snapshot.sweep == 4
+    press(app, f"extend_{job.id}")  # the shards are still there
+    finished(app)
+    assert job.inspect().snapshot.sweep == 8
+    assert job.inspect().snapshot.lower_bound is not None
+    whole = fit(on_disk, "cvb0", shards=3, max_sweeps=8, heldout_documents=0.02)
+    assert (job.result().posterior["words"] == whole.posterior["words"]).all()
+    app.switch_page("pages/topics.py").run()
+    assert not app.exception
+    assert "bars on disk · 3,000 documents" in texts(app)
+
+
 def test_whole_documents_are_held_out_where_asked(open_app: Open) -> None:
     app = using(open_app("data"), load_sample("bars").corpus, "data")
     group(app, "heldout_kind").set_value(True).run()
