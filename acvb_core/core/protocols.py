@@ -135,7 +135,7 @@ class SweepInfo(NamedTuple):
 
     @property
     def marks(self) -> Mapping[str, int] | None:
-        """The moves, and the workers lost, which a chart marks."""
+        """Moves and lost workers, which a chart marks."""
         return {**(self.moves or {}), "lost": self.losses} if self.losses else self.moves
 
 

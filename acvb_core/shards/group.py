@@ -36,7 +36,8 @@ class ShardGroup:
     shards anew, reads their saved states and repeats the steps since then: the same bits, for the shards have no
     randomness but what a step gives them.
 
-    `save_every`: sweeps between two savings; 0 never saves, and a lost worker then is the end of the run.
+    `save_every`: sweeps between two savings; 0 never saves: once a step has changed the shards, the loss of a worker is
+      the end of the run.
     `folder`: where the states are saved; other machines must see it too. By default a temporary one.
     """
 
@@ -55,7 +56,7 @@ class ShardGroup:
         self._save_every = save_every
         self._own = folder is None
         self._folder = str(folder or (tempfile.mkdtemp(prefix="acvb-shards-") if save_every else ""))
-        self._saved, self._journal = "", list[Step]()
+        self._saved, self._journal, self._changed = "", list[Step](), False
         self._under_way: tuple[Step, bool, list[Future[Any]]] | None = None
         n_workers = max(1, min(n_workers, len(self._factories)))
         self._numbers = [tuple(range(w, len(self._factories), n_workers)) for w in range(n_workers)]
@@ -87,6 +88,7 @@ class ShardGroup:
 
         Where the checkpoint raises, the shards go on; the next call, which must be for the same step, waits for them.
         """
+        self._changed = True
         return self._call(Step(name, arguments), True, checkpoint)
 
     def end_sweep(self) -> None:
@@ -129,7 +131,7 @@ class ShardGroup:
                 return
             losses += 1
             self.losses += len(lost)
-            if not self._save_every or losses > MOST_LOSSES:
+            if (self._changed and not self._save_every) or losses > MOST_LOSSES:
                 self._under_way = None
                 raise AcvbError(
                     f"A worker was lost while the shards were busy with {step.name!r}. It may have run out of memory. "

@@ -95,11 +95,6 @@ def build_cvb(data: Any, values: Values) -> CollapsedIrm:
     return CollapsedIrm(**read_variational_settings(data, values), order=values.get("variance", "paper"))
 
 
-def build_acvb0(data: Any, values: Values) -> AveragedInference:
-    """Return ACVB0 on data, with the values of its parameters."""
-    return AveragedInference(build_cvb0(data, values), values["burn_in"])
-
-
 def build_acvb(data: Any, values: Values) -> AveragedInference:
     """Return ACVB on data, with the values of its parameters."""
     return AveragedInference(build_cvb(data, values), values["burn_in"])

@@ -7,12 +7,12 @@ from typing import Any
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import AUTO_BURN_IN, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
+from acvb_core.core.rows import AUTO_BURN_IN, SHARDS, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
 from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 
 _MEMORY, _MODEL = references_to("models.irm.memory"), references_to("models.irm.model")
-_CVB = references_to("models.irm.cvb")
+_CVB, _SHARDED = references_to("models.irm.cvb"), references_to("models.irm.sharded")
 _RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("data.split")("hold_out")
 
 
@@ -139,6 +139,13 @@ _VARIANCE = Parameter(
 )  # fmt: skip
 
 
+_SHARDS = Parameter(
+    SHARDS, "int", 0, "Parts that rows and columns are cut into. All parts of the rows are updated at once, against "
+    "the blocks of the pass before, then all of the columns. The result depends on this number alone. 0: not cut.",
+    "Shards", 0, 1_000,
+)  # fmt: skip
+
+
 _IRM = (*_SIZE, *_VARIATIONAL_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
 _RUN = (max_sweeps(1000), TOLERANCE)
 _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
@@ -149,7 +156,7 @@ _RELATION_METHODS = (
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb0"), "mean_change", averaged=True,
+        (*_IRM, _SHARDS, AUTO_BURN_IN, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,
     ),
     Method(
         "irm", "acvb", "ACVB",
@@ -162,7 +169,7 @@ _RELATION_METHODS = (
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it converges.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, *_RUN), _CVB("build_cvb0"), "pseudo_loo",
+        (*_IRM, _SHARDS, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo",
     ),
     Method(
         "irm", "cvb", "CVB",
@@ -192,7 +199,7 @@ _RELATION_METHODS = (
 
 def _for_networks(row: Method) -> Method:
     """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
-    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
+    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance", SHARDS))
     return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others))
 
 

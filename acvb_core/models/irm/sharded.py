@@ -1,0 +1,189 @@
+"""CVB0 for the IRM of two domains over shards: rows given the columns, then columns given the rows, a part each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.protocols import Array, Checkpoint
+from acvb_core.core.rows import SHARDS, Values
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm import cvb
+from acvb_core.models.irm.cvb import CollapsedIrm
+from acvb_core.models.irm.domain import DomainPass, observed_counts
+from acvb_core.models.irm.kernels import BlockCounts, Floats
+from acvb_core.models.irm.state import IrmState, observed_sums
+from acvb_core.models.irm.sweeping import read_variational_settings
+from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.place import current_place
+from acvb_core.shards.sums import tree_sum
+
+
+class Slice(NamedTuple):
+    """Some neighbouring objects of one domain, with their entries."""
+
+    begin: int
+    end: int
+    ones: sparse.csr_array  #: shape (n, N of the other domain)
+    missing: sparse.csr_array
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing entries."""
+        return int(self.missing.nnz)
+
+    @classmethod
+    def of(cls, relation: Relation, bounds: NDArray[np.int64], number: int) -> Slice:
+        """Return the row objects of one shard."""
+        begin, end = bounds[number : number + 2].tolist()
+        return cls(begin, end, relation.ones[begin:end], relation.missing[begin:end])
+
+
+class UpdateSums(NamedTuple):
+    """Sums over the objects that a shard has visited."""
+
+    #: The first shard's blocks as they are after its objects, of the others by how much theirs changed.
+    blocks: BlockCounts
+    loo: float  #: log C_i, in nats
+
+
+class RelationShard:
+    """Some of the rows and some of the columns (a `shards.host.Shard`); it keeps nothing of a run."""
+
+    def __init__(self, number: int, rows: Slice, columns: Slice) -> None:
+        self.number, self.sides = number, {"rows": rows, "cols": columns}
+        self._sums: tuple[int, Floats, Floats] | None = None
+
+    def block_sums(self, side: str, turn: int, own: Floats, other: Floats) -> BlockCounts:
+        """Return the ones and zeros of every block and the sizes of the clusters, of the shard's objects.
+
+        `turn`: what tells these responsibilities from those of any other call.
+        """
+        rows = own[slice(*self.sides[side][:2])]
+        links, zeros = self._observe(side, turn, other)
+        return BlockCounts(rows.T @ links, rows.T @ zeros, rows.sum(axis=0))
+
+    def update(
+        self,
+        side: str,
+        turn: int,
+        given: tuple[Floats, Floats, BlockCounts, float],
+        objects: NDArray[np.int64],
+    ) -> tuple[Floats, UpdateSums]:
+        """Visit the shard's objects in the order they have among all.
+
+        `given`: responsibilities of both domains, counts of the blocks with their priors, and the concentration.
+        """
+        own, other, blocks, alpha = given
+        begin, end = self.sides[side][:2]
+        objects = objects[(objects >= begin) & (objects < end)] - begin
+        none = np.zeros(blocks.ones.shape)
+        domain_pass = DomainPass.of_sums(
+            own[begin:end].copy(), *self._observe(side, turn, other), none, none, alpha
+        )
+        after = BlockCounts(*(np.array(counts) for counts in blocks))
+        domain_pass.blocks = after
+        loo = domain_pass.run("zeroth", objects)
+        if self.number:
+            after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
+        return domain_pass.own, UpdateSums(after, loo)
+
+    def _observe(self, side: str, turn: int, other: Floats) -> tuple[Floats, Floats]:
+        """Return the ones and zeros of the shard's objects by cluster of the other domain."""
+        if self._sums is None or self._sums[0] != turn:
+            self._sums = (turn, *observed_sums(self.sides[side], other))  # type: ignore[arg-type]
+        return self._sums[1:]
+
+    def save(self) -> Mapping[str, Array]:
+        """Return nothing: all there is follows from the data."""
+        return {}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Leave everything as it is."""
+
+
+@dataclass(frozen=True)
+class ShardedIrm(CollapsedIrm):
+    """CVB0 whose objects are updated a part each: between the parts, the blocks are those before the pass."""
+
+    n_shards: int = 1
+
+    @cached_property
+    def group(self) -> ShardGroup:
+        """The shards, opened when they are first needed; all runs of this method share them."""
+        sides = (self.relation, self.relation.transposed)
+        cuts = [cut(side, self.n_shards) for side in sides]
+        slices = [
+            [Slice.of(side, bounds, number) for side, bounds in zip(sides, cuts, strict=True)]
+            for number in range(self.n_shards)
+        ]
+        return current_place().open([partial(RelationShard, i, *parts) for i, parts in enumerate(slices)])
+
+    def update(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
+    ) -> tuple[IrmState, float | None]:
+        """Update every row object, then every column object, each in a fresh random order."""
+        a, b = state.hyper.blocks(state.ones.shape)
+        of_rows, of_cols = (state.q[domain] for domain in self.layout.axes)
+        alpha, n_rows, n_cols = state.hyper.alpha, *self.relation.shape
+        rows, _, loo = self._pass("rows", (of_rows, of_cols), (a, b), alpha["rows"], rng.permutation(n_rows))
+        checkpoint()
+        a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
+        cols, blocks, more = self._pass(
+            "cols", (of_cols, rows), (a, b), alpha["cols"], rng.permutation(n_cols)
+        )
+        checkpoint()
+        ones, entries = (np.ascontiguousarray(counts.T) for counts in observed_counts(blocks, a, b))
+        return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), loo + more
+
+    def _pass(
+        self,
+        side: str,
+        q: tuple[Floats, Floats],
+        priors: tuple[Floats, Floats],
+        alpha: float,
+        objects: NDArray[np.int64],
+    ) -> tuple[Floats, BlockCounts, float]:
+        """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i."""
+        group, turn = self.group, _next_turn()
+        sums: Any = tree_sum(group.ask("block_sums", side, turn, *q))
+        blocks = BlockCounts(priors[0] + sums.ones, priors[1] + sums.zeros, sums.mass)
+        answers = group.ask("update", side, turn, (*q, blocks, alpha), objects)
+        updated: UpdateSums = tree_sum([update for _, update in answers])
+        return np.concatenate([own for own, _ in answers]), updated.blocks, updated.loo
+
+
+def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
+    """Return CVB0 on data, over shards where the values of its parameters say so."""
+    if not values.get(SHARDS):
+        return cvb.build_cvb0(data, values)
+    return ShardedIrm(**read_variational_settings(data, values), n_shards=values[SHARDS])
+
+
+def build_acvb0(data: Any, values: Values) -> AveragedInference:
+    """Return ACVB0; the rest as for CVB0."""
+    return AveragedInference(build_cvb0(data, values), values["burn_in"])
+
+
+def cut(relation: Relation, n_parts: int) -> NDArray[np.int64]:
+    """Return where to cut the row objects into parts of about as much work: one each, and one for each link or gap."""
+    work = np.arange(relation.shape[0] + 1) + relation.ones.indptr.astype(np.int64) + relation.missing.indptr
+    starts = np.searchsorted(work, np.arange(1, n_parts) * work[-1] / n_parts)
+    return np.concatenate([[0], starts, [relation.shape[0]]]).astype(np.int64)
+
+
+_turn = 0
+
+
+def _next_turn() -> int:
+    """Return a number that no other pass of this program has."""
+    global _turn
+    _turn += 1
+    return _turn
