@@ -30,7 +30,7 @@ def list_tables(paper: str) -> list[PaperTable]:
 
     Raises ParameterError: there is no such paper.
     """
-    tables = [one for row in MODELS for one in row.part("papers").TABLES if one.model == row.name]
+    tables = [one for row in MODELS for one in row.part("papers.tables").TABLES if one.model == row.name]
     chosen = [table for table in tables if table.paper == paper]
     if not chosen:
         known = ", ".join(dict.fromkeys(table.paper for table in tables))
