@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+import acvb_core
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
@@ -46,4 +48,22 @@ def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[i
             f"P = {shards:3}: perplexity {np.mean([run[-1] for run in runs]):9.2f} at the end ({ratio:.4f} of the "
             f"first row's), {half:.4f} of it after a quarter of the sweeps; within {NEAR:.0%} of the first row's end "
             f"after {np.mean(sweeps_to):.1f} sweeps\n"
+        )
+
+
+def compare_relations(values: dict[str, Any], numbers: list[int], seeds: int) -> None:
+    """Print, for planted blocks and each number of shards, the held-out score and the sweeps until convergence."""
+    relation = planted_relation(1_000, 800, 8, 6, 0).relation
+    sys.stdout.write(f"1,000 x 800, 8 x 6 blocks; {values}, seeds {seeds}\n")
+    for shards in numbers:
+        runs = [
+            acvb_core.fit(relation, "cvb0", heldout=0.1, seed=seed, shards=shards, **values)
+            for seed in range(seeds)
+        ]
+        skill = np.mean([run.snapshot.heldout.skill for run in runs])
+        taken = np.mean([run.snapshot.sweep for run in runs])
+        found = [run.snapshot.effective_k for run in runs]
+        clusters = " ".join(f"{one['rows']}x{one['cols']}" for one in found)
+        sys.stdout.write(
+            f"P = {shards:3}: held-out skill {skill:.4f}, {taken:.1f} sweeps; clusters {clusters}\n"
         )
