@@ -1,8 +1,10 @@
 """How well streams predict the words of new documents, beside batch CVB0.
 
-    python -m benchmarks.stream_quality FILE [--vocabulary FILE] [--stop-words] [--k 100] [--seeds 3] [--tune 30]
+    python -m benchmarks.stream_quality FILE [--vocabulary FILE] [--stop-words] [--k 100] [--tune 30] [--gensim]
 
 A tenth of the documents is held out whole; 80 % of their words are seen, the perplexity is that of the others.
+With `--gensim` instead: one epoch of the streams and of gensim's LdaModel, all with their own defaults but for K.
+
 alpha = beta = 0.01 for every method (`--alpha`, `--beta`), held fast but for the learned priors of the streams. Batch
 CVB0 does 100 sweeps. Every line is the mean over the seeds of the run (and of the split), with the ratio to batch
 CVB0 of the same seed.
@@ -18,8 +20,11 @@ from typing import Any
 import numpy as np
 
 import acvb_core
+from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
+from acvb_core.engine.fitting import solve
+from acvb_core.engine.problem import Problem, build_problem
 
 EPOCHS = (1, 5)
 #: Name of a line -> method and its settings.
@@ -33,8 +38,10 @@ STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "SDM, sizes not known": ("sdm", {"prior": "symmetric", "totals": "running"}),
     "SCVB0": ("scvb0", {"prior": "symmetric"}),
+    "SCVB0, steps of the paper": ("scvb0", {"preset": "paper"}),
     "SCVB0, alpha learned left to right": ("scvb0", {"prior": "left_to_right"}),
     "SVB": ("svb", {"prior": "symmetric"}),
+    "SVB, steps of the paper": ("svb", {"preset": "paper"}),
 }
 
 
@@ -45,6 +52,38 @@ def read(options: argparse.Namespace) -> Corpus:
         tokeniser = Tokeniser(stop_words=() if options.stop_words else ("english",))
     loaded = acvb_core.load_corpus(options.file, vocabulary=options.vocabulary, tokeniser=tokeniser)
     return loaded.corpus
+
+
+def compare_with_gensim(corpus: Corpus, k: int, seeds: int) -> None:
+    """Print the perplexity of whole held-out documents after one epoch, every method with its own defaults."""
+    for method in ("gensim", "sdm", "scvb0", "svb"):
+        found = []
+        for seed in range(seeds):
+            name = "svb" if method == "gensim" else method
+            problem = build_problem(
+                corpus, name, {"k": k, "epochs": 1.0}, seed=seed, heldout_seed=seed, heldout_documents=0.1
+            )
+            posterior = fit_gensim(problem, k, seed) if method == "gensim" else solve(problem).posterior
+            score = problem.model.score(problem.model.predict(posterior, problem.heldout), problem.heldout)
+            found.append(score.perplexity)
+        sys.stdout.write(f"{method:10}{np.mean(found):10.1f}   {', '.join(f'{one:.1f}' for one in found)}\n")
+        sys.stdout.flush()
+
+
+def fit_gensim(problem: Problem, k: int, seed: int) -> Posterior:
+    """Return the topics of gensim's LdaModel after one pass, as it is by default."""
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+
+    counts = problem.train.counts.tocsc()
+    documents = Sparse2Corpus(counts, documents_columns=False)
+    names = {word: str(word) for word in range(counts.shape[1])}
+    model = LdaModel(list(documents), num_topics=k, id2word=names, random_state=seed)
+    beta = float(np.ravel(model.eta)[0])
+    words = np.ascontiguousarray(np.maximum(model.state.get_lambda() - beta, 0.0).T)
+    arrays = {"words": words, "alpha": np.asarray(model.alpha, dtype=np.float64)}
+    axes: dict[str, tuple[str | None, ...]] = {"words": (None, "topics"), "alpha": ("topics",)}
+    return Posterior(arrays, axes, ("words",), hyper={"beta": beta}, normalised=False)
 
 
 def main() -> int:
@@ -60,9 +99,13 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=100, help="of batch CVB0")
     parser.add_argument("--tune", type=int, default=0, help="trials to tune the steps of SCVB0 and SVB with")
+    parser.add_argument("--gensim", action="store_true", help="one epoch beside gensim, defaults throughout")
     options = parser.parse_args()
     corpus = read(options)
     sys.stdout.write(f"{corpus.name}: {corpus.size_text}; K = {options.k}, {options.seeds} seeds\n")
+    if options.gensim:
+        compare_with_gensim(corpus, options.k, options.seeds)
+        return 0
     shared = {"k": options.k, "alpha": options.alpha, "beta": options.beta, "heldout_documents": 0.1}
     streams = dict(STREAMS)
     for method in ("scvb0", "svb") if options.tune else ():

@@ -22,7 +22,7 @@ PACKAGE = "acvb_core"
 # other. Each folder with a rows.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors", "core.printable", "core.references", "core.papers"),
-    ("core.protocols", "core.parameters", "core.special", "core.kernel_cache"),
+    ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
     ("core.display",),
     ("core.rows",),
     ("core.clusters",),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acvb_core.cli.listings import methods_markdown
+from acvb_core.cli.listings import methods_markdown, papers_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -31,6 +31,12 @@ def test_table_of_methods_is_the_registrys() -> None:
     found = re.search(r"<!-- methods: .* -->\n(.*?)<!-- end of methods -->", TEXT, re.DOTALL)
     assert found is not None
     assert found.group(1) == methods_markdown(), "run: python -m acvb_core methods --markdown"
+
+
+def test_tables_of_the_papers_are_the_registrys() -> None:
+    found = re.search(r"<!-- papers: .* -->\n(.*?)<!-- end of papers -->", TEXT, re.DOTALL)
+    assert found is not None
+    assert found.group(1) == papers_markdown(), "run: python -m acvb_core methods --papers"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -31,6 +31,8 @@ def methods(arguments: argparse.Namespace) -> int:
             for row in METHODS
         ]
         sys.stdout.write(json.dumps({"methods": rows}) + "\n")
+    elif arguments.papers:
+        sys.stdout.write(papers_markdown())
     elif arguments.markdown:
         sys.stdout.write(methods_markdown())
     else:
@@ -61,6 +63,25 @@ def methods_markdown() -> str:
             for row in methods_of(model.name)
         ]
         parts.append("\n".join(lines) + f"\n{_streaming(model.name, '`')}")
+    return "\n".join(parts)
+
+
+def papers_markdown() -> str:
+    """Return, for every method, what `preset="paper"` sets and what the default does otherwise, as Markdown."""
+    from acvb_core.registry import MODELS, methods_of
+
+    parts = []
+    for model in MODELS:
+        lines = [
+            f"## {model.label} (`{model.name}`)\n",
+            "| method | as printed in | settings of the preset | the default, and why |",
+            "|---|---|---|---|",
+        ]
+        for row in methods_of(model.name):
+            if row.paper is not None:
+                settings = ", ".join(f"`{name}={value!r}`" for name, value in row.paper.values.items())
+                lines.append(f"| `{row.name}` | {row.paper.source} | {settings} | {row.paper.otherwise} |")
+        parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 

@@ -81,6 +81,9 @@ def _lazy_flags(name: str) -> Callable[[Parser], None]:
             command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
         if name == "methods":
             command.add_argument("--markdown", action="store_true", help="as the table in docs/methods.md")
+            command.add_argument(
+                "--papers", action="store_true", help="as printed and by default: docs/papers.md"
+            )
         elif name != "samples":
             import_module("acvb_core.cli.arguments").ADDERS[name](command)
 

@@ -96,9 +96,11 @@ class AveragedInference(_RunningMean):
       responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
     `track`: also average responsibilities that the posterior does not hold, if the method hands them out. Without them
       the change of the mean is that of the averaged counts, which is at most as large.
+    `restart`: begin the mean again when a cluster is dropped; otherwise it goes on without the cluster.
     """
 
     track: bool = True
+    restart: bool = True
 
     def sweep(
         self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -115,7 +117,7 @@ class AveragedInference(_RunningMean):
         old = align_arrays(state.mean, info.order, posterior)
         before, order = self.inner.posterior(state.inner).n_clusters(), info.order or {}
         dropped = any(len(order[domain]) < before[domain] for domain in order)
-        if dropped or any(old[name].shape != new[name].shape for name in new):
+        if (dropped and self.restart) or any(old[name].shape != new[name].shape for name in new):
             return self._start_mean(swept, new), info
         samples = state.samples + 1
         mean = update_mean(old, new, samples)

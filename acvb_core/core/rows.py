@@ -35,6 +35,27 @@ class Range:
     log: bool = False  #: values are tried evenly on a logarithmic scale
 
 
+#: Whose settings hold where none is given: ours, or those that the method's paper prints.
+PRESET = Parameter(
+    "preset",
+    "choice",
+    "default",
+    "default: the settings that did best in our measurements. paper: the method as its paper prints it, with settings "
+    "given beside it changed. The documentation lists the differences (docs/papers.md).",
+    "Settings of",
+    choices=("default", "paper"),
+)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A method as its paper prints it, where that is not what it does by default."""
+
+    source: str  #: paper and section
+    values: Values  #: settings that the paper prints
+    otherwise: str  #: what the method does otherwise by default, and why, in sentences
+
+
 @dataclass(frozen=True)
 class Method:
     """One row: an inference method of one model."""
@@ -59,6 +80,7 @@ class Method:
     tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where
     #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     bound_per: str = ""
+    paper: Paper | None = None  #: the method as its paper prints it
 
     @property
     def shards(self) -> bool:
@@ -66,7 +88,9 @@ class Method:
         return any(parameter.name == SHARDS for parameter in self.parameters)
 
     def values(self, given: Values) -> dict[str, Value]:
-        """Return a checked value for every parameter, defaults for those not given."""
+        """Return a checked value for every parameter, given, of the paper with its preset, or the default."""
+        if self.paper is not None and given.get(PRESET.name) == "paper":
+            given = {**self.paper.values, **given}
         return check_values(self.parameters, given, f"method {self.name!r}")
 
     def describe_convergence(self) -> str:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Inference, Model, Start
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import PRESET, Method, ModelRow
 from acvb_core.data.report import plural
 from acvb_core.data.split import Split
 from acvb_core.engine.free_memory import refuse_too_large
@@ -59,7 +59,8 @@ def name_run(settings: Settings, row: Method | None = None) -> str:
         seeds = f"seeds {settings.seed} to {settings.seed + settings.restarts - 1}"
     size = [f"K {' × '.join(sizes)}"] if sizes else []
     row = row or method_row(settings.model, settings.method)
-    return " · ".join([row.label, *size, seeds])
+    preset = ["as printed"] if settings.values.get(PRESET.name) == "paper" else []
+    return " · ".join([row.label, *preset, *size, seeds])
 
 
 #: Seconds of a sweep from which a user is told before the run.

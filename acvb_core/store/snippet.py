@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from acvb_core.core.rows import PRESET
 from acvb_core.data.corpora.cutting import name_of
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -159,5 +160,6 @@ def _changed_values(result: Result) -> dict[str, Any]:
     elif sweeps != problem.max_sweeps:
         # One that ended by itself beyond its settings needs room to, however much.
         values["epochs"] = last.passes if last.sweep == sweeps else float(math.ceil(last.passes) + 1)
-    defaults = {parameter.name: parameter.default for parameter in problem.row.parameters}
+    usual = {name: value for name, value in values.items() if name == PRESET.name}
+    defaults = problem.row.values(usual) | {PRESET.name: PRESET.default}
     return {name: value for name, value in values.items() if value != defaults[name]}

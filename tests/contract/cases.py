@@ -13,7 +13,7 @@ import pytest
 
 from acvb_core.core.protocols import Array, Inference, Posterior, Responsibilities, SweepInfo
 from acvb_core.core.rows import Method
-from acvb_core.registry import METHODS, methods_of
+from acvb_core.registry import METHODS, methods_of, model_row
 from acvb_core.store.files import from_text_bytes, text_bytes
 from acvb_core.store.states import decode_state, encode_state
 
@@ -158,6 +158,14 @@ def limited(row: Method, data: Any, values: dict[str, Any], sweeps: int) -> dict
     stream: Any = row.build(data, row.values(known(row, values)))
     epochs = next(e for e in np.arange(0.02, 100.0, 0.02) if stream.sweeps_of(e) == sweeps)
     return known(row, values) | {"epochs": float(epochs)}
+
+
+def affordable(row: Method, data: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with fewer clusters where a sweep would take many seconds."""
+    seconds = model_row(row.model).sweep_seconds
+    while "k" in values and seconds(data, row.name, row.values(known(row, values))) > 5.0:
+        values = values | {"k": values["k"] // 5}
+    return values
 
 
 def usual(row: Method) -> Any:

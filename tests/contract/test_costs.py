@@ -22,7 +22,18 @@ from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS
 from tests.costs import Gaps
 
-from .cases import CASES, built, every_method, known, last_of, limited, methods_for, name_of, usual
+from .cases import (
+    CASES,
+    affordable,
+    built,
+    every_method,
+    known,
+    last_of,
+    limited,
+    methods_for,
+    name_of,
+    usual,
+)
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (
@@ -46,6 +57,7 @@ def test_checkpoint_is_called_often(row: Method) -> None:
     """A pause or a stop takes effect soon: in the start, in sweeps, in one with every move and in the diagnostics."""
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
     data, values, wanted = medium(row.model)
+    values = affordable(row, data, values)
     # Of relations and networks the spectral start is the same code for all but the sampler: the others come by it once.
     if "k_rows" in known(row, values) and row.name not in ("cvb0", "gibbs"):
         values = values | {"init": "random"}
@@ -112,6 +124,7 @@ def test_memory_is_as_estimated(row: Method, values: dict[str, Any], heldout: fl
     load_what_is_used_first()
     values = known(row, {"max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05} | values)
     data = wide(row.model)[0]
+    values = affordable(row, data, values)
     problem = build_problem(data, row.name, values, model=row.model, heldout=heldout)
     CASES[row.model].arrays(problem.train)  # what is made of the data when it is first asked for
     ratio = peak_of(lambda: deque(run(problem), maxlen=0)) / problem.memory_bytes

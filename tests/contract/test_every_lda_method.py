@@ -22,7 +22,7 @@ from .test_every_method import assert_posterior
 CORPORA = data_of("lda")
 every_method = methods_for("lda")
 AVERAGED = ("acvb0", "acvb")
-COLLAPSED = (*AVERAGED, "cvb0", "cvb")
+COLLAPSED = (*AVERAGED, "cvb0", "cvb", "cvb_exact")
 
 
 @every_method

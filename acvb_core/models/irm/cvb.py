@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.domain import DomainPass, Order
+from acvb_core.models.irm.interleaved import update_interleaved
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.rest import Objects, find_restless, follow_moves
 from acvb_core.models.irm.state import IrmState, block_counts
@@ -33,9 +35,13 @@ class CollapsedIrm(VariationalMethod):
     ) -> tuple[IrmState, float | None]:
         """Update row objects, then column objects, each in a fresh random order; a network's objects once.
 
-        Objects at rest are passed over in most sweeps; the pseudo leave-one-out is then that of the last whole one.
+        Objects at rest are passed over in most sweeps; the pseudo leave-one-out is then that of the last whole one. As
+        the paper prints it, every sweep is whole, and the objects of both domains come in one order.
         """
-        restless = find_restless(state.rest, state.at_rest)
+        as_printed = self.schedule == "paper"
+        if as_printed and not self.layout.one_domain:
+            return update_interleaved(self.relation, state, self.order, rng, checkpoint)
+        restless = None if as_printed else find_restless(state.rest, state.at_rest)
         visits = {
             domain: rng.permutation(len(q) if restless is None else restless[domain])
             for domain, q in state.q.items()
@@ -92,9 +98,12 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
 
 def build_cvb(data: Any, values: Values) -> CollapsedIrm:
     """Return second-order CVB on data, with the values of its parameters."""
-    return CollapsedIrm(**read_variational_settings(data, values), order=values.get("variance", "paper"))
+    variance = values.get("variance", "paper")
+    if variance == "exact" and values.get("schedule") == "paper":
+        raise ParameterError("schedule 'paper' is for the paper's variances; choose variance 'paper'.")
+    return CollapsedIrm(**read_variational_settings(data, values), order=variance)
 
 
 def build_acvb(data: Any, values: Values) -> AveragedInference:
     """Return ACVB on data, with the values of its parameters."""
-    return AveragedInference(build_cvb(data, values), values["burn_in"])
+    return AveragedInference(build_cvb(data, values), values["burn_in"], restart=values["restart_mean"])

@@ -56,11 +56,13 @@ def update_hyper(
     distinct: Floats | None = None,
     *,
     climb: bool = True,
+    explicit: bool = False,
 ) -> Hyper:
-    """Return the hyper-parameters after one fixed-point step, by the rule "tied", "per-block" or "fixed".
+    """Return the hyper-parameters after one fixed-point step, by the rule "tied", "per-block", "paper" or "fixed".
 
     "tied": one (a, b) for all blocks; "per-block": one for each, as IRM14 eqs. 111-112 print it (a maximum likelihood
-    fit to a single strength each, whose optimum lies at infinity: only to reproduce the paper); "fixed": no change.
+    fit to a single strength each, whose optimum lies at infinity: only to reproduce the paper); "paper": the same, and
+    the concentrations by eqs. 109-110, with K sticks; with `explicit` all by eqs. 58-61, for VB; "fixed": no change.
     `mass` holds the expected cluster sizes of each domain, in stick order, and `distinct` is `Layout.distinct`.
 
     Notes
@@ -71,20 +73,41 @@ def update_hyper(
     """
     if rule == "fixed":
         return hyper
-    a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied", distinct=distinct)
+    printed = rule == "paper"
+    if printed and explicit:
+        a, b = update_beta_explicit(hyper.a, hyper.b, ones, entries)
+    else:
+        a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied", distinct=distinct)
     if rule == "tied" and climb:
         a, b = climb_beta(a, b, ones, entries, distinct)
-    alpha = {domain: update_concentration(value, mass[domain]) for domain, value in hyper.alpha.items()}
+    alpha = {
+        domain: update_concentration(value, mass[domain], printed=printed)
+        for domain, value in hyper.alpha.items()
+    }
     return replace(hyper, alpha=alpha, a=a, b=b)
 
 
-def update_concentration(alpha: float, mass: Floats) -> float:
-    """Return (K - 1) / sum_{k<K} [psi(m_k + M_k + alpha + 1) - psi(M_k + alpha)]; unchanged for one cluster."""
-    if len(mass) < 2:
+def update_concentration(alpha: float, mass: Floats, *, printed: bool = False) -> float:
+    """Return (K - 1) / sum_{k<K} [psi(m_k + M_k + alpha + 1) - psi(M_k + alpha)]; unchanged for one cluster.
+
+    `printed`: K and all K sticks, as IRM14 eqs. 58 and 109 have it.
+    """
+    sticks = len(mass) - (0 if printed else 1)
+    if not sticks:
         return alpha
-    beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)[:-1]
-    rate = float((psi(mass[:-1] + beyond + alpha + 1.0) - psi(beyond + alpha)).sum())
-    return float(np.clip((len(mass) - 1) / rate, _LOW, _HIGH))
+    beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)[:sticks]
+    rate = float((psi(mass[:sticks] + beyond + alpha + 1.0) - psi(beyond + alpha)).sum())
+    return float(np.clip(sticks / rate, _LOW, _HIGH))
+
+
+def update_beta_explicit(a: Floats, b: Floats, ones: Floats, entries: Floats) -> tuple[Floats, Floats]:
+    """Return a and b of each block after one step of IRM14 eqs. 60-61, from q(theta) = Beta(a + n, b + N)."""
+    ones = np.maximum(ones, 0.0)
+    zeros = np.maximum(entries - ones, 0.0)
+    before, after = psi(a + b), psi(a + b + ones + zeros)
+    new_a = a * (before - psi(a)) / (after - psi(a + ones))
+    new_b = b * (before - psi(b)) / (after - psi(b + zeros))
+    return np.clip(new_a, _LOW, _HIGH), np.clip(new_b, _LOW, _HIGH)
 
 
 def update_beta(

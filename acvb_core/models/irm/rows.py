@@ -7,7 +7,18 @@ from typing import Any
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import AUTO_BURN_IN, SHARDS, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
+from acvb_core.core.rows import (
+    AUTO_BURN_IN,
+    PRESET,
+    SHARDS,
+    TOLERANCE,
+    Method,
+    ModelRow,
+    Paper,
+    Values,
+    burn_in,
+    max_sweeps,
+)
 from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 
@@ -128,10 +139,22 @@ _VARIATIONAL = (
 def _hyper(*choices: str) -> Parameter:
     return Parameter(
         "hyper", "choice", "tied", "How the priors are learned. tied: one Beta prior for all blocks. per-block: one "
-        "for each block, only to reproduce the paper (it has no finite optimum). fixed: not learned.",
+        "for each block, which has no finite optimum. paper: the same, and the concentrations with one stick too many, "
+        "only to reproduce the paper. fixed: not learned.",
         "Learning of the priors", choices=choices,
     )  # fmt: skip
 
+
+_SCHEDULE = Parameter(
+    "schedule", "choice", "domains", "domains: update all rows, then all columns. paper: as the paper prints it: rows "
+    "and columns in one random order (CVB), or the strengths after both (VB). Slower, and no better.",
+    "Order of the updates", choices=("domains", "paper"),
+)  # fmt: skip
+
+_RESTART_MEAN = Parameter(
+    "restart_mean", "bool", True, "When a cluster is dropped, begin the average again: it would mix answers with and "
+    "without the cluster.", "Restart the average at a drop",
+)  # fmt: skip
 
 _VARIANCE = Parameter(
     "variance", "choice", "paper", "Variances of the counts: those of the paper, or exact ones, which account for "
@@ -146,9 +169,49 @@ _SHARDS = Parameter(
 )  # fmt: skip
 
 
-_IRM = (*_SIZE, *_VARIATIONAL_START, _hyper("tied", "per-block", "fixed"), *_PRIOR, *_VARIATIONAL)
+_IRM = (
+    *_SIZE,
+    *_VARIATIONAL_START,
+    _hyper("tied", "per-block", "paper", "fixed"),
+    *_PRIOR,
+    *_VARIATIONAL,
+    _SCHEDULE,
+    PRESET,
+)
 _RUN = (max_sweeps(1000), TOLERANCE)
 _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
+
+#: What IRM14 and ACVB17 print for all variational methods.
+_PRINTED: Values = {
+    "init": "random",
+    "hyper": "paper",
+    "merge": False,
+    "split": False,
+    "schedule": "paper",
+}
+_START_WHY = (
+    "By default a run begins from the best sample of a short Gibbs chain, merges and splits clusters, and has one Beta "
+    "prior for all blocks: from random responsibilities runs end in poor local optima, and a prior for each block "
+    "has no finite optimum. The concentrations are learned from K - 1 sticks: the last one is all that is left. "
+)
+_ORDER_WHY = (
+    "Rows are updated before columns, which is faster. In both, clusters are ordered by size after a sweep (the paper: "
+    "after every object), and the last stick is whole: eq. 76 loses its mass."
+)
+_COLLAPSED_PAPER = Paper("IRM14 §5 and §8.1, Fig. 2, eqs. 75-112", _PRINTED, _START_WHY + _ORDER_WHY)
+_AVERAGED_PAPER = Paper(
+    "ACVB17 §4.1 and §5.1; IRM14 §6.2", {**_PRINTED, "restart_mean": False},
+    f"{_START_WHY}{_ORDER_WHY} The mean begins again when a cluster is dropped. Neither paper says how "
+    "long the burn-in is: in both it ends when the responsibilities have settled.",
+)  # fmt: skip
+_VB_PAPER = Paper(
+    "IRM14 §4, eqs. 50-61", _PRINTED,
+    f"{_START_WHY}q(theta) is also updated between rows and columns, so that no step lowers the bound.",
+)  # fmt: skip
+_GIBBS_PAPER = Paper(
+    "IRM14 §3 and §8.1", {"init": "random", "burn_in": 1500, "max_sweeps": 3000},
+    "By default the first sample is a spectral clustering, and 300 sweeps are drawn: from there they are enough.",
+)  # fmt: skip
 
 _RELATION_METHODS = (
     Method(
@@ -156,32 +219,35 @@ _RELATION_METHODS = (
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, _SHARDS, AUTO_BURN_IN, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,
+        (*_IRM, _SHARDS, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change",
+        averaged=True, paper=_AVERAGED_PAPER,
     ),
     Method(
         "irm", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, _VARIANCE, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change", averaged=True,
+        (*_IRM, _VARIANCE, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change",
+        averaged=True, paper=_AVERAGED_PAPER,
     ),
     Method(
         "irm", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it converges.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, _SHARDS, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo",
+        (*_IRM, _SHARDS, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo", paper=_COLLAPSED_PAPER,
     ),
     Method(
         "irm", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
-        (*_IRM, _VARIANCE, *_RUN), _CVB("build_cvb"), "pseudo_loo",
+        (*_IRM, _VARIANCE, *_RUN), _CVB("build_cvb"), "pseudo_loo", paper=_COLLAPSED_PAPER,
     ),
     Method(
         "irm", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
         (*_IRM, *_RUN), references_to("models.irm.vb")("build_vb"), "lower_bound",
+        paper=_VB_PAPER,
     ),
     Method(
         "irm", "gibbs", "Gibbs",
@@ -190,9 +256,10 @@ _RELATION_METHODS = (
         "Kemp et al., AAAI 2006; Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), eq. 20",
         (
             *_SIZE, *_start("spectral", "random"), _hyper("tied", "fixed"), *_PRIOR,
-            burn_in(100, 0, "Sweeps that are not kept."), max_sweeps(300),
+            PRESET, burn_in(100, 0, "Sweeps that are not kept."), max_sweeps(300),
         ),
         references_to("models.irm.gibbs.gibbs")("build_gibbs"), None, sampled=True,
+        paper=_GIBBS_PAPER,
     ),
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Checkpoint
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.data.relation import Relation
@@ -164,12 +165,14 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
     """Return CVB0 on data, over shards where the values of its parameters say so."""
     if not values.get(SHARDS):
         return cvb.build_cvb0(data, values)
+    if values["schedule"] == "paper":
+        raise ParameterError("schedule 'paper' updates one object after another; leave shards at 0.")
     return ShardedIrm(**read_variational_settings(data, values), n_shards=values[SHARDS])
 
 
 def build_acvb0(data: Any, values: Values) -> AveragedInference:
     """Return ACVB0; the rest as for CVB0."""
-    return AveragedInference(build_cvb0(data, values), values["burn_in"])
+    return AveragedInference(build_cvb0(data, values), values["burn_in"], restart=values["restart_mean"])
 
 
 def cut(relation: Relation, n_parts: int) -> NDArray[np.int64]:

@@ -53,7 +53,11 @@ class VariationalMethod(UnaveragedMethod, ABC):
     shrink: float = 1e-5  #: a cluster with less than this share of its domain's objects is dropped
     moves: Moves = MOVES  #: which moves are made between the early sweeps
     layout: Layout = TWO_DOMAINS  #: which clusterings there are
+    #: "domains": all rows, then all columns; "paper": as IRM14 prints it (Fig. 2; VB: §4.3, then §4.4).
+    schedule: str = "domains"
 
+    #: q(theta) is explicit: per-block priors are learned from its parameters.
+    explicit = False
     #: Leave clusters in an order that is not that of their sizes where sorting would lower the bound.
     keep_bound = False
 
@@ -66,7 +70,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
             q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
         ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
         hyper = self.hyper
-        if self.hyper_rule == "per-block":
+        if self.hyper_rule in ("per-block", "paper"):
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
         memory = MoveMemory() if self.moves.any else None
@@ -102,7 +106,14 @@ class VariationalMethod(UnaveragedMethod, ABC):
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
         distinct, climb = self.layout.distinct(len(state.ones)), state.age >= CLIMB_FROM
         learned = update_hyper(
-            state.hyper, self.hyper_rule, state.ones, state.entries, state.masses, distinct, climb=climb
+            state.hyper,
+            self.hyper_rule,
+            state.ones,
+            state.entries,
+            state.masses,
+            distinct,
+            climb=climb,
+            explicit=self.explicit,
         )
         return SweepResult(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
 
@@ -125,4 +136,5 @@ def read_variational_settings(data: Any, values: Values) -> Values:
     most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in layout_of(data, values).domains}
     until = MOVES_UNTIL_AFTER_CHAIN if values["init"] == "gibbs" else MOVES_UNTIL
     moves = Moves(values["merge"], values["split"], most, until)
-    return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves}
+    schedule = values.get("schedule", "domains")
+    return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves, "schedule": schedule}

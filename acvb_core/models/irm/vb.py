@@ -32,6 +32,7 @@ class VariationalIrm(VariationalMethod):
     Reference: IRM14 §4, eqs. 50-57; networks: §2.2.1.
     """
 
+    explicit = True
     keep_bound = True
 
     def update(
@@ -46,7 +47,8 @@ class VariationalIrm(VariationalMethod):
         links, zeros = observed_sums(self.relation, cols, checkpoint)
         n, n_zero = rows.T @ links, rows.T @ zeros
         rows = update_domain(rows, links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
-        n, n_zero = rows.T @ links, rows.T @ zeros
+        if self.schedule == "domains":  # the paper updates q(theta) after both
+            n, n_zero = rows.T @ links, rows.T @ zeros
         links, zeros = observed_sums(self.relation.transposed, rows, checkpoint)
         cols = update_domain(cols, links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
         ones = np.ascontiguousarray((cols.T @ links).T)

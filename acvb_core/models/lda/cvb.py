@@ -58,7 +58,10 @@ class SweepBuffers:
     `at`: document that the sweep under way comes to next; 0 between sweeps.
     `counts`, `variances`: of the sweep under way.
     `moved`, `loo`: what the sweep under way has summed up.
+    `work`: whatever else a method works out for the sweep under way.
     """
+
+    work: Any = None
 
     def __init__(self, q: Singles) -> None:
         self.q = q
@@ -93,7 +96,7 @@ class SweepBuffers:
         """End the sweep under way."""
         self.age += 1
         self.at = 0
-        self.counts = self.variances = None
+        self.counts = self.variances = self.work = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,13 @@ class CollapsedLda(VariationalMethod):
     order: Literal["zeroth", "second"] = "zeroth"  #: CVB0 or CVB
     #: Shape (V, K), or None; counts of topics to begin with (`start.warm_responsibilities`); None begins at random.
     warm: Singles | None = None
+    #: Learn the hyper-parameters from counts that are weighted by their presence (`minka_step`), or as they are.
+    weighted: bool = True
+
+    @property
+    def pair_ns(self) -> float:
+        """Nanoseconds that an update takes for each topic of a pair, by which calls of the kernel are cut."""
+        return 1.0 if self.order == "zeroth" else 3.0
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
         """Return the first state."""
@@ -126,7 +136,7 @@ class CollapsedLda(VariationalMethod):
         counts, variances = buffers.begin(state)
         while buffers.at < self.tokens.n_documents:
             checkpoint()
-            end = self.tokens.chunk_end(buffers.at, buffers.q.shape[1], 1.0 if variances is None else 3.0)
+            end = self.tokens.chunk_end(buffers.at, buffers.q.shape[1], self.pair_ns)
             moved, loo = self._pass(state, counts, variances, buffers.at, end)
             buffers.moved += moved
             buffers.loo += loo
@@ -185,6 +195,9 @@ class CollapsedLda(VariationalMethod):
         if not state.learning or not is_learning_due(state.age):
             return state
         q = state.buffers.q
+        if not self.weighted:
+            hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
+            return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
         absent = zero_counts(self.tokens, q.shape[1])
         for begin, end in self.tokens.chunks(q.shape[1]):
             add_log_absences(begin, end, self.tokens.documents, q, absent)
@@ -210,12 +223,12 @@ def build_collapsed(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
 ) -> CollapsedLda:
     """Return CVB0 or CVB on data, with the values of its parameters, to go on from trained topics if any are given."""
-    learn = values["hyper"] == "minka"
+    learn, weighted = values["hyper"] != "fixed", values["hyper"] == "minka"
     start, warm = Concentrations.of_values(values), None
     if trained is not None:
         trained.check(values["k"])
         start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
-    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm)
+    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm, weighted)
 
 
 def build_averaged(

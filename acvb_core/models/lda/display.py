@@ -13,6 +13,9 @@ DISPLAY = ModelDisplay(
         ),
         CHANGE,
         Measure("heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, _PERPLEXITY),
+        Measure(
+            "excess", "Second-order bound less the exact one", "bound_error", 9, "%{y:,.4g} nats", small=True
+        ),
         Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
         Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
         Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
@@ -28,6 +31,7 @@ DISPLAY = ModelDisplay(
     ),
     # Streams have dark colours; an averaged one has longer dashes than its own.
     styles={
+        "cvb_exact": ("#7F3B08", "8px,2px,2px,2px"),
         "sdm": ("#6A3D9A", "10px,3px"),
         "scvb0": ("#8C510A", "5px,2px"),
         "svb": ("#5B6770", "6px,5px"),

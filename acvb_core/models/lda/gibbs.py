@@ -15,6 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.core.special import log, log_single
+from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step
 from acvb_core.models.lda.kernels import (
     GAP,
@@ -55,6 +56,7 @@ class GibbsLda(LdaMethod):
     """
 
     learn_until: int = 0  #: sweep up to which the hyper-parameters are learned; 0 keeps them
+    sample: bool = False  #: draw one alpha and one beta after every sweep
 
     @cached_property
     def _spread(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -101,6 +103,8 @@ class GibbsLda(LdaMethod):
         swept = SampleState(labels, counts, hyper, state.age + 1)
         if swept.age <= self.learn_until and is_learning_due(swept.age):
             swept = replace(swept, hyper=minka_step(hyper, counts.by_document, counts.by_word))
+        if self.sample:
+            swept = replace(swept, hyper=sample_concentrations(hyper, counts, rng))
         return swept, SweepInfo(loo, None, change=2.0 * moved / self.tokens.n_tokens)
 
     def posterior(self, state: SampleState) -> Posterior:
@@ -202,6 +206,7 @@ def sample_labels(
 def build_gibbs(data: Any, values: Values) -> AveragedInference:
     """Return Gibbs sampling on data, with the values of its parameters."""
     learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
-    sampler = GibbsLda(Tokens.of(data), values["k"], Concentrations.of_values(values), learn_until)
+    start, sample = Concentrations.of_values(values), values["hyper"] == "sampled"
+    sampler = GibbsLda(Tokens.of(data), values["k"], start, learn_until, sample)
     # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
     return AveragedInference(sampler, values["burn_in"], track=False)

@@ -7,11 +7,15 @@ from typing import Any
 from acvb_core.core.rows import SHARDS
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.exact.transforms import PAIR_NS, count_nodes
 from acvb_core.models.lda.gibbs import DRAW_NS
+from acvb_core.models.lda.hyper import HIGH, LOW
 from acvb_core.models.lda.kernels import chunk_pairs
 from acvb_core.models.lda.sharded.costs import run_bytes
 
 _SINGLE = 4
+#: Method that keeps a transform of every count.
+EXACT = "cvb_exact"
 #: Methods that hold the topics of words only.
 STREAMS = ("sdm", "scvb0", "svb")
 #: Pairs of a shard as it is read, and of the next one.
@@ -26,7 +30,8 @@ def sweep_seconds(corpus: Corpus | DiskCorpus, method: str, values: dict[str, An
     if method.removeprefix("a") in STREAMS:
         return 0.0
     n = corpus.n_tokens if method == "gibbs" else corpus.n_pairs
-    return 1e-9 * _NS * n * int(values["k"])
+    ns = PAIR_NS if method == EXACT else _NS
+    return 1e-9 * ns * n * int(values["k"])
 
 
 def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any]) -> int:
@@ -53,6 +58,9 @@ def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any
     needed += 8 * counts
     if method in ("cvb", "acvb"):
         needed += 3 * counts
+    if method == EXACT:
+        nodes = count_nodes(corpus.n_tokens + corpus.n_words * float(values["beta"]) + HIGH, LOW)
+        needed += (corpus.n_documents + corpus.n_words) * k * nodes * 8
     if method in ("acvb", "acvb0"):
         needed += 3 * counts
         if values["track"]:

@@ -33,6 +33,7 @@ from acvb_core.models.lda.evaluate.evidence import (
     log_gamma_gain,
     trigamma_sum,
 )
+from acvb_core.models.lda.exact.transforms import ExactResponsibilities, collapsed_excess
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts, entropies, leave_one_out
 from acvb_core.models.lda.state import TOPICS, Tokens
@@ -151,13 +152,30 @@ class LdaModel:
         pseudo_loo: float | None = None,
         lower_bound: float | None = None,
     ) -> dict[str, float]:
-        """Return the leave-one-out perplexity, and the collapsed bound where the responsibilities are known."""
+        """Return the leave-one-out perplexity and, where the responsibilities are known, the collapsed bound.
+
+        Of responsibilities by exact expectations also how far this second-order bound is above the exact one.
+        """
         extras = {}
         if pseudo_loo is not None:
             extras["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
         if isinstance(responsibilities, Responsibilities):
             extras["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
+            if isinstance(responsibilities, ExactResponsibilities):
+                exact = self.exact_bound(posterior, responsibilities, lower_bound)
+                extras["bound_error"] = extras["collapsed_bound"] - exact
         return extras
+
+    def exact_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
+    ) -> float:
+        """Return E log p(words, topics of tokens) + H(q) <= log p(words), in nats (TNW07 eq. 12), for small corpora."""
+        q, _ = responsibilities
+        bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
+        counts, alpha, _ = self._counts(posterior)
+        hyper = Concentrations(alpha, posterior.hyper["beta"])
+        excess = collapsed_excess(self.tokens, q, counts, sum_counts(self.tokens, q, spread=True), hyper)
+        return (0.0 if bound is None else bound) + excess
 
     def collapsed_bound(
         self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None

@@ -8,7 +8,18 @@ from typing import Any
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import AUTO_BURN_IN, SHARDS, TOLERANCE, Method, ModelRow, Values, burn_in, max_sweeps
+from acvb_core.core.rows import (
+    AUTO_BURN_IN,
+    PRESET,
+    SHARDS,
+    TOLERANCE,
+    Method,
+    ModelRow,
+    Paper,
+    Values,
+    burn_in,
+    max_sweeps,
+)
 from acvb_core.models.lda.display import DISPLAY
 from acvb_core.models.lda.streams.rows import stream_methods
 
@@ -71,13 +82,18 @@ _PRIOR = (
         "beta", "float", 0.01, "Concentration of the words in a topic, at the start: the smaller, the fewer words "
         "a topic uses.", "Words in a topic (beta)", 1e-4, 1e3,
     ),
-    Parameter(
+)  # fmt: skip
+
+
+def _hyper(choice: str = "", text: str = "") -> Parameter:
+    more = (choice,) if choice else ()
+    return Parameter(
         "hyper", "choice", "minka",
         "How alpha and beta are learned. minka: by Minka's fixed point, alpha for each topic and one beta, every "
         f"{LEARN_EVERY} sweeps from sweep {LEARN_FROM} until they stop changing (sweep {LEARN_UNTIL} at the latest). "
-        "fixed: not learned.", "Learning of alpha and beta", choices=("minka", "fixed"),
-    ),
-)  # fmt: skip
+        f"{text}fixed: not learned.", "Learning of alpha and beta", choices=("minka", *more, "fixed"),
+    )  # fmt: skip
+
 
 _SHRINK = Parameter(
     "shrink", "float", 1e-5, "Topics with less than this share of all words are dropped; 0 keeps all.",
@@ -113,14 +129,53 @@ _SHORT = Parameter(
     "Half the memory over shards",
 )  # fmt: skip
 
+_INIT = Parameter(
+    "init", "choice", "even", "Where the run starts. even: from topics that all but agree. random: from random topics "
+    "of every word in every document, as in the papers, which ends lower.", "Start", choices=("even", "random"),
+)  # fmt: skip
 
-_COLLAPSED = (*_SIZE, *_PRIOR, _SHRINK)
+_PLAIN = _hyper(
+    "plain", "plain: the same from the expected counts as they are, which takes every tiny one for a topic that is "
+    "present and makes alpha too large. ",
+)  # fmt: skip
+_SAMPLED = _hyper(
+    "sampled",
+    "sampled: one alpha for all topics and one beta are drawn after every sweep, under Gamma(1, 1) priors. ",
+)
+
+_COLLAPSED = (*_SIZE, *_PRIOR, _PLAIN, _SHRINK, PRESET)
 _CUT = (_SHARDS, _SHORT)
 _RUN = (max_sweeps(1000), TOLERANCE)
 #: The mean over all words of a corpus settles slowly; held-out words are predicted as well long before
 #: (docs/measured.md).
 _TOLERANCE = replace(TOLERANCE, default=1e-4)
 _AVERAGED_RUN = (_TRACK, AUTO_BURN_IN, max_sweeps(5000), _TOLERANCE)
+
+#: What TNW07 prints for both methods that it compares.
+_FIXED: Values = {"alpha": 0.1, "beta": 0.1, "hyper": "fixed", "shrink": 0.0}
+_LEARNED_WHY = (
+    "By default alpha and beta are learned, each topic has its own alpha, and topics without words are dropped: "
+    "held-out words are predicted better. "
+)
+_PRECISION_WHY = (
+    "In both, responsibilities are in single precision and the totals of topics are those at the start of a document, "
+    "which is several times faster."
+)
+_TNW07 = Paper("TNW07 §3.1 and §4", _FIXED, _LEARNED_WHY + _PRECISION_WHY)
+_PLAIN_PAPER = Paper(
+    "ACVB17 §5.1", {"hyper": "plain", "shrink": 0.0},
+    "By default Minka's fixed point weighs each expected count by the probability that the topic is present at all; "
+    f"the counts as they are make alpha too large. Topics without words are dropped. {_PRECISION_WHY}",
+)  # fmt: skip
+_VB_PAPER = Paper(
+    "TNW07 §2.1 and §4", {**_FIXED, "init": "random"},
+    f"{_LEARNED_WHY}The start is all but even: from random responsibilities VB ends far lower.",
+)  # fmt: skip
+_GIBBS_PAPER = Paper(
+    "ACVB17 §5.1", {"hyper": "sampled", "burn_in": 100, "max_sweeps": 1000},
+    "By default alpha and beta are learned in the burn-in by Minka's fixed point and then held: each topic has its own "
+    "alpha, and 400 sweeps are enough.",
+)  # fmt: skip
 
 MODELS = (LDA,)
 
@@ -131,14 +186,14 @@ METHODS = (
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_CUT, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,
-        build_from=_SHARDED("build_acvb0"),
+        build_from=_SHARDED("build_acvb0"), paper=_PLAIN_PAPER,
     ),
     Method(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_AVERAGED, "second"), "mean_change", averaged=True,
-        build_from=partial(_AVERAGED, "second"),
+        build_from=partial(_AVERAGED, "second"), paper=_PLAIN_PAPER,
     ),
     Method(
         "lda", "cvb0", "CVB0",
@@ -146,28 +201,36 @@ METHODS = (
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
         (*_COLLAPSED, *_CUT, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo",
-        build_from=_SHARDED("build_cvb0"),
+        build_from=_SHARDED("build_cvb0"), paper=_PLAIN_PAPER,
     ),
     Method(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
         (*_COLLAPSED, *_RUN), partial(_CVB, "second"), "pseudo_loo",
-        build_from=partial(_CVB, "second"),
+        build_from=partial(_CVB, "second"), paper=_TNW07,
+    ),
+    Method(
+        "lda", "cvb_exact", "Exact CVB",
+        "Collapsed variational Bayes with exact expectations, which CVB and CVB0 approximate: a reference for small "
+        "corpora, a thousand times slower.",
+        "Teh, Newman, Welling, NIPS 19 (2007), eq. 15 and appendix",
+        (*_COLLAPSED, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_TNW07,
     ),
     Method(
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
-        (*_COLLAPSED, _INNER, _SHARDS, *_RUN), _SHARDED("build_vb"), "lower_bound",
+        (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _SHARDS, *_RUN), _SHARDED("build_vb"),
+        "lower_bound", paper=_VB_PAPER,
     ),
     Method(
         "lda", "gibbs", "Gibbs",
         "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
         "runs for a fixed number of sweeps.",
         "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
-        (*_SIZE, *_PRIOR, _KEPT_FROM, max_sweeps(400)),
-        references_to("models.lda.gibbs")("build_gibbs"), None, sampled=True,
+        (*_SIZE, *_PRIOR, _SAMPLED, PRESET, _KEPT_FROM, max_sweeps(400)),
+        references_to("models.lda.gibbs")("build_gibbs"), None, sampled=True, paper=_GIBBS_PAPER,
     ),
-    *stream_methods(_SIZE, _PRIOR[:2]),
+    *stream_methods(_SIZE, _PRIOR),
 )  # fmt: skip

@@ -101,3 +101,15 @@ def even_counts(tokens: Tokens, n_topics: int) -> Floats:
     documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
     lengths = np.bincount(documents, weights=tokens.counts, minlength=tokens.n_documents)
     return np.repeat(lengths[:, None] / n_topics, n_topics, axis=1)
+
+
+def draw_random_counts(tokens: Tokens, n_topics: int, rng: np.random.Generator) -> Counts:
+    """Return the expected counts of uniform random responsibilities, in double precision (TNW07, ACVB17 §5.1)."""
+    q = rng.random((len(tokens.words), n_topics))
+    q *= (tokens.counts / q.sum(axis=1))[:, None]
+    documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
+    by_document = np.zeros((tokens.n_documents, n_topics))
+    by_word = np.zeros((tokens.n_words, n_topics))
+    np.add.at(by_document, documents, q)
+    np.add.at(by_word, tokens.words, q)
+    return Counts(by_document, by_word, by_word.sum(axis=0))

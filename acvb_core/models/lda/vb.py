@@ -16,7 +16,7 @@ from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
-from acvb_core.models.lda.start import draw_noisy_counts
+from acvb_core.models.lda.start import draw_noisy_counts, draw_random_counts
 from acvb_core.models.lda.state import (
     TOPICS,
     Tokens,
@@ -55,10 +55,12 @@ class VariationalLda(VariationalMethod):
 
     #: Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep.
     inner: int = 1
+    random: bool = False  #: begin with random responsibilities, as TNW07, not with topics that all but agree
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
         """Return the first state."""
-        counts = draw_noisy_counts(self.tokens, self.n_topics, rng)
+        draw = draw_random_counts if self.random else draw_noisy_counts
+        counts = draw(self.tokens, self.n_topics, rng)
         return VariationalState(counts, None, self.start, learning=self.learn)
 
     def sweep(
@@ -207,4 +209,5 @@ def update_documents(
 def build_vb(data: Any, values: Values) -> VariationalLda:
     """Return VB on data, with the values of its parameters."""
     learn, start = values["hyper"] == "minka", Concentrations.of_values(values)
-    return VariationalLda(Tokens.of(data), values["k"], start, learn, values["shrink"], values["inner"])
+    more = (values["shrink"], values["inner"], values["init"] == "random")
+    return VariationalLda(Tokens.of(data), values["k"], start, learn, *more)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.protocols import Inference
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import Method, ModelRow, Values, burn_in, max_sweeps
+from acvb_core.core.rows import PRESET, Method, ModelRow, Paper, Values, burn_in, max_sweeps
 from acvb_core.models.lfm.cells import NOISE_FLOOR
 from acvb_core.models.lfm.display import DISPLAY
 
@@ -87,13 +87,14 @@ _HELP = {
     "init": "Where the run starts. auto: ica, or random where there is little noise or there are few columns. ica: "
     "from the independent components of the columns that stand out of the noise, up to the maximum number of features. "
     "random: from as many random features as there are objects or columns, "
-    "whichever are fewer.",
+    "whichever are fewer. binary: the same, each object with or without each feature.",
     "mode": "How features are charged. dof: each column's noise loses one degree of freedom for every feature. "
     "paper: the paper's form, without this charge.",
     "warmup": "Plain sweeps before the shrinking is accelerated; accelerating random features drops too many.",
     "accelerate": "Bring each feature and its share to their common fixed point in every sweep, so that features that "
     "are not needed die at once.",
     "merge": "At convergence, merge, drop or separate features if that raises the lower bound.",
+    "moves": "all: merge, drop, turn and separate features. merge: merge them only, as in the paper.",
     "prior": "Expected number of features of an object, before the data are seen: a feature's share has the prior "
     "Beta(alpha / k_max, 1).",
     "noise_weight": "Weight of the prior belief that a column is all noise, as a share of its known cells. If it is "
@@ -110,11 +111,12 @@ _FLOOR = Parameter("noise_floor", "float", NOISE_FLOOR, _HELP["noise_floor"], "S
 TOLERANCE = Parameter("tol", "float", 1e-4, _HELP["tol"], "Tolerance", 1e-12, 1.0)
 _LIMITS = (max_sweeps(2000), TOLERANCE)
 _FAB = (
-    Parameter("init", "choice", "auto", _HELP["init"], "Start", choices=("auto", "ica", "random")),
+    Parameter("init", "choice", "auto", _HELP["init"], "Start", choices=("auto", "ica", "random", "binary")),
     Parameter("mode", "choice", "dof", _HELP["mode"], "Criterion", choices=("dof", "paper")),
     Parameter("warmup", "int", 5, _HELP["warmup"], "Warm-up sweeps", 0, 10_000),
     Parameter("accelerate", "bool", True, _HELP["accelerate"], "Accelerate the shrinking"),
     Parameter("merge", "bool", True, _HELP["merge"], "Merge features"),
+    Parameter("moves", "choice", "all", _HELP["moves"], "Moves at convergence", choices=("all", "merge")),
 )
 _VB = (
     Parameter("alpha", "float", 1.0, _HELP["prior"], "Features of an object (alpha)", 1e-6, 1e6),
@@ -132,12 +134,13 @@ def _method(
     reference: str,
     parameters: tuple[Parameter, ...],
     build: Callable[[Any, Values], Inference],
+    paper: Paper,
     *,
     sampled: bool = False,
 ) -> Method:
     """Return the row of a method; a sampler monitors nothing."""
     monitored: Literal["lower_bound"] | None = None if sampled else "lower_bound"
-    size = (SIZE, *parameters)
+    size = (SIZE, *parameters, PRESET)
     return Method(
         "lfm",
         name,
@@ -149,8 +152,40 @@ def _method(
         monitored,
         sampled=sampled,
         bound_per="object",
+        paper=paper,
     )
 
+
+_FLOORLESS: Values = {"noise_floor": 1e-6}
+_FAB_PAPER = Paper(
+    "HF13 §2.2, §3 and §4, Algorithms 1 and 2",
+    {**_FLOORLESS, "init": "random", "mode": "paper", "warmup": 0, "accelerate": True, "moves": "merge", "tol": 1e-4},
+    "The paper's words for its start, random and uniform by 0 and 1, mean U(0, 1) here; init binary is the other "
+    "reading. By default a run starts from independent components, where that suits the table, after some plain "
+    "sweeps, and noise loses a degree of freedom for every feature: from a random start the acceleration drops "
+    "features that the data have. At convergence features are also dropped, turned and separated. A column's noise "
+    "has a floor. In both, a feature with less than one object is dropped, and the steps begin with the acceleration, "
+    "not with W.",
+)  # fmt: skip
+_EM_PAPER = Paper(
+    "HF13 §2.2 and §4", _FLOORLESS, "By default a column's noise has a floor, so that no column seems to have none.",
+)  # fmt: skip
+_VB_PAPER = Paper(
+    "HF13 §4, after Doshi-Velez et al. 2009", {"alpha": 1.0},
+    "HF13 runs it with K = 2, ..., D and takes the highest free energy: vary k_max in an experiment. Here one run from "
+    "the largest K lets superfluous features die. In both, noise and the weights' prior are learned; the paper fixes "
+    "the noise at its true value.",
+)  # fmt: skip
+_IBP_PAPER = Paper(
+    "HF13 §4, after Doshi-Velez and Ghahramani 2009", {"alpha": 3.0, "noise": "one"},
+    "By default alpha begins at 1, and every column has its own noise. In both, alpha and the noise are drawn (the "
+    "paper holds them), and the mean of the samples answers (the paper: the most probable one).",
+)  # fmt: skip
+_MEIBP_PAPER = Paper(
+    "HF13 §4, after Reed and Ghahramani 2013", {"alpha": 3.0, "noise": "one"},
+    "By default alpha begins at 1, and every column has its own noise. In both, alpha and the noise are learned, and a "
+    "run begins without features and adds them (the paper: from min(N, D) of them).",
+)  # fmt: skip
 
 MODELS = (LFM,)
 
@@ -162,6 +197,7 @@ METHODS = (
         "Hayashi, Fujimaki, NIPS 26 (2013), Alg. 1 and 2",
         (*_FAB, _FLOOR, *_LIMITS),
         references_to("models.lfm.fab.fab")("build_fab"),
+        _FAB_PAPER,
     ),
     _method(
         "em",
@@ -169,6 +205,7 @@ METHODS = (
         "Hayashi, Fujimaki, NIPS 26 (2013), §5",
         (_FLOOR, *_LIMITS),
         references_to("models.lfm.fab.fab")("build_em"),
+        _EM_PAPER,
     ),
     _method(
         "vb",
@@ -177,6 +214,7 @@ METHODS = (
         "Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009, finite approximation",
         (*_VB, *_LIMITS),
         references_to("models.lfm.vb.vb")("build_vb"),
+        _VB_PAPER,
     ),
     _method(
         "ibp",
@@ -185,6 +223,7 @@ METHODS = (
         "Doshi-Velez, Ghahramani, ICML 2009",
         (*_PROCESS, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
         references_to("models.lfm.ibp.ibp")("build_ibp"),
+        _IBP_PAPER,
         sampled=True,
     ),
     _method(
@@ -194,5 +233,6 @@ METHODS = (
         "Reed, Ghahramani, ICML 2013",
         (*_PROCESS, *_LIMITS),
         references_to("models.lfm.meibp.meibp")("build_meibp"),
+        _MEIBP_PAPER,
     ),
 )

@@ -140,6 +140,8 @@ _METHODS = {
     "words. Every sweep raises the lower bound until it stops rising, usually at a higher perplexity than the others.",
     "cvb": "Collapsed variational Bayes. It sums over the mixtures and the topics' words first (*collapsing*), so it "
     "assumes less than VB. It follows the mean and the variance of the uncertain counts.",
+    "cvb_exact": "CVB without its approximation: the expectations are computed exactly. It is a thousand times slower, "
+    "so use it on small corpora, to see how close CVB and CVB0 come.",
     "cvb0": "Like CVB, but it follows only the means of the counts: faster, and often as good or better. It may circle "
     "between answers and never come to rest.",
     "acvb": "Averaged CVB. Runs CVB and averages its topic probabilities once the first sweeps (*burn-in*) are over. "

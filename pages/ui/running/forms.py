@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from acvb_core.core.parameters import Parameter, Value
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import PRESET, Method
 from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.
@@ -37,6 +37,10 @@ class Field:
     key: str
     shared: bool
 
+    def is_printed_by(self, method: Method) -> bool:
+        """Return whether a method's paper prints the value."""
+        return method.paper is not None and self.parameter.name in method.paper.values
+
 
 def build_fields(chosen: Sequence[Method]) -> list[Field]:
     """Return the fields for some methods, in the registry's order.
@@ -59,9 +63,36 @@ def build_fields(chosen: Sequence[Method]) -> list[Field]:
     return sorted(fields, key=lambda field: order[field.parameter.name])
 
 
-def select_values(method: Method, entered: Iterable[tuple[Field, Value]]) -> dict[str, Any]:
-    """Return one method's settings out of what was entered."""
-    return {field.parameter.name: value for field, value in entered if method in field.methods}
+def select_values(method: Method, entered: Sequence[tuple[Field, Value]]) -> dict[str, Any]:
+    """Return one method's settings out of what was entered, with the paper's preset without those that it prints."""
+    values = {field.parameter.name: value for field, value in entered if method in field.methods}
+    paper = method.paper.values if method.paper and values.get(PRESET.name) == "paper" else {}
+    return {name: value for name, value in values.items() if name not in paper}
+
+
+def show_preset(form: Sequence[Field], chosen: Sequence[Method]) -> tuple[list[Field], tuple[Field, Value]]:
+    """Draw the choice of the preset; return the fields that it leaves open, and the choice."""
+    preset = next(field for field in form if field.parameter is PRESET)
+    others = [field for field in form if field is not preset]
+    with st.columns(4)[0]:
+        value = show_field(preset)
+    if value == "paper":
+        st.caption("  \n".join(_describe_paper(method) for method in chosen if method.paper))
+        others = [field for field in others if not all(map(field.is_printed_by, field.methods))]
+    return others, (preset, value)
+
+
+def _describe_paper(method: Method) -> str:
+    """Return in words where a method is printed, and with what settings."""
+    if method.paper is None:
+        return ""
+    labels = {parameter.name: parameter.label for parameter in method.parameters}
+    settings = "; ".join(f"{labels[name]}: {_say(value)}" for name, value in method.paper.values.items())
+    return f"{method.label}, as printed in {method.paper.source}: {settings}."
+
+
+def _say(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
 
 
 def fill_form(method: Method, values: Mapping[str, Any]) -> None:

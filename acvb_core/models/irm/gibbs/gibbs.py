@@ -12,6 +12,7 @@ from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.core.rows import Values
+from acvb_core.core.slice_sampling import draw_slice
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
 from acvb_core.models.irm.hyper import Hyper, log_evidence
@@ -127,28 +128,9 @@ def sample_beta_prior(
         return blocks - one - other + log_a + log_b  # the last two: the change to logarithms
 
     log_a, log_b = math.log(a), math.log(b)
-    log_a = _slice(lambda value: log_density(value, log_b), log_a, rng)
-    log_b = _slice(lambda value: log_density(log_a, value), log_b, rng)
+    log_a = draw_slice(lambda value: log_density(value, log_b), log_a, rng)
+    log_b = draw_slice(lambda value: log_density(log_a, value), log_b, rng)
     return math.exp(log_a), math.exp(log_b)
-
-
-def _slice(log_density, value: float, rng: np.random.Generator) -> float:  # type: ignore[no-untyped-def]
-    """Return the next point of a slice sampler with stepping out (width 1, within [-12, 12])."""
-    level = log_density(value) - rng.exponential()
-    low = value - rng.random()
-    high = low + 1.0
-    while low > -12.0 and log_density(low) > level:
-        low -= 1.0
-    while high < 12.0 and log_density(high) > level:
-        high += 1.0
-    while True:
-        proposal = rng.uniform(low, high)
-        if log_density(proposal) > level or high - low < 1e-12:
-            return float(proposal)
-        if proposal < value:
-            low = proposal
-        else:
-            high = proposal
 
 
 def build_gibbs(data: Any, values: Values) -> SampleMean:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Inference
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -36,6 +37,10 @@ def build_vb(data: Any, values: Values) -> Inference:
 
 def _count_shards(data: Any, values: Values) -> int:
     """Return how many shards there are to be; 0 where the data are not cut."""
-    if values[SHARDS] or not isinstance(data, DiskCorpus):
-        return int(values[SHARDS])
-    return shards_needed(data, values)
+    on_disk = isinstance(data, DiskCorpus)
+    if not (values[SHARDS] or on_disk):
+        return 0
+    for name, usual in (("hyper", ("minka", "fixed")), ("init", ("even",))):
+        if values.get(name, usual[0]) not in usual:
+            raise ParameterError(f"{name} is {values[name]!r}; over shards it must be {' or '.join(usual)}.")
+    return int(values[SHARDS]) or shards_needed(data, values)

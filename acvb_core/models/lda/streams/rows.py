@@ -7,7 +7,7 @@ from functools import partial
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import TOLERANCE, Method, Range
+from acvb_core.core.rows import PRESET, TOLERANCE, Method, Paper, Range
 from acvb_core.models.lda.streams.limits import EARLY, FROZEN, MOST_IN_WINDOW, WINDOW_SHARE
 
 _METHODS = references_to("models.lda.streams.building")
@@ -43,7 +43,7 @@ _SHUFFLE = Parameter(
     "Random order",
 )  # fmt: skip
 
-_RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE)
+_RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE, PRESET)
 
 
 def _epochs(default: float) -> Parameter:
@@ -94,13 +94,13 @@ _SDM = (
 _SCVB0 = (
     _BATCH,
     _step("step_scale", "The t-th minibatch moves the topics by scale / (offset + t)^power.", "Scale of the step",
-          10.0, 1e-6, 1e6),
-    _step("step_offset", "See the scale of the step.", "Offset of the step", 1000.0, 0.0, 1e9),
-    _step("step_power", "See the scale of the step.", "Power of the step", 0.9, 0.0, 1.0),
+          1.0, 1e-6, 1e6),
+    _step("step_offset", "See the scale of the step.", "Offset of the step", 5.0, 0.0, 1e9),
+    _step("step_power", "See the scale of the step.", "Power of the step", 0.8, 0.0, 1.0),
     _step("inner_scale", "The t-th word of a document moves its topics by scale / (offset + t)^power.",
           "Scale within a document", 1.0, 1e-6, 1e6),
-    _step("inner_offset", "See the scale within a document.", "Offset within a document", 10.0, 0.0, 1e9),
-    _step("inner_power", "See the scale within a document.", "Power within a document", 0.9, 0.0, 1.0),
+    _step("inner_offset", "See the scale within a document.", "Offset within a document", 1.0, 0.0, 1e9),
+    _step("inner_power", "See the scale within a document.", "Power within a document", 0.5, 0.0, 1.0),
     Parameter("passes", "int", 5, "Passes over a document before it counts.",
               "Passes before it counts", 0, 1000),
 )  # fmt: skip
@@ -108,8 +108,8 @@ _SCVB0 = (
 _SVB = (
     _BATCH,
     _step("step_offset", "The t-th minibatch moves the topics by (offset + t)^-power.", "Offset of the step",
-          1024.0, 0.0, 1e9),
-    _step("step_power", "See the offset of the step.", "Power of the step", 0.7, 0.0, 1.0),
+          10.0, 0.0, 1e9),
+    _step("step_power", "See the offset of the step.", "Power of the step", 0.8, 0.0, 1.0),
     Parameter("inner", "int", 100, "How often a document's topics and its words' are updated in turn, at most.",
               "Passes over a document", 1, 1000),
 )  # fmt: skip
@@ -122,6 +122,34 @@ _TUNED_SCVB0 = (
 )  # fmt: skip
 
 
+_LEARNED = "By default each topic has an alpha of its own, learned left to right. "
+_SDM_PAPER = Paper(
+    "SN15 §7 and §9 (SDM; with prior symmetric SDM-S)",
+    {
+        "alpha": 0.01, "beta": 0.01, "prior": "paper", "passes": 5, "step_power": 0.7, "renew": False,
+        "early_passes": 0,
+    },
+    f"{_LEARNED}The paper's gradient makes alpha too small. From the second epoch on, counts are renewed word by word, "
+    "because steps would leave rare words what the first epochs took them for. The first documents have fewer passes. "
+    "In both, the topics change after every document, as in the paper's algorithm; its experiments take 1,000 at a "
+    "time, to be comparable.",
+)  # fmt: skip
+_SCVB0_PAPER = Paper(
+    "FBDSW13, Algorithm 1, steps as in SN15 §9",
+    {
+        "alpha": 0.01, "beta": 0.01, "prior": "symmetric", "batch": 100, "step_scale": 10.0, "step_offset": 1000.0,
+        "step_power": 0.9, "inner_scale": 1.0, "inner_offset": 10.0, "inner_power": 0.9, "passes": 5,
+    },
+    f"{_LEARNED}The steps are larger: the printed ones are meant for millions of documents, and after one epoch of "
+    "some thousand the topics are still near their start.",
+)  # fmt: skip
+_SVB_PAPER = Paper(
+    "Hoffman, Blei, Bach, NIPS 23 (2010), §4; HBWP13, Fig. 6",
+    {"alpha": 0.01, "beta": 0.01, "prior": "symmetric", "batch": 100, "step_offset": 1024.0, "step_power": 0.7},
+    f"{_LEARNED}The first steps are larger: the printed ones are meant for millions of documents.",
+)  # fmt: skip
+
+
 def stream_methods(
     size: tuple[Parameter, ...],
     concentrations: tuple[Parameter, ...],
@@ -131,23 +159,23 @@ def stream_methods(
     `size`, `concentrations`: what these methods share with the others.
     """
     rows: list[Method] = []
-    for name, label, summary, reference, own, tuned in (
+    for name, label, summary, reference, own, tuned, paper in (
         ("sdm", "SDM",
          "Stochastic divergence minimisation: CVB0 for a stream, word by word, close to what CVB0 finds in one or a "
          "few epochs, with memory for the topics only.",
-         "Sato, Nakagawa, KDD 2015", _SDM, (Range("step_power", 0.5, 1.0),)),
+         "Sato, Nakagawa, KDD 2015", _SDM, (Range("step_power", 0.5, 1.0),), _SDM_PAPER),
         ("scvb0", "SCVB0",
          "Stochastic CVB0: running means over minibatches, within each document and over the corpus.",
-         "Foulds, Boyles, DuBois, Smyth, Welling, KDD 2013", _SCVB0, _TUNED_SCVB0),
+         "Foulds, Boyles, DuBois, Smyth, Welling, KDD 2013", _SCVB0, _TUNED_SCVB0, _SCVB0_PAPER),
         ("svb", "SVB",
          "Stochastic variational Bayes: natural gradient steps by minibatches; the best known, and looser.",
-         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, (_OFFSET, _POWER)),
+         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, (_OFFSET, _POWER), _SVB_PAPER),
     ):  # fmt: skip
         shared = (*size, *concentrations, *own, *_RUN)
         build, go_on = (partial(_METHODS(way), name) for way in ("build_stream", "continue_stream"))
         rows.append(
             Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), build,
-                   None, streams=True, build_from=go_on, tuned=tuned)
+                   None, streams=True, build_from=go_on, tuned=tuned, paper=paper)
         )  # fmt: skip
         rows.append(
             Method("lda", f"a{name}", f"Averaged {label}",
@@ -155,6 +183,6 @@ def stream_methods(
                    "converge: the run stops by itself.",
                    f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
                    (*shared, *_AVERAGED, _epochs(100.0)), build,
-                   "mean_change", averaged=True, streams=True, build_from=go_on)
+                   "mean_change", averaged=True, streams=True, build_from=go_on, paper=paper)
         )  # fmt: skip
     return (*rows[::2], *rows[1::2])

@@ -45,13 +45,15 @@ class Fab(UnaveragedMethod):
     #: Moves are looked for when the bound rises by less than this for each object in a sweep.
     tol: float = 1e-4
     #: Begin with independent components, with random E[z], or with whichever suits the table (see `start`).
-    start: Literal["auto", "ica", "random"] = "auto"
+    start: Literal["auto", "ica", "random", "binary"] = "auto"
+    merge_only: bool = False  #: of the moves at convergence, merge features alone
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
         """Return E[z] as `start` has it, and the weights that are best for it."""
         cells = self.cells
-        if self.start == "random":
+        if self.start in ("random", "binary"):
             mu = random_start(cells, self.k_max, rng)
+            mu = mu if self.start == "random" else (mu > 0.5).astype(np.float64)
         else:
             make = independent_start if self.start == "ica" else suitable_start
             mu = make(cells, self.k_max, rng, checkpoint)
@@ -106,9 +108,12 @@ class Fab(UnaveragedMethod):
     ) -> tuple[FabState, Order, dict[str, int]]:
         """Make all moves that raise the bound; return the state, its features' old indices, and moves by kind."""
         made: dict[str, int] = {}
-        while (move := find_move(self.cells, state, self.penalty, checkpoint)) is not None:
+        kinds = ("merged",) if self.merge_only else ("merged", "dropped")
+        while (move := find_move(self.cells, state, self.penalty, checkpoint, kinds)) is not None:
             state, names = move.state, names[move.features]
             made[move.kind] = made.get(move.kind, 0) + 1
+        if self.merge_only:
+            return replace(state, still=not made, moves_over=not made, turned=True), names, made
         again = recode_pair(self.cells, state, self.penalty, checkpoint)
         if again is not None:
             state, made["recoded"] = again, 1
@@ -153,6 +158,7 @@ def build_fab(data: Any, values: Values) -> Fab:
         values["merge"],
         values["tol"],
         values["init"],
+        values["moves"] == "merge",
     )
 
 

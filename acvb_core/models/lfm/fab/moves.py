@@ -38,10 +38,16 @@ class Move:
 
 
 def find_move(
-    cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
+    cells: Cells,
+    state: FabState,
+    penalty: Penalty,
+    checkpoint: Checkpoint = no_checkpoint,
+    kinds: tuple[str, ...] = ("merged", "dropped"),
 ) -> Move | None:
-    """Return the first move that raises the bound after one sweep at the new number of features."""
+    """Return the first move of some kinds that raises the bound after one sweep at the new number of features."""
     for mu, features, kind in _candidates(state):
+        if kind not in kinds:
+            continue
         fewer = replace(state, fit=replace(state.fit, weights=state.fit.weights[features]))
         tried = try_activations(cells, fewer, mu, penalty, checkpoint)
         if tried is not None:

@@ -1,0 +1,158 @@
+"""Exact expectations of logarithms and log Gammas of counts that are sums of independent tokens.
+
+A count n of tokens, each of topic k with probability q_i, has E exp(-t n) = prod_i (1 - q_i + q_i exp(-t)), so
+
+    E log(c + n) = int_0^inf [exp(-t) - exp(-c t) E exp(-t n)] dt / t,
+    E lgamma(c + n) - lgamma(c + m) = int_0^inf exp(-c t) [E exp(-t n) - exp(-t m)] / (1 - exp(-t)) dt / t, m = E n.
+
+With t = exp(u) the integrands are analytic and decay on both sides: the trapezoidal rule at steps of 0.4 is right to
+ten digits. The logarithms of E exp(-t n) at its nodes are sums over tokens: a token is left out, and the c tokens of a
+pair are changed, by a subtraction. The dynamic programme of TNW07's appendix goes through the law of n instead, and
+takes as long as a document or a word has tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+from acvb_core.core.protocols import Checkpoint, Responsibilities, no_checkpoint
+from acvb_core.core.special import log
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats
+from acvb_core.models.lda.state import Tokens
+
+#: Distance of the nodes in log t: the error of the rule is about exp(-pi^2 / 0.4).
+_STEP = 0.4
+#: The first node is at this divided by the largest count; the nodes before it are added up as a series.
+_FIRST = 5e-6
+#: The last node is where exp(-c t) of the least concentration has fallen to exp(-30).
+_LAST = 30.0
+#: Nanoseconds that an update takes for each topic of a pair, with some 80 nodes.
+PAIR_NS = 3000.0
+#: An exponent below this counts for nothing.
+_NOTHING = -45.0
+
+
+class Nodes(NamedTuple):
+    """The nodes of the trapezoidal rule."""
+
+    t: Floats  #: shape (M,)
+    decay: Floats  #: shape (M,); exp(-t), not quite zero
+    tail: float  #: sum of the t of all nodes before the first
+
+
+class Transforms(NamedTuple):
+    """Logarithms of E exp(-t n) of all counts, at the nodes."""
+
+    #: `by_document`, `by_word`, `totals`: shapes (D, K, M), (V, K, M), (K, M).
+    by_document: Floats
+    by_word: Floats
+    totals: Floats
+
+
+class ExactResponsibilities(Responsibilities):
+    """Responsibilities found by exact expectations, which exact bounds are worth the time of."""
+
+
+def make_nodes(largest: float, least: float) -> Nodes:
+    """Return the nodes for counts up to `largest`, priors included, and concentrations from `least` on."""
+    count = count_nodes(largest, least)
+    t = np.exp(math.log(_FIRST / largest) + _STEP * np.arange(count))
+    return Nodes(t, np.maximum(np.exp(-t), 1e-300), float(t[0] / math.expm1(_STEP)))
+
+
+def count_nodes(largest: float, least: float) -> int:
+    """Return how many nodes that takes."""
+    return math.ceil((math.log(_LAST / min(least, 1.0)) - math.log(_FIRST / largest)) / _STEP) + 1
+
+
+@nb.njit(**OPTIONS)
+def add_transforms(begin: int, end: int, documents: Shard, q: Any, nodes: Nodes, out: Transforms) -> None:
+    """Add the pairs of documents `begin` to `end` to the transforms."""
+    pointers, words, counts = documents
+    by_document, by_word, totals = out
+    n_nodes = nodes.t.shape[0]
+    for d in range(begin, end):
+        for e in range(pointers[d], pointers[d + 1]):
+            c = float(counts[e])
+            for k in range(q.shape[1]):
+                p = float(q[e, k])
+                of_document, of_word, of_all = by_document[d, k], by_word[words[e], k], totals[k]
+                for m in range(n_nodes):
+                    x = c * log(1.0 - p + p * nodes.decay[m])
+                    of_document[m] += x
+                    of_word[m] += x
+                    of_all[m] += x
+
+
+@nb.njit(**OPTIONS)
+def expect_log(c: float, mean: float, transform: Floats, left_out: Floats, nodes: Nodes) -> float:
+    """Return E log(c + n) of a count of this mean, one token of transform `left_out` taken out, at a shift for all."""
+    total = 0.0
+    for m in range(nodes.t.shape[0]):
+        x = transform[m] - left_out[m] - c * nodes.t[m]
+        if x > _NOTHING:
+            total -= math.exp(x)
+    return _STEP * (total + nodes.tail * (c + mean))
+
+
+def transform_counts(
+    tokens: Tokens, q: Any, hyper: Concentrations, checkpoint: Checkpoint = no_checkpoint
+) -> tuple[Nodes, Transforms]:
+    """Return the nodes for a corpus, and the transforms of all its counts there."""
+    nodes = make_nodes(*node_range(tokens.n_tokens, tokens.n_words, hyper.alpha, hyper.beta))
+    n_topics, n_nodes = q.shape[1], len(nodes.t)
+    shape = (n_topics, n_nodes)
+    documents, words = (np.zeros((n, *shape)) for n in (tokens.n_documents, tokens.n_words))
+    transforms = Transforms(documents, words, np.zeros(shape))
+    for begin, end in tokens.chunks(n_topics, PAIR_NS):
+        checkpoint()
+        add_transforms(begin, end, tokens.documents, q, nodes, transforms)
+    return nodes, transforms
+
+
+def node_range(n_tokens: float, n_words: int, alpha: Floats, beta: float) -> tuple[float, float]:
+    """Return the largest count of a corpus, priors included, and the least concentration."""
+    return n_tokens + n_words * beta + float(alpha.max()) + 1.0, min(float(alpha.min()), beta)
+
+
+def collapsed_excess(
+    tokens: Tokens, q: Any, counts: Counts, variances: Counts, hyper: Concentrations
+) -> float:
+    """Return E log p(words, topics of tokens) less its value with every count at its mean, in nats (TNW07 eq. 12)."""
+    nodes, transforms = transform_counts(tokens, q, hyper)
+    beta = np.full(q.shape[1], hyper.beta)
+    total = _log_gamma_excess(
+        hyper.alpha, counts.by_document, variances.by_document, transforms.by_document, nodes
+    )
+    total += _log_gamma_excess(beta, counts.by_word, variances.by_word, transforms.by_word, nodes)
+    whole = (array[None] for array in (counts.totals, variances.totals, transforms.totals))
+    return float(total - _log_gamma_excess(tokens.n_words * beta, *whole, nodes))
+
+
+@nb.njit(**OPTIONS)
+def _log_gamma_excess(
+    concentration: Floats, means: Any, variances: Any, transforms: Floats, nodes: Nodes
+) -> float:
+    """Return the sum over counts of E lgamma(c + n) - lgamma(c + E n), shapes (n, K), transforms (n, K, M)."""
+    # At the first nodes, where little is left of the difference, t Var n / 2 stands for it.
+    first = 8
+    series = nodes.t[first] / math.expm1(_STEP) / 2.0
+    total = 0.0
+    for i in range(means.shape[0]):
+        for k in range(means.shape[1]):
+            c, mean = concentration[k], max(float(means[i, k]), 0.0)
+            transform = transforms[i, k]
+            here = series * max(float(variances[i, k]), 0.0)
+            for m in range(first, nodes.t.shape[0]):
+                t = nodes.t[m]
+                if c * t < -_NOTHING:
+                    both = math.exp(transform[m]) - math.exp(-mean * t)
+                    here += math.exp(-c * t) * both / -math.expm1(-t)
+            total += _STEP * here
+    return total

@@ -1,0 +1,149 @@
+"""The IRM as IRM14 and ACVB17 print it: the first sweeps of `preset="paper"` against dense references."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+
+from acvb_core.core.averaging import AveragedInference, AveragedState
+from acvb_core.core.clusters import order_by_size
+from acvb_core.data.relation import Relation
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import build_problem
+from tests.models.irm.adapters import ORACLE_UPDATES
+from tests.oracles.cases import random_data
+from tests.oracles.dense_irm import DenseData, counts, vb_posterior, vb_update
+from tests.oracles.dense_stats import Array, tail_sums
+
+SHAPE = (9, 7)
+
+
+def problem_of(method: str, seed: int) -> tuple[DenseData, Any]:
+    data = random_data(np.random.default_rng(seed), SHAPE, 0.15, 0.4)
+    relation = Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
+    values = {"preset": "paper", "k_rows": 4, "k_cols": 3}
+    return data, build_problem(relation, method, values, seed=seed).inference
+
+
+def printed_alpha(q: Array, alpha: float) -> float:
+    """IRM14 eqs. 58 and 109: K, and the sum over all K sticks."""
+    m = q.sum(axis=0)
+    beyond = tail_sums(m)
+    return float(len(m) / (digamma(m + beyond + alpha + 1) - digamma(beyond + alpha)).sum())
+
+
+def in_order(q: Array) -> Array:
+    return q[:, order_by_size(q.sum(axis=0))]
+
+
+def interleaved(order: str, data: DenseData, q1: Array, q2: Array, visits: Array, *hyper: Any) -> Any:
+    """Update the objects of both domains in one order, everything counted afresh each time (IRM14 Fig. 2)."""
+    update, options = ORACLE_UPDATES[order]
+    a, b, alpha1, alpha2 = hyper
+    q1, q2 = q1.copy(), q2.copy()
+    for visit in visits:
+        if visit < len(q1):
+            q1[visit], _ = update(data, q1, q2, visit, a, b, alpha1, **options)
+        else:
+            j = visit - len(q1)
+            q2[j], _ = update(data.T, q2, q1, j, np.transpose(a), np.transpose(b), alpha2, **options)
+    return q1, q2
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("method", "order"), [("cvb0", "zeroth"), ("cvb", "paper")])
+def test_collapsed_sweeps(method: str, order: str, seed: int) -> None:
+    data, inference = problem_of(method, seed)
+    state = inference.init(np.random.default_rng(seed))
+    drawn = np.random.default_rng(seed)
+    for domain, (n, k) in {
+        "rows": (SHAPE[0], 4),
+        "cols": (SHAPE[1], 3),
+    }.items():  # uniform, rows divided by their sum
+        weights = drawn.random((n, k)) + 1e-12
+        start = weights / weights.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(state.q[domain], in_order(start), rtol=1e-12)
+    for sweep in range(3):
+        a, b = (np.array(value) for value in (state.hyper.a, state.hyper.b))
+        alpha = state.hyper.alpha
+        visits = np.random.default_rng([seed, sweep]).permutation(sum(SHAPE))
+        q1, q2 = interleaved(order, data, *state.q.values(), visits, a, b, alpha["rows"], alpha["cols"])
+        state, _ = inference.sweep(state, np.random.default_rng([seed, sweep]))
+        first, second = (order_by_size(q.sum(axis=0), 1e-5) for q in (q1, q2))
+        np.testing.assert_allclose(state.q["rows"], q1[:, first], atol=1e-9)
+        np.testing.assert_allclose(state.q["cols"], q2[:, second], atol=1e-9)
+        # Eqs. 109-112, for the clusters in their new order.
+        q1, q2, a, b = q1[:, first], q2[:, second], a[np.ix_(first, second)], b[np.ix_(first, second)]
+        n, total, _, _ = counts(data, q1, q2)
+        down = digamma(a + b + total) - digamma(a + b)
+        np.testing.assert_allclose(state.hyper.a, a * (digamma(a + n) - digamma(a)) / down, rtol=1e-9)
+        np.testing.assert_allclose(state.hyper.b, b * (digamma(b + total - n) - digamma(b)) / down, rtol=1e-9)
+        assert state.hyper.alpha["rows"] == pytest.approx(printed_alpha(q1, alpha["rows"]), rel=1e-9)
+        assert state.hyper.alpha["cols"] == pytest.approx(printed_alpha(q2, alpha["cols"]), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_variational_sweep(seed: int) -> None:
+    """Both domains by one q(theta), then q(v), q(theta) and eqs. 58-61."""
+    data, inference = problem_of("vb", seed)
+    state = inference.init(np.random.default_rng(seed))
+    a, b = (np.array(value) for value in (state.hyper.a, state.hyper.b))
+    q1, q2, alpha = state.q["rows"], state.q["cols"], state.hyper.alpha
+    theta = vb_posterior(data, q1, q2, a, b, alpha["rows"], alpha["cols"]).theta
+    new1 = vb_update(data, q1, q2, a, b, alpha["rows"])
+    log_total = digamma(theta[0] + theta[1])
+    links, zeros = data.ones.T @ new1, data.zeros.T @ new1
+    likelihood = links @ (digamma(theta[0]) - log_total) + zeros @ (digamma(theta[1]) - log_total)
+    # What `vb_update` adds for the prior: the weights of the sticks do not depend on the links.
+    nothing = DenseData(np.full((SHAPE[1], SHAPE[0]), np.nan), np.zeros((SHAPE[1], SHAPE[0]), dtype=bool))
+    prior = vb_update(nothing, q2, new1, a.T, b.T, alpha["cols"])
+    new2 = prior * np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    new2 /= new2.sum(axis=1, keepdims=True)
+    state, _ = inference.sweep(state, np.random.default_rng(seed))
+    first, second = (order_by_size(q.sum(axis=0), 1e-5) for q in (new1, new2))
+    found = {domain: q[:, order_by_size(q.sum(axis=0))] for domain, q in state.q.items()}
+    np.testing.assert_allclose(found["rows"], new1[:, first], atol=1e-9)
+    np.testing.assert_allclose(found["cols"], new2[:, second], atol=1e-9)
+    n, total, _, _ = counts(data, new1, new2)
+    a_hat, b_hat = a + n, b + total - n
+    up, down = digamma(a + b) - digamma(a), digamma(a_hat + b_hat) - digamma(a_hat)
+    np.testing.assert_allclose(np.sort(state.hyper.a.ravel()), np.sort((a * up / down).ravel()), rtol=1e-9)
+    up, down = digamma(a + b) - digamma(b), digamma(a_hat + b_hat) - digamma(b_hat)
+    np.testing.assert_allclose(np.sort(state.hyper.b.ravel()), np.sort((b * up / down).ravel()), rtol=1e-9)
+
+
+def test_the_mean_goes_on_when_a_cluster_is_dropped() -> None:
+    """ACVB17 eq. 21 with the columns that are left, rows divided by their sums again."""
+    _, averaged = problem_of("acvb0", 1)
+    assert isinstance(averaged, AveragedInference)
+    assert not averaged.restart
+    averaged = replace(averaged, inner=replace(averaged.inner, shrink=0.24))
+    inner = averaged.init(np.random.default_rng(0)).inner
+    before = {name: array.copy() for name, array in inner.q.items()}
+    started = AveragedState(inner, sweeps=200, samples=4, mean=before)
+    swept, info = averaged.sweep(started, np.random.default_rng(1))
+    assert len(info.order["rows"]) < 4
+    again, _ = replace(averaged, restart=True).sweep(started, np.random.default_rng(1))
+    assert again.samples == 1
+    assert swept.samples == 5
+    kept = before["rows"][:, info.order["rows"]]
+    kept /= kept.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(swept.mean["rows"], kept + (swept.inner.q["rows"] - kept) / 5, rtol=1e-12)
+
+
+def test_settings_given_beside_the_preset_win_and_all_are_kept() -> None:
+    data, _ = problem_of("cvb0", 0)
+    relation = Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
+    result = fit(relation, "cvb0", preset="paper", merge=True, k_rows=3, k_cols=3, max_sweeps=3)
+    values = result.problem.settings.values
+    assert (values["preset"], values["merge"], values["split"], values["hyper"]) == (
+        "paper",
+        True,
+        False,
+        "paper",
+    )
+    assert "as printed" in result.label
