@@ -34,7 +34,8 @@ def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
     shutil.copytree(tmp_path / "home", tmp_path / "copy")  # as after the end of this process
     found = JobBook(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
     assert found.inspect().status is Status.INTERRUPTED
-    assert (kept := sweeps(found)) > 0
+    kept = sweeps(found)
+    assert kept > 0
     assert book.close(PATIENCE)
     assert job.inspect().verdict is Verdict.STOPPED
     found.continue_run()

@@ -13,11 +13,11 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.domain import DomainPass, Order
-from acvb_core.models.irm.interleaved import update_interleaved
 from acvb_core.models.irm.network.model import NetworkPass
-from acvb_core.models.irm.rest import Objects, find_restless, follow_moves
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
+from acvb_core.models.irm.sweeps.interleaved import update_interleaved
+from acvb_core.models.irm.sweeps.rest import Objects, find_restless, follow_moves
 
 
 @dataclass(frozen=True)

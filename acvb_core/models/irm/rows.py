@@ -23,7 +23,7 @@ from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 
 _MEMORY, _MODEL = references_to("models.irm.memory"), references_to("models.irm.model")
-_CVB, _SHARDED = references_to("models.irm.cvb"), references_to("models.irm.sharded")
+_CVB, _SHARDED = references_to("models.irm.cvb"), references_to("models.irm.sweeps.sharded")
 _RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("data.split")("hold_out")
 
 
@@ -146,8 +146,9 @@ def _hyper(*choices: str) -> Parameter:
 
 
 _SCHEDULE = Parameter(
-    "schedule", "choice", "domains", "domains: update all rows, then all columns. paper: as the paper prints it: rows "
-    "and columns in one random order (CVB), or the strengths after both (VB). Slower, and no better.",
+    "schedule", "choice", "domains", "domains: update all rows, then all columns; objects that hardly move are passed "
+    "over in most sweeps. paper: as the paper prints it: all of them in one random order (CVB), or the strengths "
+    "after both (VB). Slower, and no better.",
     "Order of the updates", choices=("domains", "paper"),
 )  # fmt: skip
 

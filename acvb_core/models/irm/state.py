@@ -16,7 +16,7 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves.neighbours import neighbour_sums
-from acvb_core.models.irm.rest import AT_REST, Rest
+from acvb_core.models.irm.sweeps.rest import AT_REST, Rest
 
 
 @dataclass(frozen=True)

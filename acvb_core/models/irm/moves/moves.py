@@ -20,8 +20,8 @@ from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.moves.split import promising_splits, split_clusters
 from acvb_core.models.irm.moves.tried_splits import TriedSplits
-from acvb_core.models.irm.rest import AT_REST
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
+from acvb_core.models.irm.sweeps.rest import AT_REST
 
 if TYPE_CHECKING:
     from acvb_core.models.irm.sweeping import VariationalMethod

@@ -10,8 +10,8 @@ import pytest
 
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
-from acvb_core.models.irm.rest import AT_REST
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
+from acvb_core.models.irm.sweeps.rest import AT_REST
 from tests.models.irm.moves.adapters import RELATIONS, small_relation
 
 CALM = {"merge": False, "split": False, "init": "spectral"}
