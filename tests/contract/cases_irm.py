@@ -26,7 +26,11 @@ class IrmCases:
 
     small: ClassVar[dict[str, Any]] = {"k_rows": 4, "k_cols": 3}
     usual = "missing entries"
-    variations: tuple[dict[str, Any], ...] = ({"init": "spectral"}, {"init": "random"})
+    variations: tuple[dict[str, Any], ...] = (
+        {"init": "spectral"},
+        {"init": "random"},
+        {"preset": "paper"},
+    )
     fixed = (
         {"hyper": "fixed", "alpha": 1.7, "a": 0.3, "b": 2.5},
         {"alpha_rows": 1.7, "alpha_cols": 1.7, "a": 0.3, "b": 2.5},

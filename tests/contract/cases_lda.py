@@ -33,6 +33,7 @@ class LdaCases:
         {"totals": "running", "prior": "paper"},
         {"prior": "symmetric", "shuffle": False},
         {"renew": False, "early_passes": 0},
+        {"preset": "paper"},
     )
     fixed = (
         {"hyper": "fixed", "prior": "symmetric", "alpha": 0.7, "beta": 0.3, "shrink": 0.0},

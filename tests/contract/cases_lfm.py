@@ -34,6 +34,7 @@ class LfmCases:
         {"mode": "paper"},
         {"init": "random"},
         {"init": "random", "accelerate": False, "merge": False},
+        {"preset": "paper"},
     )
     fixed: tuple[dict[str, Any], dict[str, float]] = ({}, {})
     learned: ClassVar[dict[str, Any]] = {}

@@ -1,0 +1,46 @@
+"""FAB as HF13 prints it: the first sweeps of `preset="paper"`, and its two readings of a random start."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from acvb_core.data.synthetic_mixtures import planted_features
+from acvb_core.engine.problem import build_problem
+from acvb_core.models.lfm import activations
+from tests.models.lfm.fab.cases import CLOSE, dense_sweep, features_of
+
+TABLE = planted_features(40, 8, 3, noise=0.4, seed=2).table
+
+
+@pytest.mark.parametrize("init", ["random", "binary"])
+def test_sweeps_and_start(init: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accelerated from the first sweep, by the paper's criterion; U(0, 1), or {0, 1}, features as many as columns."""
+    monkeypatch.setattr(activations, "_STILL", 0.0)  # 100 rounds, also where nothing moves any more
+    problem = build_problem(TABLE, "fab", {"preset": "paper", "init": init})
+    method, x = problem.inference, problem.inference.cells.values
+    state = method.init(np.random.default_rng(3))
+    assert state.n_features == 8
+    drawn = np.random.default_rng(3).random((8, 40))
+    start = drawn if init == "random" else (drawn > 0.5).astype(float)
+    np.testing.assert_array_equal(np.sort(state.mu.sum(axis=1)), np.sort(start.sum(axis=1)))
+    for sweep in range(3):
+        wanted, _ = dense_sweep(x, features_of(state.mu, state.fit), "paper", accelerated=True)
+        state, info = method.sweep(state, np.random.default_rng(sweep))
+        if info.moves and set(info.moves) != {"dropped"}:
+            break
+        assert np.transpose(state.mu) == pytest.approx(wanted.objects, **CLOSE)
+        assert state.fit.weights == pytest.approx(wanted.weights, **CLOSE)
+
+
+def test_features_are_merged_only() -> None:
+    problem = build_problem(TABLE, "fab", {"preset": "paper", "max_sweeps": 200}, seed=1)
+    made: set[str] = set()
+    state = problem.inference.init(np.random.default_rng(1))
+    for sweep in range(150):
+        still = state.still
+        state, info = problem.inference.sweep(state, np.random.default_rng(sweep))
+        if still:  # features die on the way; moves are made where it stands still
+            made |= set(info.moves or ())
+    assert made <= {"merged", "dropped"}
+    assert state.moves_over
