@@ -20,6 +20,7 @@ class Measure:
     marked: bool = False  #: moves and the end of the burn-in are marked on the curve
     step: bool = False  #: the value changes in steps
     small: bool = False  #: may share a place with another small panel
+    optional: bool = False  #: has a panel only where some run knows it
 
 
 _NATS = "%{y:,.2f} nats"

@@ -32,6 +32,7 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
     "lower_bound": ("Lower bound", write_number, 1),
     # An approximation that may lie above the quantity it should bound: a higher one need not be better.
     "collapsed_bound": ("Collapsed bound", write_number, 0),
+    "bound_error": ("Its error", write_number, 0),
     "pseudo_loo": ("Leave-one-out", write_number, 1),
     "loo_perplexity": ("Leave-one-out perplexity", write_number, 0),
     "heldout_log_likelihood": ("Held-out log likelihood", write_number, 1),
@@ -56,6 +57,7 @@ HELP = {
     "Sweeps and mean": "Settled: the last sweep lies close to the average that is the answer.",
     "Lower bound": "On the log probability of the data, in nats (natural logarithms).",
     "Collapsed bound": "An approximation of the bound, in nats; a higher one need not be better.",
+    "Its error": "The collapsed bound, which is of second order, less the exact one, in nats. Known of exact methods.",
     "Leave-one-out": "Sum of the log probabilities of all entries, each predicted from the others, in nats.",
     "Held-out log likelihood": "Mean log probability of what was hidden from the run, in nats. Higher is better.",
     "Held-out perplexity": "Hidden words are as uncertain as a fair choice among so many words. Lower is better.",

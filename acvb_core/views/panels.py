@@ -105,6 +105,8 @@ def panels_for(runs: Sequence[RunCurve], model: str) -> list[Panel]:
     for measure in model_row(model).display.measures:
         if measure.key == "heldout" and not any(run.heldout for run in runs):
             continue
+        if measure.optional and not _is_known(runs, measure.column):
+            continue
         # A stream has no bound, and learns no beta.
         if (measure.key == "speed" and not streams.some) or (measure.key == "bound" and streams.all):
             continue

@@ -95,6 +95,23 @@ def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
     assert jobs[0].problem.settings.heldout == 0.1
 
 
+def test_a_method_runs_as_its_paper_prints_it(with_sample: AppTest) -> None:
+    """The settings that the paper prints are named, and are no fields; all others can be changed."""
+    app = with_sample
+    (preset,) = (box for box in app.selectbox if box.label == "Settings of")
+    assert any(box.label == "Start" for box in app.selectbox)
+    preset.select("paper").run()
+    assert "ACVB0, as printed in ACVB17" in texts(app)
+    assert not any(box.label == "Start" for box in app.selectbox)
+    enter(app, k_rows=4, k_cols=3, max_sweeps=2)
+    press(app, "start")
+    values = jobs_of(app)[0].problem.settings.values
+    assert values == methods_of("irm")[0].values(
+        {"preset": "paper", "k_rows": 4, "k_cols": 3, "max_sweeps": 2}
+    )
+    assert (values["init"], values["merge"]) == ("random", False)
+
+
 def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest) -> None:
     enter(with_sample, tol=1e-4)
     said = texts(with_sample)

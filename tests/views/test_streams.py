@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from acvb_core.engine.history import History
 from acvb_core.views.convergence import live_figure
+from acvb_core.views.panels import panels_for
 from acvb_core.views.run_curve import RunCurve
 
 
@@ -50,6 +52,14 @@ def batch(**more: object) -> RunCurve:
 
 def titles(figure: dict) -> list[str]:
     return [note["text"].split("<b>")[1].split("</b>")[0] for note in figure["layout"]["annotations"]]
+
+
+def test_the_error_of_the_second_order_has_a_panel_where_it_is_known() -> None:
+    """Only runs with exact expectations know it."""
+    error = "Second-order bound less the exact one"
+    exact = replace(batch(), history=history(bound_error=list(np.linspace(9, 1, 12))))
+    assert error in [panel.measure.title for panel in panels_for([batch(), exact], "lda")]
+    assert error not in [panel.measure.title for panel in panels_for([batch()], "lda")]
 
 
 def x_of(figure: dict, uid: str) -> np.ndarray:

@@ -14,7 +14,13 @@ DISPLAY = ModelDisplay(
         CHANGE,
         Measure("heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, _PERPLEXITY),
         Measure(
-            "excess", "Second-order bound less the exact one", "bound_error", 9, "%{y:,.4g} nats", small=True
+            "excess",
+            "Second-order bound less the exact one",
+            "bound_error",
+            9,
+            "%{y:,.4g} nats",
+            small=True,
+            optional=True,
         ),
         Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
         Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),

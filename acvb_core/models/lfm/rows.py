@@ -122,6 +122,13 @@ _VB = (
     Parameter("alpha", "float", 1.0, _HELP["prior"], "Features of an object (alpha)", 1e-6, 1e6),
     Parameter("noise_weight", "float", 0.1, _HELP["noise_weight"], "Weight of the noise's prior", 1e-6, 1e3),
 )
+_LEARN_ALPHA = Parameter(
+    "learn_alpha",
+    "bool",
+    True,
+    "Draw alpha in every sweep; otherwise it stays at its start value.",
+    "Learn alpha",
+)
 _PROCESS = (
     Parameter("alpha", "float", 1.0, _HELP["alpha"], "Features of an object (alpha)", 1e-2, 1e3),
     Parameter("noise", "choice", "columns", _HELP["noise"], "Noise", choices=("columns", "one")),
@@ -177,9 +184,9 @@ _VB_PAPER = Paper(
     "the noise at its true value.",
 )  # fmt: skip
 _IBP_PAPER = Paper(
-    "HF13 §4, after Doshi-Velez and Ghahramani 2009", {"alpha": 3.0, "noise": "one"},
-    "By default alpha begins at 1, and every column has its own noise. In both, alpha and the noise are drawn (the "
-    "paper holds them), and the mean of the samples answers (the paper: the most probable one).",
+    "HF13 §4, after Doshi-Velez and Ghahramani 2009", {"alpha": 3.0, "learn_alpha": False, "noise": "one"},
+    "By default alpha is drawn, and every column has its own noise. In both, the noise is drawn (the paper holds it), "
+    "and the mean of the samples answers (the paper: the most probable one).",
 )  # fmt: skip
 _MEIBP_PAPER = Paper(
     "HF13 §4, after Reed and Ghahramani 2013", {"alpha": 3.0, "noise": "one"},
@@ -221,7 +228,7 @@ METHODS = (
         "Accelerated Gibbs sampling under the Indian buffet process: samples the posterior of the features, predicts "
         "with the mean of the kept samples, runs for a given number of sweeps.",
         "Doshi-Velez, Ghahramani, ICML 2009",
-        (*_PROCESS, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
+        (*_PROCESS, _LEARN_ALPHA, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
         references_to("models.lfm.ibp.ibp")("build_ibp"),
         _IBP_PAPER,
         sampled=True,

@@ -24,8 +24,8 @@ USES = {
     "acvb": "A more exact update than ACVB0's, and slower. Use it to check ACVB0.",
     "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
     "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
-    "cvb_exact": "The update that CVB and CVB0 approximate, a thousand times slower. Use it on a small corpus to see how "
-    "close they come.",
+    "cvb_exact": "The update that CVB and CVB0 approximate, a thousand times slower. Use it on a small corpus to see "
+    "how close they come.",
     "vb": "The classic method. Use it where you need a bound that rises in every sweep.",
     "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
     "sdm": "For more texts than fit into memory: good topics after one pass, with hardly anything to set.",

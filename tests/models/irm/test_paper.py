@@ -15,9 +15,12 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from tests.models.irm.adapters import ORACLE_UPDATES
+from tests.models.irm.network.adapters import relation_of
+from tests.oracles import dense_network as network
 from tests.oracles.cases import random_data
 from tests.oracles.dense_irm import DenseData, counts, vb_posterior, vb_update
 from tests.oracles.dense_stats import Array, tail_sums
+from tests.oracles.network_cases import KINDS, random_network
 
 SHAPE = (9, 7)
 
@@ -147,3 +150,22 @@ def test_settings_given_beside_the_preset_win_and_all_are_kept() -> None:
         "paper",
     )
     assert "as printed" in result.label
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("method", "update"), [("cvb0", network.update_cvb0), ("cvb", network.update_cvb2)])
+def test_sweeps_of_a_network(kind: str, method: str, update: Any) -> None:
+    """One clustering: the objects in one random order, a prior for each block (IRM14 §2.2.1, §5)."""
+    data = random_network(np.random.default_rng(3), 7, kind)
+    values = {"preset": "paper", "k_rows": 3}
+    inference = build_problem(relation_of(data), method, values, model="network").inference
+    state = inference.init(np.random.default_rng(2))
+    for sweep in range(2):
+        (q,), (alpha,) = state.q.values(), state.hyper.alpha.values()
+        a, b = state.hyper.a, state.hyper.b
+        order = np.random.default_rng(sweep).permutation(len(q))
+        wanted, _ = network.sweep(update, data, q, order, a, b, alpha)
+        state, _ = inference.sweep(state, np.random.default_rng(sweep))
+        wanted = wanted[:, order_by_size(wanted.sum(axis=0), 1e-5)]
+        np.testing.assert_allclose(state.q["rows"], wanted, atol=1e-9)
+        assert state.hyper.alpha["rows"] == pytest.approx(printed_alpha(wanted, alpha), rel=1e-9)

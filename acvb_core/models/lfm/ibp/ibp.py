@@ -76,6 +76,7 @@ class IbpGibbs(UnaveragedMethod):
     k_max: int = 0  #: limit of the features alive; 0 takes the smaller of the numbers of objects and columns
     alpha: float = 1.0  #: start value
     noise: str = "columns"  #: "columns": every column has a noise variance of its own
+    learn: bool = True  #: draw alpha, or hold it at its start value
     burn_in: int = 0  #: sweeps that are not kept, in which the sampler may look for a good start
 
     @property
@@ -106,7 +107,8 @@ class IbpGibbs(UnaveragedMethod):
     ) -> tuple[IbpState, SweepInfo]:
         """Draw the noise, the variances and alpha, then every object's features."""
         before, widths = self._draw_widths(state, self._weights(state.z, state.widths, checkpoint), rng)
-        alpha, sweeps = self._draw_alpha(before.shape[1], rng), state.sweeps + 1
+        alpha = self._draw_alpha(before.shape[1], rng) if self.learn else state.alpha
+        sweeps = state.sweeps + 1
         z, posterior, changed = self._draw(before, widths, alpha, self.most, rng, checkpoint)
         new, moves = _state(z, posterior, widths, alpha, sweeps), None
         if sweeps < PRUNE_UNTIL * self.burn_in and sweeps % PRUNE_EVERY == 0 and z.shape[1]:
@@ -230,5 +232,8 @@ def build_ibp(data: Any, values: Values) -> FeatureMean:
     """Return IBP sampling on data, with the values of its parameters."""
     burn = values["burn_in"]
     return FeatureMean(
-        IbpGibbs(Cells.of(data), values["k_max"], values["alpha"], values["noise"], burn), burn
+        IbpGibbs(
+            Cells.of(data), values["k_max"], values["alpha"], values["noise"], values["learn_alpha"], burn
+        ),
+        burn,
     )

@@ -89,6 +89,14 @@ def test_samples_are_those_of_the_exact_posterior() -> None:
     np.testing.assert_allclose(by_width, wanted, atol=0.015)
 
 
+def test_alpha_is_held_where_it_is_not_learned() -> None:
+    for learn in (True, False):
+        sampler = IbpGibbs(cells_of(np.arange(12.0).reshape(6, 2)), alpha=3.0, learn=learn)
+        state = sampler.init(np.random.default_rng(0))
+        state, _ = sampler.sweep(state, np.random.default_rng(1))
+        assert (state.alpha == 3.0) is not learn
+
+
 @pytest.mark.parametrize(("n", "harmonic"), [(1, 1.0), (3, 11 / 6), (4, 25 / 12)])
 def test_alpha_is_drawn_given_the_number_of_features(n: int, harmonic: float) -> None:
     """p(alpha | Z) is Gamma(shape + K, rate + H_n), H_n = 1 + 1/2 + … + 1/n (Griffiths and Ghahramani, JMLR 2011)."""
