@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -93,27 +93,26 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
         for one in table.data
     ]
     out = make_folder(arguments.out)
-    progress = Progress(sys.stderr, sum(p.plan.n_runs for p in parts if p.plan), quiet=arguments.quiet)
-    done, begun = [], time.process_time()
+    plans = {_digest(part.plan): part.plan for part in parts if part.plan is not None}
+    progress = Progress(sys.stderr, sum(plan.n_runs for plan in plans.values()), quiet=arguments.quiet)
+    made = dict[str, Experiment]()  # two tables may show the same runs
     with stop_on_signal() as checkpoint:
-        for number, part in enumerate(parts):
-            experiment = None if part.plan is None else Experiment(part.plan)
-            if part.plan is not None:
-                folder = None if out is None else out / f"{arguments.paper}-runs" / str(number)
-                kept = None if folder is None else ExperimentFolder(folder, part.plan, __version__)
-                experiment = Experiment(part.plan) if kept is None else kept.read()
-                for latest in run_experiment(part.plan, experiment, watch=progress, checkpoint=checkpoint):
-                    experiment = latest
-                    if kept is not None:
-                        kept.append(latest.rows[-1])
-                if not experiment.is_complete:
-                    return INTERRUPTED
-            done.append((part, experiment))
+        for name, plan in plans.items():
+            folder = None if out is None else out / f"{arguments.paper}-runs" / name
+            kept = None if folder is None else ExperimentFolder(folder, plan, __version__)
+            made[name] = Experiment(plan) if kept is None else kept.read()
+            for latest in run_experiment(plan, made[name], watch=progress, checkpoint=checkpoint):
+                made[name] = latest
+                if kept is not None:
+                    kept.append(latest.rows[-1])
+            if not made[name].is_complete:
+                return INTERRUPTED
+    done = [(part, made[_digest(part.plan)] if part.plan is not None else None) for part in parts]
     results = [PaperResult(table, tuple(one for one in done if one[0].table is table)) for table in tables]
     facts = {
         "command": " ".join(["acvb experiment --paper", arguments.paper, *_typed_flags(arguments)]),
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "seconds": f"{time.process_time() - begun:,.0f} s",
+        "seconds": f"{sum(row.get('cpu_seconds') or 0.0 for one in made.values() for row in one.rows):,.0f} s",
     }
     page = write_report(arguments.paper, results, facts)
     figures = as_json({"paper": arguments.paper, **facts, "tables": [to_plain(result) for result in results]})
@@ -124,6 +123,12 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
         _write_file(out / "claims.md", write_claims_page(pages))
     sys.stdout.write(figures if arguments.json else page)
     return 0
+
+
+def _digest(plan: Plan) -> str:
+    """Return a short name of a plan, the same for plans with the same runs."""
+    identity = json.dumps(plan.identity(), sort_keys=True, default=str)
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def _write_file(path: Path, text: str) -> None:

@@ -62,7 +62,6 @@ def plan_part(
         return PaperPart(table, data.name, None, None)
     source, place = found
     taken = _load(table, source, place)
-    settings = {**table.settings, **(table.quick_settings if quick else {})}
     ks = (table.quick_ks or table.ks[:1]) if quick else table.ks
     n_splits = splits or (QUICK_SPLITS if quick else table.splits)
     asked = [(k, method) for k in ks for method in table.methods]
@@ -71,7 +70,7 @@ def plan_part(
         options: dict[str, Any] = {
             "heldout": 0.0,
             **table.split,
-            **_settings_of(table, method, settings, quick),
+            **_settings_of(table, method, quick),
         }
         options |= {"k": k} if k else {}
         plans.append(plan_experiment(taken, [method], model=table.model, splits=n_splits, **options))
@@ -82,11 +81,15 @@ def plan_part(
     return PaperPart(table, data.name, source, replace(plans[0], conditions=tuple(conditions)), quick)
 
 
-def _settings_of(table: PaperTable, method: str, settings: dict[str, Any], quick: bool) -> dict[str, Any]:
-    """Return the settings that a method has; a quick look keeps the number of sweeps small for all."""
-    own = {} if quick else dict(table.own_settings.get(method, {}))
+def _settings_of(table: PaperTable, method: str, quick: bool) -> dict[str, Any]:
+    """Return the settings that a method has; those of a quick look go before all others."""
+    given = {
+        **table.settings,
+        **table.own_settings.get(method, {}),
+        **(table.quick_settings if quick else {}),
+    }
     names = [parameter.name for parameter in method_row(table.model, method).parameters]
-    return {name: value for name, value in {**settings, **own}.items() if name in names}
+    return {name: value for name, value in given.items() if name in names}
 
 
 def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Path | None] | None:

@@ -42,12 +42,11 @@ _REAL = (
     ),
 )
 
-#: Random soft assignments, and neither merges nor splits (JMLR 2017, section 5.1).
-_AS_PRINTED = {"init": "random", "smoothing": 0.0, "merge": False, "split": False}
+_AS_PRINTED = {"preset": "paper"}
 _GIBBS = {"gibbs": {"max_sweeps": 3000, "burn_in": 1500}}
 #: All sweeps are made: no change is smaller.
 _ALL_SWEEPS = {"tol": 1e-12}
-_QUICK = {"max_sweeps": 60}
+_QUICK = {"max_sweeps": 60, "burn_in": 20}
 _PRIORS = "The paper reports the best of several priors at the start; here there is one, which is learned."
 
 _CLAIMS = (

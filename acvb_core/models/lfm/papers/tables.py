@@ -29,7 +29,7 @@ _DATA = (
 _METHODS = ("fab", "em", "ibp")
 _SHARED: dict[str, Any] = {
     "model": "lfm", "methods": _METHODS, "ks": (0,), "data": _DATA, "splits": 5, "split": {"heldout": 0.3},
-    "settings": {"init": "random"}, "quick_settings": {"max_sweeps": 100},
+    "settings": {"preset": "paper", "init": "random"}, "quick_settings": {"max_sweeps": 100, "burn_in": 50},
 }  # fmt: skip
 
 TABLES = (
