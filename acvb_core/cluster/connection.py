@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from acvb_core.cluster import worker
 from acvb_core.cluster.messages import SentData
-from acvb_core.cluster.versions import list_differences, refuse_versions
+from acvb_core.cluster.versions import describe_process, list_differences, refuse_versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.store.datasets import dataset_key
 
@@ -98,7 +98,9 @@ class Cluster:
         for address in self._versions.keys() - known.keys():
             self._versions.pop(address, None)
         self._workers = [
-            _describe(address, about, self._versions.get(address)) for address, about in known.items()
+            # Of one that is silent nothing is known before it says that it has a run.
+            _describe(address, about, self._versions.get(address, describe_process()))
+            for address, about in known.items()
         ]
         return self._workers
 
@@ -140,8 +142,11 @@ class Cluster:
 
         Raises AcvbError: there are workers, and none of them may.
         """
-        workers = self.list_workers()
+        workers = self._workers
         able = [one.address for one in workers if one.refusal is None]
+        if not able:
+            workers = self.list_workers()
+            able = [one.address for one in workers if one.refusal is None]
         if workers and not able:
             raise AcvbError(f"No worker can compute this run. {workers[0].address}: {workers[0].refusal}")
         return self._client.submit(

@@ -80,6 +80,7 @@ class RemoteRun:
         problem = self._problem if self._kept is None else reader.read(self._kept).problem
         order = pack_order(problem, self._kept, self._max_sweeps)
         began = time.monotonic()
+        latest: RaceUpdate | None = None
         looks, states, is_compiling = _Pace(began + _FIRST_LOOK), _Pace(began + KEEP_EVERY), False
         while not attempt.is_over(_LOOK):
             if attempt.greet(order):
@@ -91,7 +92,8 @@ class RemoteRun:
             if attempt.host is None or now < looks.next:
                 continue
             reply = attempt.ask(worker.take_news, reader.known, now >= states.next)
-            if reply is None:
+            if reply is None:  # it is silent, or gone: the scheduler will say so
+                looks.rest(now, self._cluster.pause_between_looks, _LOOK_RATIO)
                 continue
             if reply.is_compiling is not is_compiling:
                 is_compiling = reply.is_compiling
@@ -100,7 +102,10 @@ class RemoteRun:
                 yield self._keep(reply.state, is_due=True)
                 states.rest(now, KEEP_EVERY, KEEP_RATIO)
             if reply.update is not None:
-                yield reader.read(reply.update)
+                latest = reader.read(reply.update)
+                yield latest
+            elif reply.state is not None and latest is not None:  # which is newer than the state
+                yield replace(latest, last_sweep=None)
             looks.rest(now, self._cluster.pause_between_looks, _LOOK_RATIO)
         ending = attempt.result()
         if ending.update is not None:
@@ -111,7 +116,8 @@ class RemoteRun:
     def _keep(self, message: Message, *, is_due: bool) -> RaceUpdate:
         """Take the run with its state, from which it goes on should the worker die."""
         self._kept = message
-        return Reader(self._problem).read(message, is_due=is_due)
+        # It may be of an earlier sweep than the last one that was yielded.
+        return replace(Reader(self._problem).read(message, is_due=is_due), last_sweep=None)
 
     def _hold(self, attempt: _Attempt, reader: Reader) -> Iterator[RaceUpdate]:
         """Hold the run on its worker and yield it as it is there; the next checkpoint blocks."""
