@@ -61,9 +61,14 @@ class DaskExecutor(Executor):
         Raises AcvbError: Dask is not installed, or no scheduler answers there.
         """
         try:
-            from distributed import Client
+            from distributed import Client, Security
         except ImportError:
             raise missing_dask() from None
+        if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
+            raise AcvbError(
+                f"{address} needs certificates. Name them in Dask's settings, such as "
+                "DASK_DISTRIBUTED__COMM__TLS__CA_FILE: see docs/cluster.md."
+            )
         try:
             return cls(Client(address, timeout=PATIENCE, set_as_default=False))
         except (OSError, ValueError, TimeoutError) as error:

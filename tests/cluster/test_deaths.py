@@ -114,6 +114,11 @@ def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch: pytest.Monkey
         DaskExecutor.connect("tcp://127.0.0.1:1")
 
 
+def test_a_scheduler_with_certificates_asks_for_ours() -> None:
+    with pytest.raises(AcvbError, match="tls://127.0.0.1:1 needs certificates"):
+        DaskExecutor.connect("tls://127.0.0.1:1")
+
+
 def test_a_cluster_listens_on_this_machine_alone(cluster: Any, executor: DaskExecutor) -> None:
     import psutil
 
