@@ -115,7 +115,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch: pytest.Monkey
 
 
 def test_a_scheduler_with_certificates_asks_for_ours() -> None:
-    with pytest.raises(AcvbError, match="tls://127.0.0.1:1 needs certificates"):
+    with pytest.raises(AcvbError, match=r"tls://127\.0\.0\.1:1 needs certificates"):
         DaskExecutor.connect("tls://127.0.0.1:1")
 
 
