@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.store.datasets import dataset_key, find_kind, kind_of
+from acvb_core.store.datasets import find_kind, kind_of
 from acvb_core.store.results import decode_start, encode_start, rebuild_problem
 from acvb_core.store.states import decode_state, encode_state
 
@@ -155,30 +155,23 @@ def unpack_order(order: Order, data: Any) -> tuple[Problem, RaceUpdate | None]:
     return problem, None if order.resume is None else Reader(problem).read(order.resume)
 
 
-@dataclass
 class SentData:
-    """A data set on its way to the workers. It is read once in a process; the runs there share it."""
+    """A data set on its way to the workers. It is read once in a process; the runs there share it.
 
-    kind: str
-    key: str
-    arrays: dict[str, Any]
+    `kind`: name of its `DataKind`.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(self, kind: str, arrays: dict[str, Any]) -> None:
+        self.kind = kind
+        self._arrays: dict[str, Any] | None = arrays
         self._data: Any = None
         self._lock = Lock()
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.kind, self.key, self.arrays
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.kind, self.key, self.arrays = state
-        self.__post_init__()
 
     @classmethod
     def pack(cls, data: Any) -> SentData:
         """Return a data set ready to be sent."""
         kind = kind_of(data)
-        return cls(kind.name, dataset_key(data), kind.encode(data))
+        return cls(kind.name, kind.encode(data))
 
     def read(self) -> Any:
         """Return the data set.
@@ -186,10 +179,19 @@ class SentData:
         Raises AcvbError: it lies on a disk that this machine does not have.
         """
         with self._lock:
-            if self._data is None:
+            if self._arrays is not None:
                 arrays = {
                     name: _own(value) if isinstance(value, np.ndarray) else value
-                    for name, value in self.arrays.items()
+                    for name, value in self._arrays.items()
                 }
-                self._data = find_kind(self.kind).decode(arrays)
+                self._data, self._arrays = find_kind(self.kind).decode(arrays), None
             return self._data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say how another worker gets it from this one."""
+        with self._lock:
+            arrays = self._arrays
+            return SentData, (
+                self.kind,
+                find_kind(self.kind).encode(self._data) if arrays is None else arrays,
+            )

@@ -107,7 +107,8 @@ STATUSES: dict[Status, State] = {
         "interrupted",
         "orange",
         ":material/power_off:",
-        "The app ended before the run did. Continue it: it goes on from where it was last saved, to the same result.",
+        "The app or the cluster ended before the run did. Continue it: it goes on from where it was last saved, to the "
+        "same result.",
     ),
 }
 
