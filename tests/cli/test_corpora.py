@@ -222,7 +222,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         ([BARS, "--method", "cvb0", "--burn-in", "3"], "--burn-in is not a setting of cvb0; acvb0, acvb"),
         ([BARS, "--k", "0"], "k is 0; it must be from 1 to"),
         ([BARS, "--k", "1.5"], "--k is '1.5'; it must be a whole number"),
-        ([BARS, "--hyper", "tied"], "hyper is 'tied'; it must be one of minka, fixed"),
+        ([BARS, "--hyper", "tied"], "hyper is 'tied'; it must be one of minka, plain, fixed"),
         ([WOMEN, "--hyper", "minka"], "hyper is 'minka'; it must be one of tied"),
         ([BARS, "--heldout", "1"], "at least 0 and below 1"),
         (["nowhere.csv", "--model", "lda"], "nowhere.csv: the file cannot be opened"),

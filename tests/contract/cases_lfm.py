@@ -31,10 +31,10 @@ class LfmCases:
     usual = "missing cells"
     variations: tuple[dict[str, Any], ...] = (
         {},
-        {"mode": "paper"},
+        {"mode": "paper", "moves": "merge"},
+        {"learn_alpha": False},
         {"init": "random"},
         {"init": "random", "accelerate": False, "merge": False},
-        {"preset": "paper"},
     )
     fixed: tuple[dict[str, Any], dict[str, float]] = ({}, {})
     learned: ClassVar[dict[str, Any]] = {}
