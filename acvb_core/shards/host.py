@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ class Host:
             try:
                 with np.load(state_file(folder, name, number), allow_pickle=False) as arrays:
                     self._shards[number].restore(arrays)
-            except (OSError, ValueError, KeyError) as problem:
+            except (OSError, ValueError, KeyError, BadZipFile) as problem:
                 raise AcvbError(f"The saved state of shard {number} cannot be read: {problem}") from problem
 
 

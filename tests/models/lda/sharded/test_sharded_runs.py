@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.core.errors import ParameterError
+from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.sharded.collapsed_shard import CollapsedShard
+from acvb_core.models.lda.sharded.parts import cut
 from acvb_core.models.lda.sharded.stored_rows import StoredRows, lengthen, shorten
+from acvb_core.models.lda.sharded.variational_shard import VariationalShard
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, model_row
+from acvb_core.shards.host import Host
 from acvb_core.shards.place import shard_workers
 
 METHODS = ("cvb0", "acvb0", "vb")
@@ -216,3 +223,40 @@ def test_a_corpus_on_disk_is_cut_as_its_size_asks_for(on_disk: DiskCorpus) -> No
     assert result.snapshot.state.group.n_shards == 1
     with pytest.raises(ParameterError, match="cvb needs all the data in memory"):
         acvb_core.fit(on_disk, "cvb", k=4)
+
+
+@pytest.mark.parametrize(("name", "short"), [("acvb0", False), ("acvb0", True), ("vb", False)])
+def test_saved_shards_go_on_with_the_same_bits(
+    name: str, short: bool, corpus: Corpus, tmp_path: Path
+) -> None:
+    def steps(host: Host) -> None:
+        host.call((0, 1), "sweep", (*topics, hyper))
+        if name == "acvb0":
+            host.call((0, 1), "add_to_mean", (2,))
+
+    parts = cut(corpus, 2)
+    if name == "vb":
+        factories: dict[int, Any] = {part.number: partial(VariationalShard, part, 1) for part in parts}
+    else:
+        factories = {part.number: partial(CollapsedShard, part, short) for part in parts}
+    rng, hyper = np.random.default_rng(0), Concentrations.symmetric(4, 0.3, 0.1)
+    by_word = rng.gamma(3.0, size=(corpus.n_words, 4)).astype(np.float64 if name == "vb" else np.float32)
+    topics = by_word, by_word.sum(axis=0, dtype=np.float64)
+    hosts = [Host(), Host()]
+    hosts[0].build(factories)
+    draws = rng.bit_generator.state
+    hosts[0].call((0, 1), "begin", (4,) if name == "vb" else (4, draws, [0, len(parts[0].read().words)]))
+    if name == "acvb0":
+        hosts[0].call((0, 1), "start_mean", ())
+    steps(hosts[0])
+    assert hosts[0].save((0, 1), str(tmp_path), "kept") > 0
+    hosts[1].restore(factories, str(tmp_path), "kept")
+    for host in hosts:
+        steps(host)
+    one, other = (host.call((0, 1), "save", ())[0] for host in hosts)
+    for before, after in zip(one, other, strict=True):
+        assert before.keys() == after.keys()
+        assert all((before[array] == after[array]).all() for array in before)
+    (tmp_path / "kept-shard-00001.npz").write_bytes(b"nothing")
+    with pytest.raises(AcvbError, match="The saved state of shard 1 cannot be read"):
+        hosts[1].restore(factories, str(tmp_path), "kept")
