@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from acvb_core.cluster.messages import Message, Order, SentData, pack_update, unpack_order
 from acvb_core.cluster.versions import describe_process
 from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.core.protocols import can_keep
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun
@@ -83,7 +84,8 @@ class HostedRun:
                 self._offer_state()
         if self._latest is None or self.is_forgotten:
             return Ending(None, is_over=not self.is_forgotten)
-        can_go_on = self._latest.snapshot.release_state().state is not None
+        state = self._latest.snapshot.release_state().state
+        can_go_on = state is not None and can_keep(self._latest.problem.inference, state)
         return Ending(pack_update(self._latest, self._known, state=can_go_on))
 
     def answer(self, known: tuple[int, int], want_state: bool) -> Reply:
@@ -126,8 +128,7 @@ class HostedRun:
         update = self._latest
         if update is None or update.snapshot.state is None or update.is_racing:
             return
-        can_keep = getattr(update.problem.inference, "can_keep", None)
-        if can_keep is None or can_keep(update.snapshot.state):
+        if can_keep(update.problem.inference, update.snapshot.state):
             # The next sweep may write over the arrays, and the app has no row of what comes after.
             self._state, self._is_state_wanted = pack_update(update, state=True, copy=True), False
 
