@@ -32,16 +32,15 @@ def test_runs_compute_where_the_workspace_chose(
         with start_app() as url, open_page() as page:
             page.goto(url)
             run_example(page, "Find the groups of games and tags")
-            page.get_by_role("button", name="Where runs compute").click()
+            page.get_by_text("Where runs compute").click()
             expect(page.get_by_text("2 workers · 2 cores · ")).to_be_visible()
             assert (
                 page.get_by_role("link", name="Dask's dashboard").get_attribute("href")
                 == cluster.dashboard_link
             )
             assert count_runs(cluster) == 3
-            page.get_by_test_id("stPopoverBody").get_by_text("This machine").click()
+            page.locator(".st-key-places").get_by_text("This machine").click()
             settled(page)
-            page.keyboard.press("Escape")
             visit(page, "Run")
             page.get_by_text("New runs").click()
             choose_methods(page, "VB")

@@ -14,20 +14,18 @@ _CHOICE = "place"
 
 
 def show_places(workspace: Workspace) -> None:
-    """Draw the popover with the choice; nothing where there is no cluster, or for a viewer."""
+    """Draw the choice, folded; nothing where there is no cluster, or for a viewer."""
     places = services.places()
     if not places.scheduler or workspace.view_only:
         return
     st.session_state[_CHOICE] = places.is_elsewhere(workspace.key)
-    with st.popover(
-        "Where runs compute", icon=":material/dns:", key="places", width="stretch", on_change="rerun"
-    ) as opened:
+    with st.expander("Where runs compute", icon=":material/dns:", key="places", on_change="rerun") as opened:
         if opened.open:
             st.radio(
                 "Where runs compute", [True, False], format_func=_name_place, key=_CHOICE, on_change=_choose,
-                args=(workspace,), captions=[places.scheduler, say.count(places.here.limit, "run") + " at once"],
+                args=(workspace,), horizontal=True, label_visibility="collapsed",
             )  # fmt: skip
-            st.caption("For new runs, experiments and searches. What is under way stays where it is.")
+            st.caption("For new runs, experiments and searches.")
             _show_cluster()
 
 
@@ -53,7 +51,7 @@ def _show_cluster() -> None:
     able = [worker for worker in workers if worker.refusal is None]
     cores, memory = sum(worker.cores for worker in able), sum(worker.memory for worker in able)
     room = f" · {say.size(memory)} of memory" if memory else ""
-    st.text(f"{say.count(len(able), 'worker')} · {say.count(cores, 'core')}{room}")
+    st.text(f"{places.scheduler}\n{say.count(len(able), 'worker')} · {say.count(cores, 'core')}{room}")
     if cluster.dashboard is not None:
         st.link_button("Dask's dashboard", cluster.dashboard, icon=":material/monitoring:", width="stretch")
     _show_remarks(workers)
