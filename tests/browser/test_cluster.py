@@ -42,7 +42,7 @@ def test_runs_compute_where_the_workspace_chose(
             page.locator(".st-key-places").get_by_text("This machine").click()
             settled(page)
             visit(page, "Run")
-            page.get_by_text("New runs").click()
+            page.get_by_text("New runs", exact=True).click()
             choose_methods(page, "VB")
             start_runs(page, "Start 1 run")
             expect(cards(page)).to_have_count(4)
