@@ -31,7 +31,7 @@ class LfmCases:
     usual = "missing cells"
     variations: tuple[dict[str, Any], ...] = (
         {},
-        {"mode": "paper", "moves": "merge"},
+        {"mode": "paper"},
         {"learn_alpha": False},
         {"init": "random"},
         {"init": "random", "accelerate": False, "merge": False},
