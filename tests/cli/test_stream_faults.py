@@ -31,9 +31,9 @@ def test_a_method_that_cannot_take_the_data_is_named_before_the_others_run(
 ) -> None:
     folder = tmp_path / "kept"
     assert run("read", lines, folder, "--quiet").code == 0
-    refused = run("compare", folder, "--methods", "sdm,cvb0", "--k", "2")
+    refused = run("compare", folder, "--methods", "sdm,gibbs", "--k", "2")
     assert refused.code == 2
-    assert refused.err.startswith("acvb: cvb0 needs all the data in memory")  # no progress of sdm
+    assert refused.err.startswith("acvb: gibbs needs all the data in memory")  # no progress of sdm
 
 
 def test_one_word_is_one_word(tmp_path: Path, run: Run) -> None:

@@ -151,7 +151,8 @@ def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
         assert np.isfinite(last.extras["loo_perplexity"])
         collapsed, averaged = method in ("acvb0", "acvb", "cvb0", "cvb"), last.samples > 0
         assert (last.lower_bound is None) == (collapsed and later > 1 and not averaged)
-        assert ("collapsed_bound" in last.extras) == (collapsed and (later == 1 or averaged))
+        kept = method == "cvb_exact"  # its sweeps write over nothing
+        assert ("collapsed_bound" in last.extras) == (kept or (collapsed and (later == 1 or averaged)))
 
 
 @pytest.mark.parametrize("method", ["acvb0", "acvb"])

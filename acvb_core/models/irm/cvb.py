@@ -38,6 +38,7 @@ class CollapsedIrm(VariationalMethod):
         Objects at rest are passed over in most sweeps; the pseudo leave-one-out is then that of the last whole one. As
         the paper prints it, every sweep is whole, and the objects of both domains come in one order.
         """
+        checkpoint()  # there may be nothing to visit, and nothing that calls it
         as_printed = self.schedule == "paper"
         if as_printed and not self.layout.one_domain:
             return update_interleaved(self.relation, state, self.order, rng, checkpoint)

@@ -76,7 +76,7 @@ def test_new_words_are_learned_by_the_company_they_keep(method: str, totals: str
     twin = ALL.counts[:, [leader]].toarray()
     data = Corpus.build(np.hstack([ALL.counts.toarray(), twin]), vocabulary=[*ALL.vocabulary, "twin"])
     assert "twin" not in trained.vocabulary
-    steps = {} if method == "sdm" else {"batch": 20, "step_offset": 1.0}
+    steps = {} if method == "sdm" else {"batch": 20, "step_offset": 1.0, "step_power": 0.6}
     result = gone_on(trained, data, method, totals=totals, epochs=2.0, **steps)
     own, other = counts_of(result, ["twin"])[0], counts_of(result, [ALL.vocabulary[leader]])[0]
     assert own.sum() > 0.4 * other.sum()

@@ -143,7 +143,7 @@ def test_numbers_that_cannot_be_tried(open_app: Open, text: str, says: str) -> N
 
 
 def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.lda.how_many_form.available_memory", lambda: 1000)
+    monkeypatch.setattr("pages.ui.lda.how_many_form.find_free_memory", lambda: 1000)
     app = opened(open_app)
     assert "1 kB is free" in texts(app)
     assert app.button(key="grid_start").disabled

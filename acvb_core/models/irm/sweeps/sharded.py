@@ -22,6 +22,7 @@ from acvb_core.models.irm.domain import DomainPass, observed_counts
 from acvb_core.models.irm.kernels import BlockCounts, Floats
 from acvb_core.models.irm.state import IrmState, observed_sums
 from acvb_core.models.irm.sweeping import read_variational_settings
+from acvb_core.models.irm.sweeps.rest import Objects
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.place import current_place
 from acvb_core.shards.sums import tree_sum
@@ -127,22 +128,24 @@ class ShardedIrm(CollapsedIrm):
         ]
         return current_place().open([partial(RelationShard, i, *parts) for i, parts in enumerate(slices)])
 
-    def update(
-        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[IrmState, float | None]:
-        """Update every row object, then every column object, each in a fresh random order."""
+    def _update_domains(
+        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+    ) -> tuple[IrmState, float]:
+        """Update objects of two domains; one without any keeps its responsibilities."""
         a, b = state.hyper.blocks(state.ones.shape)
-        of_rows, of_cols = (state.q[domain] for domain in self.layout.axes)
-        alpha, n_rows, n_cols = state.hyper.alpha, *self.relation.shape
-        rows, _, loo = self._pass("rows", (of_rows, of_cols), (a, b), alpha["rows"], rng.permutation(n_rows))
-        checkpoint()
-        a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        cols, blocks, more = self._pass(
-            "cols", (of_cols, rows), (a, b), alpha["cols"], rng.permutation(n_cols)
-        )
-        checkpoint()
-        ones, entries = (np.ascontiguousarray(counts.T) for counts in observed_counts(blocks, a, b))
-        return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), loo + more
+        rows, cols = (state.q[domain] for domain in self.layout.axes)
+        ones, entries, loo, alpha = state.ones, state.entries, 0.0, state.hyper.alpha
+        if len(visits["rows"]):
+            rows, blocks, loo = self._pass("rows", (rows, cols), (a, b), alpha["rows"], visits["rows"])
+            ones, entries = observed_counts(blocks, a, b)
+            checkpoint()
+        if len(visits["cols"]):
+            a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
+            cols, blocks, more = self._pass("cols", (cols, rows), (a, b), alpha["cols"], visits["cols"])
+            ones, entries = (np.ascontiguousarray(counts.T) for counts in observed_counts(blocks, a, b))
+            loo += more
+            checkpoint()
+        return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), loo
 
     def _pass(
         self,
