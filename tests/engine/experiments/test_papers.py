@@ -113,7 +113,8 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert "A quick look" not in page
     plain = to_plain(result)
     assert plain["cells"][0]["scores"][0][0] == pytest.approx(result.cells[0].scores[0, 0], rel=1e-5)
-    claims = write_claims_page({"made up": {"tables": [plain]}})
+    claims = write_claims_page({"made up": {"command": "c", "tables": [plain]}})
+    assert "By `c`." in claims
     assert f"| CVB0 is better | Table 1 | {result.judge(TABLE.claims[0]).verdict} |" in claims
 
 
