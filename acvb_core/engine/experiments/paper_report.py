@@ -111,11 +111,8 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
         for table in content["tables"]:
             for one in table["claims"]:
                 ps = [p for *_, p in one["tests"] if p is not None and np.isfinite(p)]
-                span = (
-                    f"{_write_p(min(ps))} to {_write_p(max(ps))}"
-                    if len(ps) > 1
-                    else "".join(map(_write_p, ps))
-                )
+                ends = dict.fromkeys(_write_p(p).removeprefix("= ") for p in (min(ps), max(ps))) if ps else ()
+                span = " to ".join(ends)
                 lines.append(f"| {one['claim']} | {table['table']} | {one['verdict']} | {span} |")
     return "\n".join(lines) + "\n"
 
