@@ -13,7 +13,6 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import gamma, halfnorm, norm, truncnorm
 
 from acvb_core.data.split import hold_out_cells
-from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.half_normal import divergence, moments
@@ -28,6 +27,7 @@ from acvb_core.models.lfm.meibp.state import (
     lower_bound,
     residual,
 )
+from acvb_core.samples.planted_mixtures import block_images, planted_features
 
 MOST = 5
 
