@@ -11,7 +11,7 @@ import pytest
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.moves.moves import MoveMemory
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.samples.planted_relations import large_relation, planted_relation

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from acvb_core.core.rows import Method
-from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
+from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.registry import methods_of, model_row
 from acvb_core.samples.planted_mixtures import block_images, planted_features
 

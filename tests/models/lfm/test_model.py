@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.split import HeldOut, hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
+from acvb_core.evaluate.split import HeldOut, hold_out_cells
 from acvb_core.models.lfm import model as under_test
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab.fab import Fab

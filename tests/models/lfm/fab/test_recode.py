@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.split import hold_out_cells
+from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab import fab
 from acvb_core.models.lfm.fab.fab import Fab

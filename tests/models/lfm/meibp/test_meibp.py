@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import gamma, halfnorm, norm, truncnorm
 
-from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
+from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.half_normal import divergence, moments
 from acvb_core.models.lfm.meibp.kernels import climb, double_greedy, improve_set, value
