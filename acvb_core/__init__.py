@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
     from acvb_core.data.relations.nodes import load_labels
     from acvb_core.data.relations.readers import load_relation
-    from acvb_core.data.samples import load_sample
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
     from acvb_core.engine.experiments.combining import combine
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from acvb_core.models.lda.grid import grid
     from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+    from acvb_core.samples.catalogue import load_sample
     from acvb_core.shards.place import shard_workers
     from acvb_core.store.topics.trained import load_model, save_model
 
@@ -103,7 +103,7 @@ _HOME = {
     "load_labels": "acvb_core.data.relations.nodes",
     "load_model": "acvb_core.store.topics.trained",
     "load_relation": "acvb_core.data.relations.readers",
-    "load_sample": "acvb_core.data.samples",
+    "load_sample": "acvb_core.samples.catalogue",
     "load_table": "acvb_core.data.tables.readers",
     "read_to_disk": "acvb_core.data.corpora.disk_writer",
     "save_model": "acvb_core.store.topics.trained",

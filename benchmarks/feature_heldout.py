@@ -22,8 +22,8 @@ import pandas as pd
 from sklearn import datasets
 
 from acvb_core import fit, load_table
-from acvb_core.data.split import hold_out_cells
 from acvb_core.data.table import Table
+from acvb_core.evaluate.split import hold_out_cells
 
 SHARE = 0.3
 #: What a method's name here stands for.

@@ -23,8 +23,8 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from acvb_core import Result, fit
-from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, planted_features
 from acvb_core.data.table import Table
+from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, planted_features
 
 SIZES = (100, 250, 500, 1000, 2000)
 #: What a method's name here stands for.

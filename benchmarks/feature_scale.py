@@ -20,9 +20,9 @@ import time
 import numpy as np
 
 from acvb_core import fit
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run as sweeps
+from acvb_core.samples.planted_mixtures import planted_features
 
 
 def recovered(found: np.ndarray, planted: np.ndarray) -> int:

@@ -55,8 +55,8 @@ def serve(workspaces: list[str], running: int, waiting: int) -> None:
     """Start the app in this process with runs of each workspace, and serve it until the process ends."""
     from streamlit.web import cli
 
-    from acvb_core.data.samples import load_sample
     from acvb_core.engine.problem import build_problem
+    from acvb_core.samples.catalogue import load_sample
     from pages.ui.shared import services
 
     relation = load_sample("debtag_games").data

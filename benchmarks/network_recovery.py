@@ -27,12 +27,12 @@ import pandas as pd
 
 from acvb_core import fit
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.split import hold_out
-from acvb_core.data.synthetic import synth2
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.evaluate.split import hold_out
 from acvb_core.models.irm.state import block_counts
+from acvb_core.samples.planted_relations import synth2
 
 Truth = dict[str, np.ndarray]
 

@@ -18,11 +18,11 @@ import pandas as pd
 from sklearn.cluster import SpectralBiclustering
 
 from acvb_core import fit
-from acvb_core.data.split import hold_out
-from acvb_core.data.synthetic import PlantedRelation, synth2
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.evaluate.split import hold_out
 from acvb_core.registry import methods_of
+from acvb_core.samples.planted_relations import PlantedRelation, synth2
 
 
 def ours(

@@ -19,10 +19,10 @@ import time
 
 import numpy as np
 
-from acvb_core.data.synthetic import large_relation
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.samples.planted_relations import large_relation
 
 
 def resident_mb() -> float:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 
 NAME = "les_miserables"
 

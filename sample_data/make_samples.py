@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 from make_debtag import write_debtag
 
-from acvb_core.data.synthetic import planted_relation
+from acvb_core.samples.planted_relations import planted_relation
 
 FOLDER = Path(__file__).resolve().parent
 

@@ -40,7 +40,7 @@ _QUOTED = re.compile(rf"""(["'`])({"|".join(MODEL_NAMES)})\1""")
 MODEL_ROOMS = (
     "acvb_core/models",
     "acvb_core/registry.py",
-    "acvb_core/data/samples.py",
+    "acvb_core/samples",
     *(f"pages/ui/{row.folder}" for row in MODELS),
 )
 #: Where "network" is a kind of relation, and no model.

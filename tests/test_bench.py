@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.samples import load_sample
-from acvb_core.data.split import HeldOut
 from acvb_core.data.table import Table
+from acvb_core.evaluate.corpus_split import HeldOutWords
+from acvb_core.evaluate.split import HeldOut
+from acvb_core.samples.catalogue import load_sample
 from benchmarks.peers import __main__ as command
 from benchmarks.peers.answers import mean_of_later_half
 from benchmarks.peers.blocks import block_probability, degree_corrected_probability

@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.averaging",),
     ("shards",),
     ("data",),
-    ("evaluate",),
+    ("evaluate", "samples"),
     tuple(f"models.{path.parent.name}" for path in sorted((ROOT / PACKAGE / "models").glob("*/rows.py"))),
     ("registry",),
     ("engine",),

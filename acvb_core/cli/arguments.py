@@ -10,7 +10,7 @@ from acvb_core.cli.reading import find_reading
 from acvb_core.cli.reading_flags import add_documents, add_reading, add_texts
 from acvb_core.cli.settings import add_method_settings, group_adder
 from acvb_core.cli.typed import parse_count, parse_names, parse_number, parse_port, parse_seeds
-from acvb_core.data.split import MAX_ENTRIES
+from acvb_core.evaluate.split import MAX_ENTRIES
 from acvb_core.registry import METHODS, MODELS
 
 

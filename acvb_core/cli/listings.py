@@ -101,7 +101,7 @@ def _streaming(model: str, mark: str = "") -> str:
 
 def samples(arguments: argparse.Namespace) -> int:
     """Print the samples: name, kind, size, origin."""
-    from acvb_core.data.samples import SAMPLES
+    from acvb_core.samples.catalogue import SAMPLES
 
     if arguments.json:
         rows = [

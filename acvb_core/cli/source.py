@@ -73,7 +73,7 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
 
 def _default_model(file: str, methods: Sequence[str]) -> ModelRow:
     if file.startswith(_SAMPLE):
-        from acvb_core.data.samples import SAMPLES
+        from acvb_core.samples.catalogue import SAMPLES
 
         name = file.removeprefix(_SAMPLE)
         if name in SAMPLES:
@@ -120,7 +120,7 @@ def load(
 
 
 def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelRow], streamed: bool) -> Source:
-    from acvb_core.data.samples import load_sample
+    from acvb_core.samples.catalogue import load_sample
 
     reading, model = find_reading(models[0].kind), models[0]
     refuse_reader_flags(arguments, reading)

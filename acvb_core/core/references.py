@@ -32,5 +32,5 @@ class Reference:
 
 
 def references_to(module: str) -> Callable[[str], Reference]:
-    """Return what makes references to a module of the package from names: `references_to("data.split")("hold_out")`."""
+    """Return what makes references to a module from names, as `references_to("evaluate.split")("hold_out")` does."""
     return partial(Reference, f"acvb_core.{module}")

@@ -20,6 +20,7 @@ from acvb_core.data.sources.objects import to_sparse
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.tokeniser import Tokeniser
+    from acvb_core.data.disk_corpus import DiskCorpus
 
 _MAX_COUNT = 2**31 - 1
 
@@ -156,19 +157,11 @@ class Corpus:
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        sizes = {"document": self.n_documents, "word": self.n_words, "token": self.n_tokens}
-        return " · ".join(plural(size, unit) for unit, size in sizes.items())
+        return describe_size(self)
 
     def identity(self) -> dict[str, Any]:
         """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
-        return {
-            "name": self.name,
-            "documents": self.n_documents,
-            "words": self.n_words,
-            "tokens": self.n_tokens,
-            "fingerprint": self.fingerprint,
-            "tokeniser": None if self.tokeniser is None else self.tokeniser.to_dict(),
-        }
+        return identify(self)
 
     def with_counts(self, counts: NDArray[np.integer]) -> Corpus:
         """Return the same documents with other counts of the stored pairs, shape (n_pairs,); those of 0 are dropped."""
@@ -201,6 +194,24 @@ class Corpus:
         shape = (self.n_documents, self.n_words + len(new))
         counts = sparse.csr_array((old.data, old.indices, old.indptr), shape=shape)
         return replace(self, counts=counts, vocabulary=np.concatenate([self.vocabulary, new]))
+
+
+def describe_size(corpus: Corpus | DiskCorpus) -> str:
+    """Return the size in words: documents, vocabulary, tokens."""
+    sizes = {"document": corpus.n_documents, "word": corpus.n_words, "token": corpus.n_tokens}
+    return " · ".join(plural(size, unit) for unit, size in sizes.items())
+
+
+def identify(corpus: Corpus | DiskCorpus) -> dict[str, Any]:
+    """Return name, size, fingerprint and how texts were cut as plain values."""
+    return {
+        "name": corpus.name,
+        "documents": corpus.n_documents,
+        "words": corpus.n_words,
+        "tokens": corpus.n_tokens,
+        "fingerprint": corpus.fingerprint,
+        "tokeniser": None if corpus.tokeniser is None else corpus.tokeniser.to_dict(),
+    }
 
 
 def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDArray[Any]:

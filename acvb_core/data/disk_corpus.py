@@ -21,9 +21,8 @@ from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_files import Shard as Shard
 from acvb_core.data.corpora.disk_files import read_meta, read_strings
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
-from acvb_core.data.corpus import Corpus, further_words
+from acvb_core.data.corpus import Corpus, describe_size, further_words, identify
 from acvb_core.data.metadata import Kind, typed_values
-from acvb_core.data.report import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +158,7 @@ class DiskCorpus:
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        sizes = {"document": self.n_documents, "word": self.n_words, "token": self.n_tokens}
-        return " · ".join([*(plural(size, unit) for unit, size in sizes.items()), "on disk"])
+        return f"{describe_size(self)} · on disk"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -181,14 +179,7 @@ class DiskCorpus:
 
     def identity(self) -> dict[str, Any]:
         """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
-        return {
-            "name": self.name,
-            "documents": self.n_documents,
-            "words": self.n_words,
-            "tokens": self.n_tokens,
-            "fingerprint": self.fingerprint,
-            "tokeniser": None if self.tokeniser is None else self.tokeniser.to_dict(),
-        }
+        return identify(self)
 
     def shard(self, number: int) -> Shard:
         """Return the documents of one shard that are in, read into memory; threads may call it at once."""

@@ -18,9 +18,9 @@ from numba.core import event
 from acvb_core.core.kernel_cache import lock_cache
 from acvb_core.core.protocols import Inference, Posterior, predict_averaged
 from acvb_core.core.rows import Method, ModelRow, Values
-from acvb_core.data.split import Split
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.threads import one_thread
+from acvb_core.evaluate.split import Split
 
 Key = tuple[Any, ...]
 

@@ -12,9 +12,9 @@ from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Inference, Model, Start
 from acvb_core.core.rows import PRESET, Method, ModelRow
 from acvb_core.data.report import plural
-from acvb_core.data.split import Split
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.race_report import states_at_once
+from acvb_core.evaluate.split import Split
 from acvb_core.registry import method_row, methods_for, model_for, model_row
 
 

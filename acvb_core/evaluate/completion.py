@@ -12,7 +12,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import hold_out_tokens
+from acvb_core.evaluate.corpus_split import hold_out_tokens
 from acvb_core.evaluate.distributions import distributions
 from acvb_core.evaluate.heldout import score_words
 from acvb_core.evaluate.products import pair_products

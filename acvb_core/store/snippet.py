@@ -15,11 +15,11 @@ from acvb_core.data.corpora.cutting import name_of
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
+from acvb_core.samples.catalogue import SAMPLES, load_sample
 from acvb_core.store.datasets import DataKind, kind_of
 from acvb_core.store.topics.trained import MODEL
 

@@ -16,9 +16,9 @@ import sys
 import time
 
 from acvb_core.cluster.executor import DaskExecutor
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import build_problem
+from acvb_core.samples.catalogue import load_sample
 
 
 def main() -> None:

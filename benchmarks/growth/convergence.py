@@ -12,10 +12,10 @@ import resource
 import time
 
 import acvb_core
-from acvb_core.data.synthetic import large_relation
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.samples.planted_relations import large_relation
 
 #: Standard deviation of the logarithm of an object's degree within its cluster.
 SKEW = 1.0

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut
+from acvb_core.evaluate.split import HeldOut
 from benchmarks.peers.answers import Floats
 
 

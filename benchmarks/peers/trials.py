@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.nodes import load_labels
-from acvb_core.data.samples import SAMPLES, load_sample
-from acvb_core.data.split import hold_out, hold_out_cells
 from acvb_core.data.table import Table
 from acvb_core.evaluate.agreement import label_agreement
+from acvb_core.evaluate.split import hold_out, hold_out_cells
+from acvb_core.samples.catalogue import SAMPLES, load_sample
 from benchmarks.peers.answers import PeerAbsentError
 
 #: Shares of the words of each document, of the pairs and of the cells that are held out.
@@ -78,7 +78,7 @@ def prepare_trial(task: str, name: str, seed: int) -> Trial:
         return Trial(task, None, None)
     data = load_data(task, name)
     if task == "topics":
-        from acvb_core.data.corpus_split import hold_out_tokens
+        from acvb_core.evaluate.corpus_split import hold_out_tokens
 
         split = hold_out_tokens(data, WORDS, seed)
     elif task == "features":

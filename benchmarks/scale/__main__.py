@@ -17,7 +17,7 @@ from typing import Any
 
 import acvb_core
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_mixtures import planted_topics
+from acvb_core.samples.planted_mixtures import planted_topics
 from benchmarks.scale import measure, rotation, staleness
 
 NUMBERS = [1, 2, 4, 8, 16]

@@ -9,10 +9,10 @@ import numpy as np
 
 import acvb_core
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
+from acvb_core.samples.planted_relations import planted_relation
 
 #: A run is there when it predicts held-out words within this share of the end of the run on one shard.
 NEAR = 0.01

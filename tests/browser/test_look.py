@@ -8,8 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
 from acvb_core.views.dark import DARK_PAPER, dark_colour
 from acvb_core.views.theme import TEXT

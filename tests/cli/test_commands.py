@@ -13,8 +13,8 @@ import pytest
 import acvb_core
 from acvb_core.cli import main
 from acvb_core.cli.progress import Progress
-from acvb_core.data.samples import SAMPLES
 from acvb_core.registry import METHODS, methods_of
+from acvb_core.samples.catalogue import SAMPLES
 from tests.cli.support import LINK_SCORES, NUMBER, SMALL, WOMEN, Run
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import acvb_core
 from acvb_core.cli.reading import READINGS, find_reading
-from acvb_core.data.samples import SAMPLES
 from acvb_core.registry import METHODS, MODELS, method_row, methods_of
+from acvb_core.samples.catalogue import SAMPLES
 from tests.cli.support import NUMBER, WOMEN, Run
 
 BARS = "sample:bars"

@@ -14,10 +14,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import acvb_core
-from acvb_core.data import samples
 from acvb_core.data.report import ReadReport
-from acvb_core.data.samples import LoadedSample
 from acvb_core.registry import methods_of
+from acvb_core.samples import catalogue as samples
+from acvb_core.samples.catalogue import LoadedSample
 from tests.cli.support import LINK_SCORES, WOMEN, Run
 
 BARS = "sample:bars"

@@ -9,8 +9,8 @@ import pytest
 
 from acvb_core.cli import progress
 from acvb_core.cli.progress import Progress
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.samples.planted_relations import planted_relation
 
 RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 

@@ -11,9 +11,9 @@ import pytest
 
 import acvb_core
 from acvb_core.cli.parser import build_parser
-from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.text import TOP_FEATURES
 from acvb_core.registry import methods_of
+from acvb_core.samples.planted_mixtures import block_images
 from tests.cli.support import NUMBER, WOMEN, Run
 
 BLOCKS, FERTILITY = "sample:block_images", "sample:fertility"

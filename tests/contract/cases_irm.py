@@ -11,10 +11,10 @@ import pytest
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut
-from acvb_core.data.synthetic import large_relation, planted_relation
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.moves.moves import MoveMemory
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.samples.planted_relations import large_relation, planted_relation
 
 
 def few(links: list[list[int]], missing: list[list[int]] | None = None) -> Relation:

@@ -9,10 +9,10 @@ import numpy as np
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import HeldOutWords
-from acvb_core.data.synthetic_mixtures import planted_topics
+from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.models.lda.streams.limits import FROZEN
 from acvb_core.models.lda.streams.state import StreamState
+from acvb_core.samples.planted_mixtures import planted_topics
 
 
 def corpus(counts: Any) -> Corpus:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from acvb_core.core.protocols import Array, Posterior
-from acvb_core.data.split import HeldOut
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm.state import FabState
+from acvb_core.samples.planted_mixtures import planted_features
 
 OPTIONAL = {"weight_variance", "bound"}
 

@@ -9,8 +9,8 @@ import pytest
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import sparse_relation
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.samples.planted_relations import sparse_relation
 
 from .cases_irm import IrmCases
 

@@ -11,10 +11,10 @@ from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import Method
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import PlantedRelation, planted_relation, sparse_relation
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
 from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import methods_of, model_row
+from acvb_core.samples.planted_relations import PlantedRelation, planted_relation, sparse_relation
 
 from .cases import CASES, arrays_in, built, course, data_of, last_of, name_of, usual
 from .test_every_method import assert_posterior

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from acvb_core.core.rows import Method
-from acvb_core.data.split import hold_out_cells
-from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
+from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.registry import methods_of, model_row
+from acvb_core.samples.planted_mixtures import block_images, planted_features
 
 from .cases import arrays_in, bits_of, built, course, data_of, known, last_of, methods_for, variations
 from .cases_lfm import holed

@@ -19,8 +19,8 @@ from acvb_core.core.protocols import (
     UnaveragedMethod,
     no_checkpoint,
 )
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.registry import method_row
+from acvb_core.samples.planted_mixtures import planted_topics
 
 CORPUS = planted_topics(40, 60, 4, 25, 0.2, 0.1, 1).corpus
 DOCUMENTS = np.repeat(np.arange(40), np.diff(CORPUS.counts.indptr))

@@ -13,9 +13,9 @@ from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus, read_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import hold_out_documents
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.metadata import kind_of, string_values, typed_column, typed_values
+from acvb_core.evaluate.corpus_split import hold_out_documents
 from acvb_core.store.codecs import CORPORA
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)

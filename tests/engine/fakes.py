@@ -10,10 +10,10 @@ import numpy as np
 
 from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot
+from acvb_core.samples.planted_relations import planted_relation
 
 DOMAINS = ("rows", "cols")
 #: Every method, with settings under which it is quick on a small relation.

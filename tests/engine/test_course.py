@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.course import estimate_sweeps_left, share_done
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.handle import Status
@@ -18,6 +17,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.samples.catalogue import load_sample
 
 from .fakes import small_problem
 

@@ -9,13 +9,13 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic import planted_relation
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.fitting import Comparison, compare, fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.samples.planted_mixtures import planted_features
+from acvb_core.samples.planted_relations import planted_relation
 from tests.engine.fakes import QUICK, all_snapshots, small_problem, small_relation
 
 TRUTH = planted_relation(60, 50, 3, 3, 5)

@@ -17,8 +17,6 @@ import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted_relation
-from acvb_core.data.synthetic_mixtures import planted_features, planted_topics
 from acvb_core.engine import free_memory
 from acvb_core.engine import race as race_module
 from acvb_core.engine.executor import Executor
@@ -30,6 +28,8 @@ from acvb_core.engine.run import run
 from acvb_core.engine.tuning.search import tune
 from acvb_core.models.lda.grid import grid
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
+from acvb_core.samples.planted_mixtures import planted_features, planted_topics
+from acvb_core.samples.planted_relations import planted_relation
 
 RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 CORPUS = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus

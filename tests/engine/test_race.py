@@ -15,8 +15,6 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, SweepInfo
 from acvb_core.core.rows import Method
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race import FIRST_RUNG, RaceUpdate, race
@@ -26,6 +24,8 @@ from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
+from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import planted_features
 from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
 
 

@@ -13,13 +13,13 @@ import pytest
 
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo
-from acvb_core.data.synthetic import PlantedRelation, planted_relation
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.models.irm.state import block_counts
+from acvb_core.samples.planted_relations import PlantedRelation, planted_relation
 from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_problem, with_inference
 
 METHODS = list(QUICK)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
+from acvb_core.samples.planted_mixtures import planted_topics
 from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt
 

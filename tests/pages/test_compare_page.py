@@ -7,11 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.experiments.combining import combine
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.format import describe_state
 from pages.ui.shared.workspace import Workspace

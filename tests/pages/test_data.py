@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.split import MAX_ENTRIES
+from acvb_core.evaluate.split import MAX_ENTRIES
 from acvb_core.registry import model_row
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

@@ -14,8 +14,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.dark import dark_colour
 from acvb_core.views.theme import TEXT
 from pages.ui.shared.failures import contain_failure

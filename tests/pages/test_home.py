@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import empty, services
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import all_model_pages

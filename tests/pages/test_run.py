@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.race import race as engine_race
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
 from pages.ui.running import costs, live
 from pages.ui.running.forms import build_fields, select_values

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
@@ -18,6 +17,7 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import plan_search
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

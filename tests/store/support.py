@@ -8,8 +8,8 @@ import pandas as pd
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
 
 WOMEN = load_sample("southern_women").relation
 SURVEY = load_sample("survey").relation

@@ -17,7 +17,6 @@ from acvb_core.core.clusters import rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
@@ -26,6 +25,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.irm.export import responsibilities_frame
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import run_json, to_plain, write_run
 from acvb_core.store.runs import RunStore

@@ -12,9 +12,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_dict, run_json, run_tables, write_run
 from acvb_core.store.known_labels import compare_known_labels
 from tests.store.support import ODD_LABELS, WOMEN

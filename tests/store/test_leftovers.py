@@ -9,11 +9,11 @@ import pytest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export import write_links
+from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import write_run
 from acvb_core.store.leftovers import own_files, remove_leftovers
 from tests.store.support import SMALL, WOMEN, network

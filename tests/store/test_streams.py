@@ -20,14 +20,14 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Status
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import CHUNK, write_document_topics
 from acvb_core.models.lda.trained import trained_topics
+from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.store.export import run_json, write_run
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
 from acvb_core.store.results import read_result, write_result

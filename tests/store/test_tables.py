@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.split import HeldOut
-from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.data.tables.image import Image
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.registry import methods_of
+from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store import datasets, files
 from acvb_core.store.codecs import TABLES
 from acvb_core.store.files import StoreError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
 
 
 @cache

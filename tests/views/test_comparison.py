@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure, object_flow
 from acvb_core.views.comparison_table import agreement_tables, comparison_table
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.overlaps import find_overlaps
 from acvb_core.views.run_curve import RunCurve

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.views.comparison_table import comparison_table
 from acvb_core.views.settings_table import compare_settings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -15,7 +15,8 @@ from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.disk_shards import SHARD_PAIRS, ShardWriter
 from acvb_core.data.corpora.disk_sink import AT_ONCE, DiskSink, EntrySpool
 from acvb_core.data.corpora.documents import read_documents
-from acvb_core.data.corpora.readers import check_arguments, read_entries
+from acvb_core.data.corpora.objects import as_frame, is_object
+from acvb_core.data.corpora.readers import check_arguments, load_corpus, read_entries
 from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, Reading, offer_skipping
 from acvb_core.data.corpora.sniff import inspect_source
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
@@ -45,7 +46,7 @@ def read_to_disk(
     *,
     filename: str | None = None,
     name: str | None = None,
-    vocabulary: FileLike | None = None,
+    vocabulary: FileLike | Any | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
     broken: Literal["refuse", "skip"] = "refuse",
     progress: Callable[[float], None] | None = None,
@@ -61,7 +62,8 @@ def read_to_disk(
 
     Parameters
     ----------
-    source : path, bytes or binary file object
+    source : path, bytes, binary file object, data frame or other Python object; or a folder of .txt files
+        As in `load_corpus`. Lists and matrices are turned into counts in memory before they are written.
     folder : path
         Where the corpus is to be. Must not exist, or be empty.
     filename, name, vocabulary, tokeniser
@@ -89,6 +91,16 @@ def read_to_disk(
     """
     if broken not in ("refuse", "skip"):
         raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
+    source = as_frame(source)
+    if is_object(source):
+        loaded = load_corpus(
+            source, filename=filename, name=name, vocabulary=vocabulary, tokeniser=tokeniser, **options
+        )
+        if progress is not None:
+            progress(1.0)
+        pieces = [loaded.corpus if keep_texts else replace(loaded.corpus, texts=None)]
+        corpus = write_disk_corpus(pieces, folder, shard_pairs=shard_pairs)
+        return LoadedDisk(corpus, loaded.report, loaded.layout)
     skip, cutting = broken == "skip", as_tokeniser(tokeniser)
     with open_corpus_source(source, filename, options, patient=skip) as opened:
         layout = _inspect(opened, options)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, Experiment
 from acvb_core.engine.reading import READERS
 from acvb_core.evaluate.significance import adjust_holm, compare_paired, compare_with_best
 from acvb_core.registry import MODELS, method_row, model_row
+from acvb_core.samples.catalogue import load_sample
 
 #: Splits of a quick look.
 QUICK_SPLITS = 3

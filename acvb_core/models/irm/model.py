@@ -11,9 +11,9 @@ from scipy.special import betaincinv, xlogy
 
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.hyper import Hyper

@@ -24,7 +24,7 @@ from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 
 _MEMORY, _MODEL = references_to("models.irm.memory"), references_to("models.irm.model")
 _CVB, _SHARDED = references_to("models.irm.cvb"), references_to("models.irm.sweeps.sharded")
-_RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("data.split")("hold_out")
+_RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("evaluate.split")("hold_out")
 
 
 def _irm_schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:

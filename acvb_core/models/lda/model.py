@@ -21,9 +21,9 @@ from acvb_core.core.protocols import (
     no_checkpoint,
 )
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import HeldOutWords
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.evaluate.completion import Completion
+from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.lda.cvb import sum_counts

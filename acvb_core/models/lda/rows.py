@@ -30,7 +30,7 @@ LEARN_FROM, LEARN_EVERY, LEARN_UNTIL = 10, 5, 100
 #: sum that most die out, and predict worse.
 START_TOTAL = 5.0
 
-_MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("data.corpus_split")
+_MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("evaluate.corpus_split")
 _CVB, _AVERAGED = (references_to("models.lda.cvb")(f"build_{name}") for name in ("collapsed", "averaged"))
 _SHARDED = references_to("models.lda.sharded.building")
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
-from acvb_core.data.split import HeldOut
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm.answer import result_tables
 from acvb_core.models.lfm.cells import Floats
 from acvb_core.models.lfm.kernels import cell_moments

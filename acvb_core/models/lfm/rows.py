@@ -61,7 +61,7 @@ LFM = ModelRow(
     {"features": "features"},
     memory_bytes,
     references_to("data.table")("Table"),
-    references_to("data.split")("hold_out_cells"),
+    references_to("evaluate.split")("hold_out_cells"),
     _schedule,
     128,  # densities and means in extended precision, and the arrays they are computed from
     {},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.before_after import arrange_sample, before_after_figures
+from acvb_core.samples.catalogue import SAMPLES, load_sample
 from pages.ui.shared.model_pages import Picture
 
 _SAMPLE = "les_miserables"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.data.split import MAX_ENTRIES
+from acvb_core.evaluate.split import MAX_ENTRIES
 from pages.ui.irm.compare_relation import compare_blocks
 from pages.ui.irm.home_picture import draw_picture
 from pages.ui.irm.overview_network import summarise_network

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.data.split import MAX_ENTRIES
+from acvb_core.evaluate.split import MAX_ENTRIES
 from pages.ui.lfm.compare_features import compare_features
 from pages.ui.lfm.overview_table import summarise_table
 from pages.ui.lfm.upload_table import TableReader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from acvb_core.data.samples import SAMPLES
+from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.running.forms import was_filled
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
 from pages.ui.shared.overview import forget_held_out, show_overview

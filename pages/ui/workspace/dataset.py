@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acvb_core.data.report import ReadReport
-from acvb_core.data.samples import SAMPLES, load_sample
 from acvb_core.registry import model_for
+from acvb_core.samples.catalogue import SAMPLES, load_sample
 from pages.ui.shared.model_pages import HeldOut, pages_of_model
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.clusters import order_by_size
-from acvb_core.data.split import HeldOut
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.state import posterior_of
 from acvb_core.models.irm.variance import count_variances

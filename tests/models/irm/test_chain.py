@@ -9,7 +9,6 @@ import pytest
 
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
@@ -21,6 +20,7 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts
+from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of
 from tests.models.irm.evaluate.test_links import NETWORKS, case
 from tests.oracles.cases import random_data

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 from scipy.special import betaln, gammaln
 
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.models.irm.gibbs.gibbs import (
     GibbsIrm,
@@ -19,6 +18,7 @@ from acvb_core.models.irm.gibbs.gibbs import (
 from acvb_core.models.irm.gibbs.sampling import one_hot, sample_domain
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.start import Start
+from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of
 from tests.oracles.cases import random_data
 from tests.oracles.enumeration import canonical_partition, partition_posterior

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.models.irm.vb import expected_log_shares
+from acvb_core.samples.planted_relations import planted_relation
 
 
 @pytest.mark.parametrize("init", ["random", "spectral"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.corpus_split import HeldOutWords
+from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.kernels import add_log_absences
 from acvb_core.models.lda.state import zero_counts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda.state import BEGINNING, RISING_UNTIL, is_beginning
+from acvb_core.samples.planted_mixtures import planted_topics
 
 
 @pytest.mark.parametrize("method", ["cvb0", "cvb", "vb"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from acvb_core.core.rows import Method
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.registry import methods_of, model_row
+from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import known, name_of
 from tests.oracles.lda_cases import LdaCase, random_case
 from tests.oracles.lda_enumeration import joint_table, log_evidence

@@ -17,13 +17,13 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
 from acvb_core.models.lda.export import pyldavis_json
 from acvb_core.registry import method_row, methods_of
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json, write_run
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet

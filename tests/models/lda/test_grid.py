@@ -7,13 +7,13 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
 from acvb_core.models.lda.grid import COLUMNS, Grid, build_grid_problems, grid, grid_row, settings_without_k
+from acvb_core.samples.planted_mixtures import bars
 from tests.engine.fakes import small_relation
 
 PLANTED = bars()

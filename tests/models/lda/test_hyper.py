@@ -10,7 +10,6 @@ import pytest
 from scipy.special import gammaln
 
 from acvb_core.core.rows import BURN_IN_CAP
-from acvb_core.data.synthetic_mixtures import PlantedTopics, topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.hyper import (
@@ -23,6 +22,7 @@ from acvb_core.models.lda.hyper import (
     should_keep_learning,
 )
 from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
+from acvb_core.samples.planted_mixtures import PlantedTopics, topics_10
 
 
 @cache

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.problem import build_problem
 from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
+from acvb_core.samples.planted_mixtures import planted_topics
 from tests.models.lda.streams.adapters import BETA, first_state, some_words, swept
 from tests.oracles import dense_lda as dense
 from tests.oracles import dense_stream as plain

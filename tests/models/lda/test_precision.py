@@ -11,7 +11,6 @@ import pytest
 
 from acvb_core.core.protocols import SweepInfo
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
@@ -22,6 +21,7 @@ from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, methods_of
+from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import arrays_in, known
 from tests.engine.fakes import Wrapped, all_snapshots, with_inference
 from tests.models.lda.adapters import ORDERS, Order

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.synthetic_mixtures import topics_10
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.models.lda.trained import trained_topics
+from acvb_core.samples.planted_mixtures import topics_10
 
 TRUTH = topics_10(0)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.models.lda import start
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.start import draw_noisy_counts, random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import Tokens
 from acvb_core.models.lda.topics import TABLE_WORDS, Topics, document_table, word_table
 from acvb_core.models.lda.transform import fold_in
+from acvb_core.samples.planted_mixtures import planted_topics
 
 CORPUS = planted_topics(30, 90, 4, 25, 0.2, 0.1, 1).corpus
 

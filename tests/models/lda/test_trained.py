@@ -14,12 +14,12 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.samples.planted_mixtures import planted_topics
 
 STREAMS = ("sdm", "scvb0", "svb")
 ALL = planted_topics(400, 60, 4, 30, 0.1, 0.05, 0).corpus

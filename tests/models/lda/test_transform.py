@@ -14,11 +14,11 @@ from acvb_core.data.corpora.readers import read_texts
 from acvb_core.data.corpora.texts import corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic import planted_relation
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.transform import fold_in, infer_topic_counts, map_onto_vocabulary
+from acvb_core.samples.planted_mixtures import planted_topics
+from acvb_core.samples.planted_relations import planted_relation
 
 
 @pytest.fixture(scope="module")

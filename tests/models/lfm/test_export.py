@@ -13,11 +13,11 @@ import pytest
 
 import acvb_core
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import run_json, write_run
 from acvb_core.store.snippet import python_snippet
 from tests.store.support import SMALL, WOMEN

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.split import HeldOut, hold_out_cells
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
+from acvb_core.evaluate.split import HeldOut, hold_out_cells
 from acvb_core.models.lfm import model as under_test
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import build_posterior
+from acvb_core.samples.planted_mixtures import planted_features
 from tests.oracles import dense_lfm as dense
 from tests.oracles.dense_lfm import Features
 from tests.oracles.lfm_cases import random_case

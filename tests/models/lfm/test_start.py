@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table
 from acvb_core.models.lfm import start
 from acvb_core.models.lfm.cells import Cells
@@ -16,6 +15,7 @@ from acvb_core.models.lfm.start import (
     random_start,
     suitable_start,
 )
+from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import with_holes
 
 TRUTH = planted_features(300, 20, 4, noise=0.5, share=0.3, seed=2)

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import SAMPLES
+from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.shared.workspace import Workspace
 from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
 from tests.pages.session import WORKSPACE, Open, bring, figures, kind_switch, press, texts

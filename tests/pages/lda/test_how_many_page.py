@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.samples import load_sample
-from acvb_core.data.synthetic_mixtures import bars
 from acvb_core.engine.problem import build_problem
 from acvb_core.models.lda.grid import grid
+from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import bars
 from pages.ui.lda.how_many_form import max_topics, parse_numbers, propose_numbers
 from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until

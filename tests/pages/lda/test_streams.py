@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_for
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.topics.trained import load_model, save_model
 from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure

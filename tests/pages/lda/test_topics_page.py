@@ -13,13 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words, top_words
 from acvb_core.models.lda.evaluate.answer import IDENTIFYING
 from acvb_core.models.lda.topics import Topics
+from acvb_core.samples.catalogue import load_sample
 from pages.ui.lda.topic_documents import OPENED
 from pages.ui.lda.topic_files import list_document_files
 from pages.ui.lda.topic_list import describe_word

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm import answer
+from acvb_core.samples.catalogue import load_sample
 from pages.ui.lfm.feature_detail import draw_weights, list_carriers, list_features
 from pages.ui.lfm.feature_files import list_files, pack_everything
 from pages.ui.lfm.feature_parts import are_in_order, list_steps

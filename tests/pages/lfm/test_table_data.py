@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.samples import SAMPLES
 from acvb_core.data.table import Table
+from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.lfm import upload_table
 from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.workspace import Workspace

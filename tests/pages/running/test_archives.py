@@ -11,10 +11,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.tuning.search import plan_search
+from acvb_core.samples.catalogue import load_sample
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
 from pages.ui.workspace.viewing import view_id

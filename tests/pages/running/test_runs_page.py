@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
 from pages.ui.running.run_table import fold_grids, sort_runs
 from pages.ui.running.runs_page import _zip_files

@@ -22,13 +22,13 @@ from acvb_core.core.rows import Range
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search, plan_search, rebuild_search, run_search
 from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.searches import SearchFolder

@@ -16,11 +16,11 @@ import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.registry import method_row, methods_of
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError
 from acvb_core.store.topics.run_folder import load_topics

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut
 from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.evaluate.sides import is_mirrored, links_of, one_clustering, sides, without_diagonal
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.samples import read_sample_groups
 from acvb_core.models.irm.figures.arrangement import Arrangement, arrange_as_read, arrange_network
 from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.samples.catalogue import read_sample_groups
 from acvb_core.views.theme import Figure
 
 _PIXELS = 600

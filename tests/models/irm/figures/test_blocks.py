@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import Arrangement, arrange, arrange_as_read, arrange_result
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure, block_figures
 from acvb_core.models.irm.figures.raster import paint, palette, rasterise
+from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.views.theme import INK, UNKNOWN
 
 

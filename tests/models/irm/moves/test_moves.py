@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import no_checkpoint
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
@@ -23,6 +22,7 @@ from acvb_core.models.irm.moves.moves import (
 )
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import counted, hyper_of, relation_of, state_of
 from tests.models.irm.moves.adapters import (
     RELATIONS,

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.synthetic import planted_relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.moves import split
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
@@ -26,6 +25,7 @@ from acvb_core.models.irm.moves.subspace import leading_vectors
 from acvb_core.models.irm.moves.tried_splits import SplitTrial, TriedSplits
 from acvb_core.models.irm.network.directions import Residuals
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
+from acvb_core.samples.planted_relations import planted_relation
 from tests.costs import Gaps
 from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import no_checkpoint
-from acvb_core.data.synthetic import sparse_relation
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot
@@ -20,6 +19,7 @@ from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.models.irm.moves.split import split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from acvb_core.samples.planted_relations import sparse_relation
 from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import HeldOut
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
 from acvb_core.models.irm.layout import network_layout

@@ -16,7 +16,6 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.pieces import count_words
@@ -25,6 +24,7 @@ from acvb_core.models.lda.streams.growing import add_words
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
 from acvb_core.registry import method_row
+from acvb_core.samples.planted_mixtures import planted_topics
 
 #: More documents than alpha is held fast for.
 PLANTED = planted_topics(1300, 80, 4, 12, 0.1, 0.05, 0)

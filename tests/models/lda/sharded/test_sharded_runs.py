@@ -15,7 +15,6 @@ import acvb_core
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.hyper import Concentrations
@@ -25,6 +24,7 @@ from acvb_core.models.lda.sharded.stored_rows import StoredRows, lengthen, short
 from acvb_core.models.lda.sharded.variational_shard import VariationalShard
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, model_row
+from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.host import Host
 from acvb_core.shards.place import shard_workers
 

@@ -13,7 +13,6 @@ import pytest
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus, Shard
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
@@ -21,6 +20,7 @@ from acvb_core.models.lda.streams.limits import FROZEN
 from acvb_core.models.lda.streams.source import DocumentFeed, InMemorySource
 from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.registry import method_row
+from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import arrays_in, bits_of
 from tests.engine.fakes import bits
 from tests.models.lda.streams.adapters import stream

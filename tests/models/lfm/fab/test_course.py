@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
@@ -19,6 +18,7 @@ from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.fab.moves import INDIFFERENT
 from acvb_core.models.lfm.state import FabState
 from acvb_core.registry import method_row
+from acvb_core.samples.planted_mixtures import block_images, planted_features
 from tests.models.lfm.fab.cases import PENALTIES, started, with_holes
 
 EVERY_MODE = pytest.mark.parametrize("mode", PENALTIES)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
@@ -16,6 +15,7 @@ from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.fab.moves import INDIFFERENT, _candidates, find_move, flip_features
 from acvb_core.models.lfm.state import FabState
+from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import PENALTIES, started, with_holes
 from tests.oracles.dense_lfm import Features, predictive_moments
 

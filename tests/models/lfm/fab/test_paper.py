@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.engine.problem import build_problem
 from acvb_core.models.lfm import activations
+from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import CLOSE, dense_sweep, features_of
 
 TABLE = planted_features(40, 8, 3, noise=0.4, seed=2).table

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.split import hold_out_cells
-from acvb_core.data.synthetic_mixtures import PlantedFeatures, block_images, planted_features
+from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab import fab
 from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.fab.moves import recode_pair
 from acvb_core.models.lfm.state import FabState, Penalty
+from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, planted_features
 
 PENALTY = Penalty()
 

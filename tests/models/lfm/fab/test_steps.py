@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.models.lfm import activations, least_squares
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import NOISE_FLOOR
 from acvb_core.models.lfm.fab.fab import Fab
 from acvb_core.models.lfm.least_squares import fit_weights
+from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import (
     CLOSE,
     PENALTIES,

@@ -11,7 +11,6 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
-from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.ibp.features import draw_features, log_joint
@@ -25,6 +24,7 @@ from acvb_core.models.lfm.ibp.ibp import (
     choose_sides,
 )
 from acvb_core.models.lfm.ibp.weights import Widths, draw_weights, moments, weight_posterior
+from acvb_core.samples.planted_mixtures import block_images
 
 X = np.array([[1.3, -0.4, 0.3], [0.2, 0.9, np.nan], [-1.1, np.nan, 0.6]])
 WIDTHS = Widths(np.array([0.3, 0.5, 0.8]), 1.2, 0.4)

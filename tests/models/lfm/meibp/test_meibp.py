@@ -12,9 +12,8 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import gamma, halfnorm, norm, truncnorm
 
-from acvb_core.data.split import hold_out_cells
-from acvb_core.data.synthetic_mixtures import block_images, planted_features
 from acvb_core.data.table import Table
+from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.half_normal import divergence, moments
 from acvb_core.models.lfm.meibp.kernels import climb, double_greedy, improve_set, value
@@ -28,6 +27,7 @@ from acvb_core.models.lfm.meibp.state import (
     lower_bound,
     residual,
 )
+from acvb_core.samples.planted_mixtures import block_images, planted_features
 
 MOST = 5
 

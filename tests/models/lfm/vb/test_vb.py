@@ -12,7 +12,6 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 
-from acvb_core.data.synthetic_mixtures import block_images
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
 from acvb_core.models.lfm.vb.steps import (
@@ -23,6 +22,7 @@ from acvb_core.models.lfm.vb.steps import (
     update_weights,
 )
 from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, live_features, take_features
+from acvb_core.samples.planted_mixtures import block_images
 from tests.oracles import dense_lfm_vb as dense
 
 N, D, K = 4, 3, 2

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data import synthetic
-from acvb_core.data import synthetic_mixtures as mixtures
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.networks import with_attributes
@@ -19,6 +17,8 @@ from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
+from acvb_core.samples import planted_mixtures as mixtures
+from acvb_core.samples import planted_relations as synthetic
 
 Truth = synthetic.PlantedRelation | mixtures.PlantedTopics | mixtures.PlantedFeatures
 Data = TypeVar("Data", Relation, Corpus, Table)

@@ -11,11 +11,11 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
-from acvb_core.data.synthetic_mixtures import planted_topics
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
+from acvb_core.evaluate.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.models.lda.topics import word_probability
+from acvb_core.samples.planted_mixtures import planted_topics
 
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus
 

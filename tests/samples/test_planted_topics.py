@@ -8,7 +8,7 @@ from scipy import stats
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.synthetic_mixtures import bars, planted_topics, topics_10, topics_40
+from acvb_core.samples.planted_mixtures import bars, planted_topics, topics_10, topics_40
 
 
 def assert_consistent(drawn) -> None:

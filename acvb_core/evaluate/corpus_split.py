@@ -13,7 +13,7 @@ from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import plural
-from acvb_core.data.split import Split, check_share
+from acvb_core.evaluate.split import Split, check_share
 
 if TYPE_CHECKING:
     from acvb_core.data.disk_corpus import DiskCorpus

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.synthetic import large_relation, planted_relation, sparse_relation, synth1, synth2
+from acvb_core.samples.planted_relations import (
+    large_relation,
+    planted_relation,
+    sparse_relation,
+    synth1,
+    synth2,
+)
 
 
 def block_means(drawn) -> tuple[np.ndarray, np.ndarray]:

@@ -13,8 +13,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data import samples
-from acvb_core.data.samples import SAMPLES, load_sample
+from acvb_core.samples import catalogue as samples
+from acvb_core.samples.catalogue import SAMPLES, load_sample
 
 FOLDER = Path(__file__).parents[2] / "sample_data"
 RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]

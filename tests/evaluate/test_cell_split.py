@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.split import hold_out_cells
-from acvb_core.data.synthetic_mixtures import planted_features
 from acvb_core.data.table import Table, same_valued
+from acvb_core.evaluate.split import hold_out_cells
+from acvb_core.samples.planted_mixtures import planted_features
 
 
 def with_holes(n_rows=60, n_columns=7, share=0.2, seed=0):

@@ -7,7 +7,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network
-from acvb_core.data.synthetic import planted_network
+from acvb_core.samples.planted_relations import planted_network
 
 
 @pytest.mark.parametrize("directed", [False, True])

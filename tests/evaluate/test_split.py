@@ -12,8 +12,8 @@ from scipy import sparse, stats
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
-from acvb_core.data.split import hold_out
-from acvb_core.data.synthetic import large_relation, planted_relation
+from acvb_core.evaluate.split import hold_out
+from acvb_core.samples.planted_relations import large_relation, planted_relation
 from tests.costs import units_of
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.synthetic_mixtures import block_images, planted_features
+from acvb_core.samples.planted_mixtures import block_images, planted_features
 
 
 def test_rows_are_sums_of_their_features_and_noise():
