@@ -59,7 +59,7 @@ def plan_part(
     """
     found = _find_source(data, folder)
     if found is None:
-        return PaperPart(table, data.name, None, None)
+        return PaperPart(table, data.name, None, None, quick)
     source, place = found
     taken = _load(table, source, place)
     ks = (table.quick_ks or table.ks[:1]) if quick else table.ks
