@@ -104,6 +104,7 @@ def _write_tests(evidence: ClaimEvidence) -> str:
     return "; ".join(
         f"{data}{f' K {k}' if k else ''} {method} {difference:+.3g} (p {_write_p(p)})"
         for data, k, method, difference, p in evidence.tests
+        if np.isfinite(difference)
     )
 
 

@@ -140,9 +140,9 @@ class ClaimEvidence:
         """The comparisons taken together, in words."""
         yes = sum(p < LEVEL and difference > 0 for *_, difference, p in self.tests)
         no = sum(p < LEVEL and difference < 0 for *_, difference, p in self.tests)
-        n = len(self.tests)
+        n = sum(bool(np.isfinite(p)) for *_, p in self.tests)
         if not n:
-            return "not tested: no data"
+            return "not tested: too few splits" if self.tests else "not tested: no data"
         if no == 0 and 2 * yes >= n:
             return "holds"
         if yes == 0:

@@ -163,6 +163,8 @@ CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0
         ([CLEAR, CLEAR[::-1]], "holds in 1 of 2, the opposite in 1"),
         ([CLEAR, NONE, NONE], "holds in 1 of 3"),
         ([], "not tested: no data"),
+        ([[[1.0], [0.0]]], "not tested: too few splits"),
+        ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
     ],
 )
 def test_the_verdict_on_a_claim(scores: list[list[list[float]]], verdict: str) -> None:
