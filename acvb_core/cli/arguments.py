@@ -104,6 +104,11 @@ def _add_experiment(experiment: Parser) -> None:
         action="store_true",
         help="of a paper: the first number of clusters, few sweeps, three splits",
     )
+    text = "of a paper: large data in full as well, which takes hours; otherwise they have a quick look"
+    add("--large", action="store_true", help=text)
+    text = "of a paper: begin no run after so many processor seconds, and show what there is; with --out the same "
+    text += "command goes on"
+    add("--seconds", type=float, metavar="S", help=text)
     text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
     add("--methods", type=parse_names, metavar="A,B,…", help=text)
     text = "runs of each method, each with a split and a seed of its own that all methods share (default: 10; of a "

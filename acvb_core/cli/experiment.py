@@ -8,6 +8,8 @@ import json
 import os
 import platform
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_m
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
 from acvb_core.engine.experiments.papers import PaperResult, list_tables, plan_part
@@ -88,31 +91,35 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     if data is not None and not data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
     parts = [
-        plan_part(table, one, data, quick=arguments.quick, splits=arguments.splits)
+        plan_part(
+            table,
+            one,
+            data,
+            quick=arguments.quick or (one.is_large and not arguments.large),
+            splits=arguments.splits,
+        )
         for table in tables
         for one in table.data
     ]
     out = make_folder(arguments.out)
     plans = {_digest(part.plan): part.plan for part in parts if part.plan is not None}
     progress = Progress(sys.stderr, sum(plan.n_runs for plan in plans.values()), quiet=arguments.quiet)
-    made = dict[str, Experiment]()  # two tables may show the same runs
     with stop_on_signal() as checkpoint:
-        for name, plan in plans.items():
-            folder = None if out is None else out / f"{arguments.paper}-runs" / name
-            kept = None if folder is None else ExperimentFolder(folder, plan, __version__)
-            made[name] = Experiment(plan) if kept is None else kept.read()
-            for latest in run_experiment(plan, made[name], watch=progress, checkpoint=checkpoint):
-                made[name] = latest
-                if kept is not None:
-                    kept.append(latest.rows[-1])
-            if not made[name].is_complete:
-                return INTERRUPTED
+        made = _make_runs(
+            plans,
+            None if out is None else out / f"{arguments.paper}-runs",
+            arguments.seconds,
+            progress,
+            checkpoint,
+        )
+    if made is None:
+        return INTERRUPTED
     done = [(part, made[_digest(part.plan)] if part.plan is not None else None) for part in parts]
     results = [PaperResult(table, tuple(one for one in done if one[0].table is table)) for table in tables]
     facts = {
         "command": " ".join(["acvb experiment --paper", arguments.paper, *_typed_flags(arguments)]),
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "seconds": f"{sum(row.get('cpu_seconds') or 0.0 for one in made.values() for row in one.rows):,.0f} s",
+        "seconds": f"{sum(map(_count_seconds, made.values())):,.0f} s",
     }
     page = write_report(arguments.paper, results, facts)
     figures = as_json({"paper": arguments.paper, **facts, "tables": [to_plain(result) for result in results]})
@@ -123,6 +130,39 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
         _write_file(out / "claims.md", write_claims_page(pages))
     sys.stdout.write(figures if arguments.json else page)
     return 0
+
+
+def _make_runs(
+    plans: Mapping[str, Plan],
+    out: Path | None,
+    seconds: float | None,
+    progress: Progress,
+    checkpoint: Checkpoint,
+) -> dict[str, Experiment] | None:
+    """Return the runs of all plans, by their digests; None where they were interrupted.
+
+    The plan that has had the least time goes on first, so that `seconds` are shared by all of them.
+    """
+    folders = (
+        {name: ExperimentFolder(out / name, plan, __version__) for name, plan in plans.items()} if out else {}
+    )
+    made = {name: folders[name].read() if folders else Experiment(plan) for name, plan in plans.items()}
+    begin = time.process_time()
+    while missing := [name for name in plans if not made[name].is_complete]:
+        if seconds is not None and time.process_time() - begin >= seconds:
+            break
+        name = min(missing, key=lambda one: _count_seconds(made[one]))
+        latest = next(run_experiment(plans[name], made[name], watch=progress, checkpoint=checkpoint), None)
+        if latest is None:
+            return None
+        made[name] = latest
+        if folders:
+            folders[name].append(latest.rows[-1])
+    return made
+
+
+def _count_seconds(made: Experiment) -> float:
+    return sum(row.get("cpu_seconds") or 0.0 for row in made.rows)
 
 
 def _digest(plan: Plan) -> str:
@@ -141,6 +181,8 @@ def _typed_flags(arguments: argparse.Namespace) -> list[str]:
     flags = ["--data DIR"] if arguments.data else []
     flags += [f"--only {arguments.only!r}"] if arguments.only else []
     flags += [f"--splits {arguments.splits}"] if arguments.splits else []
+    flags += [f"--seconds {arguments.seconds:g}"] if arguments.seconds else []
+    flags += ["--large"] if arguments.large else []
     return [*flags, "--quick"] if arguments.quick else flags
 
 

@@ -23,6 +23,7 @@ class PaperData:
 
     name: str
     sources: tuple[PaperSource, ...] = ()
+    is_large: bool = False  #: a full run takes hours: a quick look is taken unless all is asked for
 
 
 @dataclass(frozen=True)

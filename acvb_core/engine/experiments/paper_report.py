@@ -31,20 +31,18 @@ def _write_table(result: PaperResult) -> str:
     labels = [method_row(table.model, name).label for name in table.methods]
     has_k = table.ks != (0,)
     lines = [f"## {table.number}: {table.title}", ""]
-    lines += [f"| data |{' K |' if has_k else ''} {' | '.join(labels)} |"]
-    lines.append("|---" * (len(labels) + 1 + has_k) + "|")
+    lines += [f"| data |{' K |' if has_k else ''} splits | {' | '.join(labels)} |"]
+    lines.append("|---" * (len(labels) + 2 + has_k) + "|")
     for cell in sorted(result.cells, key=lambda cell: cell.k):
         start = f"| {cell.data} |" + (f" {cell.k} |" if has_k else "")
-        lines.append(f"{start} {' | '.join(_write_scores(result, cell))} |")
-    splits = {cell.scores.shape[1] for cell in result.cells}
-    lines += [
-        "",
-        f"Splits of the data: {', '.join(map(str, sorted(splits))) or 'none'}; the paper: {table.splits}.",
-    ]
-    if any(part.quick for part, _ in result.parts):
+        lines.append(f"{start} {cell.n_splits} | {' | '.join(_write_scores(result, cell))} |")
+    lines += ["", f"The paper has {table.splits} splits of the data."]
+    lines += _write_course(result)
+    if quick := [part.data for part, _ in result.parts if part.quick and part.plan is not None]:
         changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
         lines.append(
-            f"A quick look: one K at most, and {changed or 'nothing'} in place of the paper's settings."
+            f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
+            "settings."
         )
     if table.note:
         lines.append(table.note)
@@ -60,7 +58,7 @@ def _write_scores(result: PaperResult, cell: Cell) -> list[str]:
     shown = []
     for place, method in enumerate(result.table.methods):
         known = cell.scores[place][np.isfinite(cell.scores[place])]
-        text = write_number(float(known.mean())) if len(known) else "failed"
+        text = write_number(float(known.mean())) if len(known) else _name_gap(cell, place)
         if place == cell.best:
             text = f"**{text}**"
         elif cell.worse[place]:
@@ -68,6 +66,26 @@ def _write_scores(result: PaperResult, cell: Cell) -> list[str]:
         printed = result.table.find_printed(cell.k, cell.data, method)
         shown.append(text if printed is None else f"{text} ({printed:g})")
     return shown
+
+
+def _name_gap(cell: Cell, place: int) -> str:
+    return "failed" if cell.failed and cell.failed[place] else "not run"
+
+
+def _write_course(result: PaperResult) -> list[str]:
+    """Say how many runs there are where some are missing, and how long all would take."""
+    made = [done for _, done in result.parts if done is not None]
+    planned, rows = sum(done.plan.n_runs for done in made), sum(len(done.rows) for done in made)
+    if rows == planned:
+        return []
+    seconds = 0.0
+    for done in made:
+        spent = [row.get("cpu_seconds") or 0.0 for row in done.rows]
+        seconds += done.plan.n_runs * float(np.mean(spent)) if spent else 0.0
+    return [
+        f"Runs: {rows:,} of {planned:,}. They were ended early; all of them would take about {seconds:,.0f} s of "
+        "processor time at this rate. A split without the runs of all methods is not compared."
+    ]
 
 
 def _write_claims(results: Sequence[PaperResult]) -> str:
@@ -86,6 +104,7 @@ def _write_tests(evidence: ClaimEvidence) -> str:
     return "; ".join(
         f"{data}{f' K {k}' if k else ''} {method} {difference:+.3g} (p {_write_p(p)})"
         for data, k, method, difference, p in evidence.tests
+        if np.isfinite(difference)
     )
 
 

@@ -59,7 +59,7 @@ def plan_part(
     """
     found = _find_source(data, folder)
     if found is None:
-        return PaperPart(table, data.name, None, None)
+        return PaperPart(table, data.name, None, None, quick)
     source, place = found
     taken = _load(table, source, place)
     ks = (table.quick_ks or table.ks[:1]) if quick else table.ks
@@ -119,6 +119,12 @@ class Cell:
     scores: NDArray[np.float64]  #: shape (n_methods, n_splits), in the order of the table's methods
     best: int | None  #: place of the best method
     worse: tuple[bool, ...]  #: which methods are significantly worse than the best one
+    failed: tuple[bool, ...] = ()  #: which methods broke off in a run
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits that have a score."""
+        return int(np.isfinite(self.scores).any(axis=0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +140,9 @@ class ClaimEvidence:
         """The comparisons taken together, in words."""
         yes = sum(p < LEVEL and difference > 0 for *_, difference, p in self.tests)
         no = sum(p < LEVEL and difference < 0 for *_, difference, p in self.tests)
-        n = len(self.tests)
+        n = sum(bool(np.isfinite(p)) for *_, p in self.tests)
         if not n:
-            return "not tested: no data"
+            return "not tested: too few splits" if self.tests else "not tested: no data"
         if no == 0 and 2 * yes >= n:
             return "holds"
         if yes == 0:
@@ -192,4 +198,6 @@ def _list_cells(table: PaperTable, part: PaperPart, done: Experiment) -> Iterato
         best, tests = compare_with_best(sign * scores)
         k = done.plan.conditions[first].k if table.ks != (0,) else 0
         worse = tuple(bool(p < LEVEL) for p in tests.p_t)
-        yield Cell(part.data, int(k), scores, best, worse)
+        labels = [condition.label for condition in done.plan.conditions[first : first + step]]
+        broken = {row["condition"] for row in done.rows if row.get("error")}
+        yield Cell(part.data, int(k), scores, best, worse, tuple(label in broken for label in labels))

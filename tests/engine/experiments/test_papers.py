@@ -121,7 +121,33 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
 def test_a_quick_look_says_so() -> None:
     result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, quick=True, splits=None), None),))
     page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
-    assert "A quick look: one K at most, and max_sweeps 3 in place of the paper's settings." in page
+    assert "A quick look at Women: one K at most, and max_sweeps 3 in place of the paper's settings." in page
+
+
+def test_a_page_says_which_runs_are_missing() -> None:
+    part = plan_part(TABLE, WOMEN, None, quick=False, splits=None)
+    assert part.plan is not None
+    runs = run_experiment(part.plan, Experiment(part.plan))
+    some = [next(runs) for _ in range(3)][-1]  # both methods for K = 2, one for K = 3
+    result = PaperResult(TABLE, ((part, some),))
+    assert [cell.n_splits for cell in result.cells] == [1, 1]
+    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    assert "Runs: 3 of 8." in page
+    (line,) = [line for line in page.splitlines() if line.startswith("| Women | 3 | 1 |")]
+    assert "not run" in line
+    assert "failed" not in page
+
+
+def test_a_run_that_broke_off_is_called_failed() -> None:
+    part = plan_part(TABLE, WOMEN, None, quick=True, splits=1)
+    assert part.plan is not None
+    broken = [{**part.plan.describe_run(run), "verdict": "FAILED", "error": "why"} for run in range(2)]
+    page = write_report(
+        "made up",
+        [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(broken))),))],
+        {"command": "c", "machine": "m", "seconds": "s"},
+    )
+    assert "| Women | 2 | 0 | failed (-0.5) | failed (-0.625) |" in page
 
 
 CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
@@ -137,6 +163,8 @@ CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0
         ([CLEAR, CLEAR[::-1]], "holds in 1 of 2, the opposite in 1"),
         ([CLEAR, NONE, NONE], "holds in 1 of 3"),
         ([], "not tested: no data"),
+        ([[[1.0], [0.0]]], "not tested: too few splits"),
+        ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
     ],
 )
 def test_the_verdict_on_a_claim(scores: list[list[list[float]]], verdict: str) -> None:

@@ -14,7 +14,7 @@ def _sample(name: str, instead: str) -> PaperSource:
 
 _SYNTHETIC = (
     PaperData("Synth1", (_sample("synth1", "drawn anew, 100 x 200 with 4 x 5 blocks"),)),
-    PaperData("Synth2", (_sample("synth2", "drawn anew, 1,000 x 1,500 with 7 x 6 blocks"),)),
+    PaperData("Synth2", (_sample("synth2", "drawn anew, 1,000 x 1,500 with 7 x 6 blocks"),), is_large=True),
 )
 _REAL = (
     PaperData(
@@ -30,6 +30,7 @@ _REAL = (
     PaperData(
         "Lastfm UserXUser",
         (PaperSource("lastfm_user_user.csv", options={"shape": (1892, 1892), "domains": "two"}),),
+        is_large=True,
     ),
     PaperData(
         "Lastfm ArtistXTag",
@@ -39,6 +40,7 @@ _REAL = (
             ),
             _sample("debtag_games", "Debian's games and their tags, 937 x 121"),
         ),
+        is_large=True,
     ),
 )
 
