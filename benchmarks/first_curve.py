@@ -22,7 +22,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 _ROOT = Path(__file__).resolve().parents[1]
-_EXAMPLE = "Find the groups of games"
+_EXAMPLE = "Find the clusters of games"
 _SECONDS = 600.0
 #: Most points of a curve.
 _POINTS = """() => {

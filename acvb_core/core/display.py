@@ -58,7 +58,7 @@ class ModelDisplay:
 
     measures: tuple[Measure, ...]  #: in the order of the panels
     score: HeldOutScore
-    parts: tuple[str, str] = ("group", "groups")  #: what a run finds, one and many, in a sentence
+    parts: tuple[str, str] = ("cluster", "clusters")  #: what a run finds, one and many, in a sentence
     part: str = "cluster"  #: what moves merge, split or drop
     scores: str = "scores"  #: what the held-out scores are, in the plural
     unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best

@@ -55,7 +55,7 @@ def describe_run(result: Result) -> str:
 
 
 def _describe_parts(result: Result, by: str = "") -> str:
-    """Return what a run found: "12 × 24 groups."."""
+    """Return what a run found: "12 × 24 clusters."."""
     sizes, (one, many) = list(result.snapshot.effective_k.values()), result.problem.model_row.display.parts
     if not any(sizes):
         return f"No {one} found{by}."

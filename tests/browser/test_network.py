@@ -158,7 +158,7 @@ def badges_beside_names(page: Page) -> None:
 def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) -> None:
     with open_page(1280, 900) as page:
         page.goto(server)
-        run_example(page, "Find the groups of a network")
+        run_example(page, "Find the clusters of a network")
         expect(page.locator(".run-below").first).to_have_text("K 20 · seed 0")
         page.get_by_text("New runs").click()
         press(page, "Two clusterings, rows and columns apart")
@@ -197,6 +197,6 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
 
 def test_no_page_of_a_network_is_wider_than_its_window(open_page: OpenPage, example: Example) -> None:
     with open_page() as page:
-        page.goto(example("Find the groups of a network"))
+        page.goto(example("Find the clusters of a network"))
         pages = ("Home", "Data", "Run", "Blocks", "Compare", "Guide")
         no_page_is_wider(page, pages, ((1280, 900), (900, 800)))

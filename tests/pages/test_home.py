@@ -37,7 +37,7 @@ def test_sample_comparison_runs_three_methods_at_one_press(
     assert all(job.problem.heldout is not None for job in jobs)
     until(app, lambda: not any(job.inspect().status.active for job in jobs))
     assert texts(app.run()).count("converged") >= 3
-    assert re.search(r"\d+ × \d+ groups.*Three methods .*agree .*\(skill \d", texts(app))
+    assert re.search(r"\d+ × \d+ clusters.*Three methods .*agree .*\(skill \d", texts(app))
 
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
@@ -88,7 +88,8 @@ def test_a_name_that_is_no_workspace_is_not_taken(open_app: Open) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.04, "0.0 s"),
+        (0.04, "0.04 s"),
+        (0.84, "0.8 s"),
         (9.96, "10.0 s"),
         (59.4, "59 s"),
         (60, "1 min 0 s"),

@@ -40,7 +40,7 @@ def test_runs_that_agree_and_one_that_predicts_worse(planted: list[Result]) -> N
     runs = [scored(planted[0], 0.642), scored(planted[1], 0.639), scored(planted[2], 0.5)]
     said = describe_runs(runs, ["ACVB0", "CVB0", "VB"])
     assert said == (
-        "4 × 5 groups. Three methods agree well (ARI 1.00 on rows, 1.00 on columns). "
+        "4 × 5 clusters. Three methods agree well (ARI 1.00 on rows, 1.00 on columns). "
         "Best held-out prediction: ACVB0 (skill 64.2 %, CVB0 level with it)."
     )
 
@@ -92,7 +92,7 @@ def test_other_splits_and_other_data_are_not_compared(planted: list[Result]) -> 
 
 
 def test_one_run_says_what_it_found_and_how_it_ended(planted: list[Result]) -> None:
-    assert describe_run(scored(planted[2], 0.642)) == "4 × 5 groups. Converged. Held-out skill 64.2 %."
+    assert describe_run(scored(planted[2], 0.642)) == "4 × 5 clusters. Converged. Held-out skill 64.2 %."
     assert "Not converged: it reached its limit first." in describe_run(
         scored(planted[2], 0.6, Verdict.MAX_SWEEPS)
     )
@@ -103,7 +103,7 @@ def test_one_run_says_what_it_found_and_how_it_ended(planted: list[Result]) -> N
 def test_nothing_found_is_said(planted: list[Result]) -> None:
     one_group = replace(planted[2].snapshot, effective_k={"rows": 1, "cols": 1})
     said = describe_run(replace(planted[2], snapshot=one_group))
-    assert said.startswith("No structure found: one group holds everything.")
+    assert said.startswith("No structure found: one cluster holds everything.")
 
 
 def test_topics_agree_as_far_as_they_come_back() -> None:

@@ -81,7 +81,7 @@ def _list_graphs(key: Key, result: Result, title: str) -> list[FileOffer]:
         return []
     found = [
         FileOffer(
-            "Groups, interactive",
+            "Clusters, interactive",
             "groups.html",
             HTML,
             lambda: to_html(draw_groups(key, None, result), title),

@@ -1,4 +1,4 @@
-"""A network's clusters as a graph: the groups and their links, or every node."""
+"""A network as a graph: its clusters and their links, or every node."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 
-VIEWS = {"groups": "Groups", "nodes": "Single nodes"}
+VIEWS = {"groups": "Clusters", "nodes": "Single nodes"}
 
 
 @contain_failure()
 def show_network(key: Key, result: Result) -> None:
-    """Draw the graph of the groups, or of the nodes if they are not too many."""
+    """Draw the graph of the clusters, or of the nodes if they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
         shown = st.segmented_control(
             "Show", list(VIEWS), format_func=VIEWS.get, default="groups", required=True, key="network_shown"
@@ -64,7 +64,7 @@ def build_group_graph(key: Key, _result: Result) -> GroupGraph:
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def draw_groups(key: Key, selected: int | None, _result: Result) -> Figure:
-    """Return the picture of the groups."""
+    """Return the picture of the clusters."""
     return group_graph_figure(
         build_group_graph(key, _result),
         kind=_result.problem.data.row_kind,

@@ -1,4 +1,4 @@
-"""The picture on Home: a matrix as it was read, and sorted by the groups that a run found."""
+"""The picture on Home: a matrix as it was read, and sorted by the clusters that a run found."""
 
 from __future__ import annotations
 

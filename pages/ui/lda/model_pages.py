@@ -41,7 +41,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         model="lda",
         data_name="Texts",
         group="Texts",
-        parts=("topic", "topics"),
         answer=AnswerPage(
             path="pages/topics.py",
             title="Topics",

@@ -22,7 +22,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         model="lfm",
         data_name="A table of numbers",
         group="Table",
-        parts=("feature", "features"),
         answer=AnswerPage(
             path="pages/features.py",
             title="Features",

@@ -1,4 +1,4 @@
-"""The compared runs taken together: what they predict on average, and the groups that they agree on."""
+"""The compared runs taken together: what they predict on average, and the clusters that they agree on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.ui.shared.picking import FileOffer, Key, show_download
 
 _HELP = (
     "The mean of what several runs predict is usually better than what one of them predicts. Certainty: how often, over"
-    " the runs, an object is together with the others of its group."
+    " the runs, an object is together with the others of its cluster."
 )
 
 
@@ -68,7 +68,7 @@ def describe_prediction(combined: Combination, labels: Sequence[str]) -> str:
 
 
 def _show_consensus(combined: Combination, domain: str, name: str, labels: Sequence[str]) -> None:
-    """Draw the groups that the runs agree on, and the file of them."""
+    """Draw the clusters that the runs agree on, and the file of them."""
     try:
         table = combined.consensus(domain)
     except ParameterError as error:
@@ -76,7 +76,7 @@ def _show_consensus(combined: Combination, domain: str, name: str, labels: Seque
         return
     n_groups, unsure = int(table["cluster"].max()), int((table["certainty"] < 0.5).sum())
     st.text(
-        f"{name.capitalize()}: the runs agree on {say.count(n_groups, 'group')}. "
+        f"{name.capitalize()}: the runs agree on {say.count(n_groups, 'cluster')}. "
         f"Certainty is below 0.5 for {unsure:,} of {say.count(len(table), 'object')}."
     )
     st.dataframe(
@@ -86,13 +86,13 @@ def _show_consensus(combined: Combination, domain: str, name: str, labels: Seque
         height=min(320, 38 + 35 * len(table)),
         column_config={
             "object": st.column_config.TextColumn("Object", width="medium"),
-            "cluster": st.column_config.NumberColumn("Group"),
+            "cluster": st.column_config.NumberColumn("Cluster"),
             "certainty": st.column_config.ProgressColumn(
                 "Certainty", min_value=0.0, max_value=1.0, format="%.2f"
             ),
             **{
                 f"run_{n}": st.column_config.NumberColumn(
-                    f"Run {n}", help=f"{label}. Its groups have the numbers of its own page."
+                    f"Run {n}", help=f"{label}. Its clusters have the numbers of its own page."
                 )
                 for n, label in enumerate(labels, start=1)
             },

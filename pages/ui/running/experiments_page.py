@@ -186,7 +186,7 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
     )  # fmt: skip
     st.markdown(f"**{experiment.conclusion(score)}**")
     summary = experiment.summary(score)
-    st.dataframe(_format_summary(summary), hide_index=True, key=f"{key}_table")
+    st.dataframe(_format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table")
     st.caption(
         f"★ not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the number "
         "of pairs by Holm's method. The claim is about other splits of the same data."

@@ -25,15 +25,16 @@ def show_plan_buttons(
 
     `key`: beginning of their keys. `kept`: what a stop leaves, in a sentence. `question`: asked before `remove`.
     """
-    if status is Status.PAUSED:
-        st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
-    elif status.active:
-        st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
-    if status.active:
-        st.button("Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop, help=kept)
-        return
-    if job.can_go_on:
-        st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
-    with st.popover("Delete", icon=":material/delete:"):
-        st.write(question)
-        st.button("Delete", type="primary", key=f"{key}_delete", on_click=remove)
+    with st.container(horizontal=True, width="content"):
+        if status is Status.PAUSED:
+            st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
+        elif status.active:
+            st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
+        if status.active:
+            st.button("Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop, help=kept)
+            return
+        if job.can_go_on:
+            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
+        with st.popover("Delete", icon=":material/delete:"):
+            st.write(question)
+            st.button("Delete", type="primary", key=f"{key}_delete", on_click=remove)

@@ -205,7 +205,7 @@ def _choose_model(dataset: Dataset) -> str:
         required=True,
         key="model",
         persist_state="session",
-        help="One clustering: a node is in one group, whether it sends or receives links. Two: it is in one group as a "
+        help="One clustering: a node is in one cluster, whether it sends or receives links. Two: it is in one as a "
         "sender and in another as a receiver. Compare tells which predicts better.",
     )
 

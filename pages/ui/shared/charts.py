@@ -136,16 +136,17 @@ class PartChoice(NamedTuple):
         word = self.part.capitalize()
         chosen = choose_one(word, range(1, n + 1), label, self.key, width=width, on_change=self.forget_clicks)
         steps = ((-1, "chevron_left", f"{word} before"), (1, "chevron_right", f"Next {self.part}"))
-        for step, icon, text in steps:
-            st.button(
-                text,
-                icon=f":material/{icon}:",
-                help=text,
-                key=f"{self.part}_step_{step}",
-                on_click=self.choose,
-                args=((chosen - 1 + step) % n + 1,),
-                disabled=n == 1,
-            )
+        with st.container(horizontal=True, width="content"):
+            for step, icon, text in steps:
+                st.button(
+                    text,
+                    icon=f":material/{icon}:",
+                    help=text,
+                    key=f"{self.part}_step_{step}",
+                    on_click=self.choose,
+                    args=((chosen - 1 + step) % n + 1,),
+                    disabled=n == 1,
+                )
         return int(chosen)
 
     def head_html(self, number: int, name: str) -> str:

@@ -14,8 +14,8 @@ from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, answer_key, read_answer
 
 _HELP = (
-    "**Groups** are the clusters that a run found. "
-    "**ARI** (adjusted Rand index): how alike two groupings are; 1 is the same, 0 is what chance would give. With more "
+    "A **cluster** is a group of objects that link alike. "
+    "**ARI** (adjusted Rand index): how alike two clusterings are; 1: the same, 0: as by chance. With more "
     "than two runs it is the mean over all pairs. Runs *agree well* from 0.8, or where 80 % of the topics or features "
     "come back; *in part* from 0.4. Scores are *level* within a hundredth of the best."
 )

@@ -165,7 +165,9 @@ def _strip_markup(name: str, limit: int = 24) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time span: "0.8 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    """Return a time span: "0.04 s", "0.8 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    if seconds < 1:
+        return f"{float(f'{seconds:.1g}'):g} s"
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)

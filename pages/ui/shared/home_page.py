@@ -95,8 +95,8 @@ def _show_picture(workspace: Workspace) -> None:
             (
                 "after",
                 picture.after,
-                "Sorted into groups",
-                "The same data sorted by group: the links form blocks.",
+                "Sorted by cluster",
+                "The same data sorted by cluster: the links form blocks.",
             ),
         ):
             with st.container(gap="xsmall", key=f"picture_{key}"):

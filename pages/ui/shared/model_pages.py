@@ -141,8 +141,6 @@ class ModelPages:
         Name in the registry.
     data_name, group : str
         The kind of data, for a question ("A relation") and for a list ("Relation").
-    parts : (str, str)
-        What a run finds, one and many.
     answer : AnswerPage
     icon : str
         Of a link to a run's answer; empty: that of the page.
@@ -176,13 +174,12 @@ class ModelPages:
         (workspace, data set or None): draws the searches for the best settings of a method.
     further : tuple of FurtherPage
     picture : callable or None
-        Result or None -> Picture, of a run or else of a sample whose groups are stored.
+        Result or None -> Picture, of a run or else of a sample whose clusters are stored.
     """
 
     model: str
     data_name: str
     group: str
-    parts: tuple[str, str]
     answer: AnswerPage
     icon: str = ""
     promise: str = ""
@@ -203,6 +200,11 @@ class ModelPages:
     tuning: Callable[[Workspace, Dataset | None], None] | None = None
     further: tuple[FurtherPage, ...] = ()
     picture: Callable[[Result | None], Picture] | None = None
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The words for what a run finds, one and many."""
+        return model_row(self.model).display.parts
 
     @property
     def answer_icon(self) -> str:

@@ -77,11 +77,11 @@ def show_sidebar(workspace: Workspace) -> None:
         held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
         for noun, number in now.items():
             named = say.count(number, noun, _PLURALS.get(noun))
-            st.badge(f"{named} under way", icon=":material/sync:", color="blue")
+            st.badge(f"{named} active", icon=":material/sync:", color="blue")
         if held and not now:
             st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
         elif not now:
-            st.caption("No run under way")
+            st.caption("Nothing is running")
         if unsaved := len(workspace.unsaved):
             st.badge(
                 f"{say.count(unsaved, 'run')} not saved", icon=":material/error:", color="red",

@@ -35,14 +35,14 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     app = opened(open_app)
     assert not app.exception
     assert app.subheader[0].value == "No blocks yet"
-    assert app.button(key="sample_comparison").label == "Find the groups of games and tags"
+    assert app.button(key="sample_comparison").label == "Find the clusters of games and tags"
 
 
 def test_a_run_is_shown(open_app: Open, women: Result) -> None:
     app = opened(open_app, women)
     assert not app.exception
     assert "southern_women · 18 × 14 · 89 links · 2 × 3 clusters" in texts(app)
-    assert "2 × 3 groups. Converged." in texts(app)
+    assert "2 × 3 clusters. Converged." in texts(app)
     assert len(app.get("plotly_chart")) == 5
     assert len(app.dataframe[0].value) == 18
     assert len(app.get("download_button")) == 10

@@ -68,7 +68,7 @@ def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     app = open_app("blocks")
     assert not app.exception
     assert "sorts the objects into clusters" in texts(app)
-    assert app.button(key="sample_network").label == "Find the groups of a network"
+    assert app.button(key="sample_network").label == "Find the clusters of a network"
 
 
 def test_the_matrix_comes_first_and_everything_speaks_of_nodes(open_app: Open, found: Result) -> None:

@@ -67,7 +67,7 @@ def test_the_sidebar_counts_an_experiment_that_computes(open_app: Open, women: N
         executor.submit(gate.wait, f"gate {number}")
     try:
         app = open_app(PAGE)
-        assert "No run under way" in texts(app)
+        assert "Nothing is running" in texts(app)
         press(app, "experiment_start")
         app.run()
         assert count_moving_jobs(Workspace(WORKSPACE)) == {"experiment": 1}

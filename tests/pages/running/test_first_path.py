@@ -29,7 +29,7 @@ def _table() -> str:
 @pytest.mark.parametrize(
     ("name", "content", "method", "page", "answer"),
     [
-        ("links.csv", LINKS, ("irm", "acvb0"), "Blocks", "2 × 2 groups. Converged."),
+        ("links.csv", LINKS, ("irm", "acvb0"), "Blocks", "2 × 2 clusters. Converged."),
         ("texts.csv", _texts(), ("lda", "acvb0"), "Topics", "topics. "),
         ("table.csv", _table(), ("lfm", "fab"), "Features", "1 feature. Converged."),
     ],

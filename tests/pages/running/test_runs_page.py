@@ -23,17 +23,12 @@ from pages.ui.running.run_table import fold_grids, sort_runs
 from pages.ui.running.runs_page import _zip_files
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.shared.model_pages import all_model_pages, answer_pages
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts
 
 SAMPLES = ("southern_women", "bars", "block_images")
 DAMAGED = f"{19:012x}"
-PAGES = (
-    "home", "data", "run", "runs", "compare", "guide",
-    *(Path(page).stem for page in answer_pages()),
-    *(Path(page.path).stem for pages in all_model_pages().values() for page in pages.further),
-)  # fmt: skip
+PAGES = sorted(path.stem for path in (Path(__file__).resolve().parents[3] / "pages").glob("*.py"))
 
 
 def run(sample: str, method: str, seed: int, **more: Any) -> Any:
@@ -97,6 +92,8 @@ def test_every_page_renders_with_many_runs(open_app: Open, sample: str) -> None:
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, page
         assert app.title, page
+        said = texts(app)
+        assert ("damaged" in said or "could not be read" in said) == (page in ("home", "run", "runs")), page
     assert len(jobs_of(app)) == 19 + 3
     going.stop()
     paused.stop()

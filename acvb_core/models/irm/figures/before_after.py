@@ -14,7 +14,7 @@ _PIXELS = 600
 
 
 def arrange_sample(relation: Relation) -> Arrangement:
-    """Return a sample network sorted by the groups that its stored run found."""
+    """Return a sample network sorted by the clusters that its stored run found."""
     groups = read_sample_groups(relation.name)
     clusters = np.array([groups[str(name)] - 1 for name in relation.row_labels], dtype=np.int64)
     return arrange_network(relation, clusters, int(clusters.max()) + 1, {})

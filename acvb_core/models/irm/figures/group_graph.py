@@ -1,4 +1,4 @@
-"""The graph of the groups: clusters as discs, more links than expected as lines between them and rings around them."""
+"""The graph of the clusters: discs, more links than expected as lines between them and rings around them."""
 
 from __future__ import annotations
 

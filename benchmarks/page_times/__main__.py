@@ -1,0 +1,190 @@
+"""Medians in Chromium while one run computes: first paint of every page, Topics of a large corpus, pause, start.
+
+    python -m benchmarks.page_times --repeats 7
+
+A page is opened by its address and counts as painted when its heading is there and its script has ended; the page is
+warm: it was shown before. Topics shows 18,774 generated documents and 61,188 words. A pause counts until the card says
+"paused", a start until the first point of the curves is drawn. The last column is the CPU time of the server for one
+painting, measured while the run is paused. It ends with 1 where a median is above its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.page_times.serve import KEY, start_keys
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PAGES = (
+    "home", "data", "run", "runs", "blocks", "features", "compare", "experiments", "how_many", "guide", "topics",
+)  # fmt: skip
+_LIMITS = dict.fromkeys(_PAGES, 2.0) | {"topics": 3.0, "pause": 0.4, "start": 2.0}
+_PATIENCE_MS = 120_000
+_PAINTED = """() => document.querySelector('.stMain h1')
+  && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+  && !document.querySelector('.stMain [data-testid=stSkeleton]')"""
+_HAS_POINT = """() => {
+  const plot = document.querySelector('.st-key-curves .js-plotly-plot');
+  return !!plot?._fullData?.some((trace) => (trace._length ?? 0) > 0);
+}"""
+#: Press a button, and give the seconds until something is so; the page itself looks every 10 ms.
+_PRESS = """([button, reached]) => new Promise((done, fail) => {
+  const is = new Function('return (' + reached + ')()');
+  const begun = performance.now();
+  document.querySelector(button).click();
+  const look = () => {
+    const seconds = (performance.now() - begun) / 1000;
+    if (is()) done(seconds);
+    else if (seconds > 120) fail(new Error('never: ' + reached));
+    else setTimeout(look, 10);
+  };
+  look();
+})"""
+
+
+@contextmanager
+def _served(n_starts: int) -> Iterator[tuple[str, int]]:
+    """Run the server, and give its address and its process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    url = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        log = Path(name) / "log"
+        with log.open("wb") as out:
+            server = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.page_times.serve", str(port), str(n_starts)],
+                cwd=_ROOT,
+                env={**os.environ, "ACVB_HOME": str(Path(name) / "home")},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            while not _answers(url):
+                if server.poll() is not None:
+                    sys.exit(f"The app did not start:\n{log.read_text()}")
+                time.sleep(0.2)
+            yield url, server.pid
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def _cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _paint(page: Page, url: str, name: str, key: str = KEY) -> float:
+    """Open a page by its address, and return the seconds until it is painted."""
+    page.goto("about:blank")
+    begun = time.monotonic()
+    page.goto(f"{url}/{'' if name == 'home' else name}?ws={key}", wait_until="commit")
+    while not page.evaluate(_PAINTED):
+        if time.monotonic() - begun > _PATIENCE_MS / 1000:
+            raise TimeoutError(f"{name} is not painted")
+        time.sleep(0.01)
+    return time.monotonic() - begun
+
+
+def _press(page: Page, button: str, reached: str) -> float:
+    page.locator(button).first.wait_for()
+    return float(page.evaluate(_PRESS, [button, reached]))
+
+
+def _says(text: str) -> str:
+    return (
+        "() => [...document.querySelectorAll(\"[class*='st-key-card_']\")].some("
+        f"(card) => card.innerText.includes('{text}'))"
+    )
+
+
+def _turn(page: Page, icon: str, text: str) -> float:
+    """Pause or resume the run that computes, and return the seconds until its card says so."""
+    button = f"[class*='st-key-{icon}_'] button:not([disabled])"
+    seconds = _press(page, button, _says(text))
+    page.wait_for_timeout(1500)  # the page is still again
+    return seconds
+
+
+def measure(page: Page, url: str, process: int, repeats: int) -> dict[str, tuple[list[float], float | None]]:
+    """Return the seconds of each action, and the CPU seconds of the server where they were measured."""
+    for name in _PAGES:
+        _paint(page, url, name)
+    seconds: dict[str, list[float]] = {name: [] for name in _LIMITS}
+    for _ in range(repeats):
+        for name in _PAGES:
+            seconds[name].append(_paint(page, url, name))
+    for key in start_keys(repeats):
+        _paint(page, url, "run", key)
+        page.wait_for_timeout(1000)
+        seconds["start"].append(_press(page, ".st-key-start button", _HAS_POINT))
+        page.wait_for_timeout(3000)  # the run ends before the next one begins
+    _paint(page, url, "run")
+    page.wait_for_timeout(1500)
+    for number in range(repeats):
+        seconds["pause"].append(_turn(page, "pause", "paused"))
+        if number < repeats - 1:
+            _turn(page, "resume", "running")
+    cpu: dict[str, float] = {}
+    for name in _PAGES:
+        before = _cpu_seconds(process)
+        for _ in range(repeats):
+            _paint(page, url, name)
+        cpu[name] = (_cpu_seconds(process) - before) / repeats
+    return {name: (some, cpu.get(name)) for name, some in seconds.items()}
+
+
+def main() -> None:
+    """Measure, and print a line for each page and action."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=7)
+    repeats = parser.parse_args().repeats
+    with _served(repeats) as (url, process), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+            args=["--no-sandbox", "--disable-gpu"],
+        )
+        # The app's content policy forbids scripts made of text, such as those that say what is waited for.
+        page = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
+        page.set_default_timeout(_PATIENCE_MS)
+        figures = measure(page, url, process, repeats)
+        browser.close()
+    print(f"{'':12} {'median':>8} {'least':>8} {'most':>8} {'limit':>6}  CPU s of the server")
+    late = False
+    for name, (seconds, cpu) in figures.items():
+        median, limit = statistics.median(seconds), _LIMITS[name]
+        late |= median > limit
+        times = " ".join(f"{value:6.2f} s" for value in (median, min(seconds), max(seconds)))
+        print(
+            f"{name:12} {times} {limit:4.1f} s  {'' if cpu is None else f'{cpu:.2f}'}{' LATE' * (median > limit)}"
+        )
+    sys.exit(late)
+
+
+if __name__ == "__main__":
+    main()
