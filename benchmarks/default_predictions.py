@@ -2,10 +2,10 @@
 
     python -m benchmarks.default_predictions FILE[:one] … [--splits 20] [--shape FILE=NxM] [--out TABLE.md]
 
-A file with `:one` behind it is a network. Run r of every method has split r and seed r. The default predicts by the mean of
-the samples that its run starts from, Gibbs sampling by the mean of its own. The bound is held against that of a run from the
-spectral start. One line a file: mean scores, their paired differences with 95 % intervals, and p of the paired t-test, adjusted for the
-number of files by Holm's method.
+A file with `:one` behind it is a network. Run r of every method has split r and seed r. The default predicts by the
+mean of the samples that its run starts from, Gibbs sampling by the mean of its own. The bound is held against that of a
+run from the spectral start. One line a file: mean scores, their paired differences with 95 % intervals, and p of the
+paired t-test, adjusted for the number of files by Holm's method.
 """
 
 from __future__ import annotations
