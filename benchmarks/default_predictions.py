@@ -1,4 +1,4 @@
-"""What the default method predicts beside Gibbs sampling, and the bound that its start leads to, on many relations.
+"""Predictions of the default method beside those of Gibbs sampling, and the bound of its start, on many relations.
 
     python -m benchmarks.default_predictions FILE[:one] … [--splits 20] [--shape FILE=NxM] [--out TABLE.md]
 

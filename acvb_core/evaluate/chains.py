@@ -1,4 +1,4 @@
-"""Whether chains of a sampler have mixed: R-hat, and how many independent draws their draws are worth."""
+"""R-hat and effective sample size: have the chains of a sampler mixed, and what are their draws worth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEWEST = 4
 
 
 class Mixing(NamedTuple):
-    """What several chains say of one quantity; NaN where it never changes, or draws are too few."""
+    """R-hat and effective sample size of one quantity; NaN where it never changes, or draws are too few."""
 
     r_hat: float  #: near 1 when the chains agree; from 1.01 on they have not mixed
     effective_size: float  #: independent draws that estimate the mean as well as all draws together
