@@ -10,6 +10,7 @@ import pandas as pd
 
 from acvb_core.core.display import write_number
 from acvb_core.engine.result import Result
+from acvb_core.evaluate.chains import measure_mixing
 
 #: Columns of the scores of runs that differ in their seeds: key of a comparison row -> title.
 SCORES = {
@@ -21,6 +22,8 @@ SCORES = {
     "heldout_averaged_skill": "Skill, averaged",
     "heldout_explained": "Explained",
 }
+#: Columns of samplers: whether chains from several seeds agree.
+R_HAT, EFFECTIVE_SIZE = "R-hat", "Effective samples"
 
 
 def compare_settings(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
@@ -55,7 +58,8 @@ def summarise_seeds(results: Sequence[Result], rows: pd.DataFrame) -> pd.DataFra
 
     `rows`: the comparison row of each run (`comparison_row`).
     Returns one line for each method and settings: runs, and each score as "mean ± sd", "-" where a single run has no
-    spread; None where no two runs are alike in all but the seeds.
+    spread; of samplers also whether their chains agree (`_describe_mixing`). None where no two runs are alike in all
+    but the seeds.
     """
     groups: dict[Any, list[int]] = {}
     for at, result in enumerate(results):
@@ -74,7 +78,31 @@ def summarise_seeds(results: Sequence[Result], rows: pd.DataFrame) -> pd.DataFra
             for key, title in SCORES.items()
             if key in rows and rows[key].notna().any()
         }
+        lines[name] |= _describe_mixing([results[member] for member in members])
     return pd.DataFrame.from_dict(lines, orient="index")
+
+
+def _describe_mixing(results: Sequence[Result]) -> dict[str, str]:
+    """Return R-hat and effective sample size of the hyper-parameters that chains of a sampler draw, the worst of each.
+
+    The bound and the clusters of a sampler's run are those of its mean, which says nothing about its draws.
+    """
+    if len(results) < 2 or not results[0].problem.row.sampled:
+        return {}
+    histories = [result.history.query("samples > 0") for result in results]
+    length = min(map(len, histories))
+    measured = [
+        measure_mixing([history[name].to_numpy()[-length:] for history in histories])
+        for name in results[0].snapshot.hyper
+        if all(name in history for history in histories)
+    ]
+    known = [mixing for mixing in measured if np.isfinite(mixing.effective_size)]
+    if not known:
+        return {}
+    return {
+        R_HAT: write_number(max(mixing.r_hat for mixing in known)),
+        EFFECTIVE_SIZE: f"{min(mixing.effective_size for mixing in known):,.0f}",
+    }
 
 
 def _settings_without_seeds(result: Result) -> Any:

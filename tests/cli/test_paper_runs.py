@@ -6,11 +6,11 @@ import io
 from pathlib import Path
 
 import pytest
+from acvb_core.data.samples import load_sample
 
 from acvb_core.cli.experiment import _make_runs
 from acvb_core.cli.progress import Progress
 from acvb_core.core.protocols import no_checkpoint
-from acvb_core.data.samples import load_sample
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 
 

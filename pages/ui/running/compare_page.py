@@ -132,7 +132,11 @@ def show_scores(table: ComparisonTable) -> None:
     )  # fmt: skip
     if table.seeds is not None:
         st.dataframe(table.seeds, key="compare_seeds", height=38 + 35 * len(table.seeds))
-        st.caption("Mean ± standard deviation over the runs that differ in their seeds alone.")
+        st.caption(
+            "Mean ± standard deviation over the runs that differ in their seeds alone.",
+            help="R-hat, of Gibbs sampling: near 1 where the chains agree; above 1.01, take more sweeps. Effective "
+            "samples: as many independent draws would tell as much. Both are the worst over the hyper-parameters.",
+        )
     if "Skill, averaged" in table.frame:
         st.caption(
             "Averaged: the mean of many samples predicts, which is better than the clusters alone on most data. Read "

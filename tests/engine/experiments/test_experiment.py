@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
+from acvb_core.evaluate.significance import compare_with_best
+from acvb_core.store.csv_text import csv_text
 
 SHORT = {"max_sweeps": 5, "splits": 3}
 
@@ -199,3 +202,24 @@ def test_a_split_counts_once_all_methods_have_met_it(women: Any) -> None:
     assert summary["n"].to_dict() == {"acvb0": 2, "vb": 2}
     assert summary["failed"].to_dict() == {"acvb0": 0, "vb": 0}
     assert bool(summary.loc["acvb0", "best"])
+
+
+def test_three_lines_of_the_documentation_give_the_table_again(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+    lines = text.split("<!-- three lines -->\n```python\n")[1].split("```")[0]
+    assert len(lines.strip().splitlines()) == 3
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "runs.csv").write_text(csv_text(experiment.table()), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"pd": pd, "compare_with_best": compare_with_best}
+    exec(lines, names)
+    table = experiment.summary().set_index("condition").loc[names["scores"].index]
+    again = names["scores"].agg(["mean", "std"], axis=1)
+    tests = compare_with_best(names["scores"]).tests
+    np.testing.assert_allclose(again["mean"], table["mean"])
+    np.testing.assert_allclose(again["std"], table["sd"])
+    for name, column in (("difference", "difference"), ("low", "low"), ("high", "high"), ("p_t", "p")):
+        np.testing.assert_allclose(getattr(tests, name), table[column], err_msg=column)
+    np.testing.assert_allclose(tests.p_wilcoxon, table["p_wilcoxon"])

@@ -1,0 +1,73 @@
+"""R-hat and effective sample size: have the chains of a sampler mixed, and what are their draws worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+
+#: Fewer draws than these in a half of a chain say nothing.
+_FEWEST = 4
+
+
+class Mixing(NamedTuple):
+    """R-hat and effective sample size of one quantity; NaN where it never changes, or draws are too few."""
+
+    r_hat: float  #: near 1 when the chains agree; from 1.01 on they have not mixed
+    effective_size: float  #: independent draws that estimate the mean as well as all draws together
+
+
+def measure_mixing(draws: ArrayLike) -> Mixing:
+    """Return rank-normalised split R-hat and the effective sample size of the bulk.
+
+    `draws`: shape (n_chains, n_draws).
+    Reference: A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Bürkner, Bayesian Analysis 16 (2021), eqs. 1-4,
+      10-14; Geyer's initial monotone sequence, Statistical Science 7 (1992).
+    """
+    table = np.atleast_2d(np.asarray(draws, dtype=np.float64))
+    half = table.shape[1] // 2
+    if half < _FEWEST or not np.isfinite(table).all() or np.ptp(table) == 0.0:
+        return Mixing(float("nan"), float("nan"))
+    halves = np.vstack([table[:, :half], table[:, -half:]])
+    folded = np.abs(halves - np.median(halves))
+    normal = _normalise_ranks(halves)
+    return Mixing(max(_r_hat(normal), _r_hat(_normalise_ranks(folded))), _effective_size(normal))
+
+
+def _normalise_ranks(draws: Floats) -> Floats:
+    ranks = stats.rankdata(draws).reshape(draws.shape)
+    return np.asarray(stats.norm.ppf((ranks - 0.375) / (draws.size + 0.25)))
+
+
+def _variances(draws: Floats) -> tuple[float, float]:
+    """Return the mean variance within chains, and the variance of all draws."""
+    n_draws = draws.shape[1]
+    within = float(draws.var(axis=1, ddof=1).mean())
+    return within, (n_draws - 1) / n_draws * within + float(draws.mean(axis=1).var(ddof=1))
+
+
+def _r_hat(draws: Floats) -> float:
+    within, total = _variances(draws)
+    if within == 0.0:
+        return 1.0 if total == 0.0 else float("inf")
+    return float(np.sqrt(total / within))
+
+
+def _effective_size(draws: Floats) -> float:
+    n_chains, n_draws = draws.shape
+    within, total = _variances(draws)
+    centred = draws - draws.mean(axis=1, keepdims=True)
+    spectrum = np.abs(np.fft.rfft(centred, 2 * n_draws, axis=1)) ** 2
+    covariance = np.fft.irfft(spectrum, axis=1)[:, :n_draws].mean(axis=0) / n_draws
+    # Every chain's covariances count with n - 1 draws, as its variance does.
+    correlation = 1.0 - (within - covariance * n_draws / (n_draws - 1)) / total
+    correlation[0] = 1.0
+    pairs = correlation[: n_draws // 2 * 2].reshape(-1, 2).sum(axis=1)
+    negative = np.flatnonzero(pairs <= 0.0)
+    pairs = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
+    n = n_chains * n_draws
+    return float(n / max(2.0 * pairs.sum() - 1.0, 1.0 / np.log10(n)))
