@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -116,77 +115,18 @@ class Pairs:
     def to_csr(self, row_map: Codes, column_map: Codes, shape: tuple[int, int]) -> sparse.csr_array:
         """Return the distinct pairs as a canonical bool CSR array, and forget the list.
 
-        `row_map` and `column_map` hold the final index of each code. Two counting sorts, by column and then by row,
-        leave every row sorted without a comparison. The peak is 12 bytes a pair: the blocks are let go one by one as
-        the first sort copies them.
+        `row_map` and `column_map` hold the final index of each code. Each block is sorted, added and let go
+        by itself, so that the whole list and the whole array never stand in memory together.
         """
-        n_rows, n_columns = shape
-        column_starts = np.zeros(n_columns + 1, dtype=np.int64)
-        row_starts = np.zeros(n_rows + 1, dtype=np.int64)
         if self._blocks:
             self._blocks[-1] = self._blocks[-1][:, : self._filled]
-        for rows, columns in self._blocks:
-            _count(columns, column_map, column_starts)
-            _count(rows, row_map, row_starts)
-        np.cumsum(column_starts, out=column_starts)
-        np.cumsum(row_starts, out=row_starts)
-        by_column = np.empty(self.n, dtype=np.int32)
-        heads = column_starts[:-1].copy()
+        matrix = sparse.csr_array(shape, dtype=np.bool_)
         while self._blocks:
-            rows, columns = self._blocks.pop()
-            _scatter(rows, columns, row_map, column_map, heads, by_column)
-            del rows, columns  # or the block would live until the next one replaces it
+            block = self._blocks.pop()
+            for codes, final in zip(block, (row_map, column_map), strict=True):
+                np.take(final, codes, out=codes, mode="clip")  # in place, for which NumPy wants a mode
+            links = np.ones(block.shape[1], dtype=np.bool_)
+            matrix = matrix + sparse.coo_array((links, tuple(block)), shape=shape).tocsr()
+            del block, codes  # or it would live until the next one replaces it
         self.n, self._filled = 0, _BLOCK
-        indices = np.empty(len(by_column), dtype=np.int32)
-        _transpose(column_starts, by_column, row_starts[:-1].copy(), indices)
-        del by_column
-        n_distinct = _drop_repeats(row_starts, indices)
-        # Giving the tail back in place keeps the peak down; no other array looks at this memory.
-        indices.resize(n_distinct, refcheck=False)
-        pointers = row_starts.astype(np.int32 if n_distinct < 2**31 else np.int64)
-        matrix = sparse.csr_array((np.ones(n_distinct, dtype=np.bool_), indices, pointers), shape=shape)
-        matrix.has_canonical_format = True
-        return matrix
-
-
-@njit(nogil=True, cache=True)
-def _count(codes: Any, final: Any, starts: Any) -> None:
-    for code in codes:
-        starts[final[code] + 1] += 1
-
-
-@njit(nogil=True, cache=True)
-def _scatter(rows: Any, columns: Any, row_map: Any, column_map: Any, heads: Any, by_column: Any) -> None:
-    for p in range(rows.shape[0]):
-        column = column_map[columns[p]]
-        by_column[heads[column]] = row_map[rows[p]]
-        heads[column] += 1
-
-
-@njit(nogil=True, cache=True)
-def _transpose(column_starts: Any, by_column: Any, heads: Any, indices: Any) -> None:
-    for column in range(column_starts.shape[0] - 1):
-        for p in range(column_starts[column], column_starts[column + 1]):
-            row = by_column[p]
-            indices[heads[row]] = column
-            heads[row] += 1
-
-
-@njit(nogil=True, cache=True)
-def _drop_repeats(starts: Any, indices: Any) -> Any:
-    """Close the gaps that repeated columns leave in each sorted row, in place; return what is left."""
-    written = 0
-    begin = starts[0]
-    for row in range(starts.shape[0] - 1):
-        end = starts[row + 1]
-        starts[row] = written
-        previous = -1
-        for p in range(begin, end):
-            column = indices[p]
-            if column != previous:
-                indices[written] = column
-                written += 1
-                previous = column
-        begin = end
-    starts[starts.shape[0] - 1] = written
-    return written
+        return as_pattern(matrix)
