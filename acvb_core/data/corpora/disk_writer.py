@@ -20,7 +20,7 @@ from acvb_core.data.corpora.readers import check_arguments, load_corpus, read_en
 from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, Reading, offer_skipping
 from acvb_core.data.corpora.sniff import inspect_source
 from acvb_core.data.corpora.text_files import CorpusSource, open_corpus_source
-from acvb_core.data.corpora.texts import entry_facts, size_facts
+from acvb_core.data.corpora.texts import LoadedCorpus, entry_facts, size_facts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -96,19 +96,13 @@ def read_to_disk(
         loaded = load_corpus(
             source, filename=filename, name=name, vocabulary=vocabulary, tokeniser=tokeniser, **options
         )
-        if progress is not None:
-            progress(1.0)
-        pieces = [loaded.corpus if keep_texts else replace(loaded.corpus, texts=None)]
-        corpus = write_disk_corpus(pieces, folder, shard_pairs=shard_pairs)
-        return LoadedDisk(corpus, loaded.report, loaded.layout)
+        return _write_loaded(loaded, folder, progress, keep_texts, shard_pairs)
     skip, cutting = broken == "skip", as_tokeniser(tokeniser)
     with open_corpus_source(source, filename, options, patient=skip) as opened:
         layout = _inspect(opened, options)
         check_arguments(layout, cutting, vocabulary)
-        if layout.has_texts:
-            cutting = cutting or Tokeniser()
-        encoding = options.get("encoding")
-        reading = Reading(opened, layout, encoding, skip=skip, progress=progress)
+        cutting = cutting or Tokeniser() if layout.has_texts else None
+        reading = Reading(opened, layout, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
@@ -119,14 +113,28 @@ def read_to_disk(
                     words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
             reading.report_written(1.0)
             corpus = writer.finish(words, tokeniser=cutting)
-    first_empty = corpus.document_names(writer.first_empty)
     facts = [
         *reading.left_out_facts(),
         *facts,
         *entry_facts(writer.repeated, writer.zeros),
-        *size_facts(corpus, writer.n_empty, first_empty),
+        *size_facts(corpus, writer.n_empty, corpus.document_names(writer.first_empty)),
     ]
     return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+
+
+def _write_loaded(
+    loaded: LoadedCorpus,
+    folder: str | Path,
+    progress: Callable[[float], None] | None,
+    keep_texts: bool,
+    shard_pairs: int,
+) -> LoadedDisk:
+    """Write a corpus that is in memory."""
+    if progress is not None:
+        progress(1.0)
+    corpus = loaded.corpus if keep_texts else replace(loaded.corpus, texts=None)
+    disk = write_disk_corpus([corpus], folder, shard_pairs=shard_pairs)
+    return LoadedDisk(disk, loaded.report, loaded.layout)
 
 
 def _inspect(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
