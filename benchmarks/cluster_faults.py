@@ -25,6 +25,7 @@ from pathlib import Path
 
 from acvb_core.cluster import remote_run
 from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.synthetic import synth1
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
@@ -94,6 +95,20 @@ class FaultyCluster:
             process.wait()
 
 
+def connect() -> DaskExecutor:
+    """Return the executor of the cluster once its scheduler and both workers are there."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            executor = DaskExecutor.connect(f"tcp://{_ADDRESS}:8786")
+            break
+        except AcvbError:  # it is still starting
+            if time.monotonic() > end:
+                raise
+    wait_until(lambda: len(executor.list_workers()) == 2)
+    return executor
+
+
 def find_worker(executor: DaskExecutor) -> int:
     """Return the number of the worker that computes."""
     at_work = [address for address, tasks in executor.find_client().processing().items() if tasks]
@@ -131,8 +146,7 @@ def run_once(fault: str, problem: Problem, folder: Path) -> float:
     """Return the held-out skill of a run that a fault disturbs."""
     cluster = FaultyCluster(folder)
     try:
-        executor = DaskExecutor.connect(f"tcp://{_ADDRESS}:8786")
-        wait_until(lambda: len(executor.list_workers()) == 2)
+        executor = connect()
         job = Job(problem, executor).start()
         wait_until(lambda: (seen := job.inspect().snapshot) is not None and seen.sweep > 1)
         time.sleep(2.0)
@@ -143,8 +157,7 @@ def run_once(fault: str, problem: Problem, folder: Path) -> float:
             assert job.inspect().status is Status.INTERRUPTED, job.inspect().error
             assert job.can_continue
             executor.client.close()
-            executor = job._executor = DaskExecutor.connect(f"tcp://{_ADDRESS}:8786")
-            wait_until(lambda: len(executor.list_workers()) == 2)
+            executor = job._executor = connect()
             job.continue_run()
             job.wait(_PATIENCE)
         executor.client.close()
@@ -166,8 +179,7 @@ def refuse_once(problem: Problem, folder: Path) -> str:
             file.write("\n#: Another version.\n")
     cluster = FaultyCluster(folder, other)
     try:
-        executor = DaskExecutor.connect(f"tcp://{_ADDRESS}:8786")
-        wait_until(lambda: len(executor.list_workers()) == 2)
+        executor = connect()
         job = Job(problem, executor).start()
         job.wait(_PATIENCE)
         executor.client.close()
@@ -187,7 +199,7 @@ def main() -> None:
         sys.exit("Network namespaces need root and the program ip (Debian: iproute2). Nothing was measured.")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
     remote_run.KEEP_EVERY = 1.0
-    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 1_500, "burn_in": 500}
+    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 1_000, "burn_in": 300}
     problem = build_problem(synth1().relation, "gibbs", values, heldout=0.1)
     alone = Job(problem, Executor(1)).start()
     alone.wait()
