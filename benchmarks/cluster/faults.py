@@ -1,6 +1,6 @@
 """Faults of a cluster whose scheduler and workers are in network namespaces of their own.
 
-    python -m benchmarks.cluster_faults --times 10 [--faults kill cut slow scheduler version]
+    python -m benchmarks.cluster.faults --times 10 [--faults kill cut slow scheduler version]
 
 Needs root and iproute2: it makes three namespaces with two pairs of veth, and removes them at the end. All traffic
 stays in them. For each fault a run on the cluster is disturbed once: its worker is killed with -9 (kill), is cut off
@@ -32,7 +32,7 @@ from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _NAMES = [f"acvb-{os.getpid()}-{who}" for who in ("scheduler", "left", "right")]
 _ADDRESS = "10.213.1.1"
 _CUT = 20.0
