@@ -41,7 +41,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OwnLinks:
-    """What a pass over objects of a network reads of its relation: their own links, out and in."""
+    """Links of some objects of a network, out and in, for a pass over these."""
 
     rows: Rows
     transposed: Rows
