@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from acvb_core.data.samples import load_sample
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
 
 N_DOCUMENTS, N_WORDS, N_TOKENS, N_TOPICS = 18_774, 61_188, 2_400_000, 50

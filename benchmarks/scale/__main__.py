@@ -3,6 +3,7 @@
     python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
     python -m benchmarks.scale relations --k 15 --seeds 5              the same for planted blocks
+    python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
     python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
@@ -33,7 +34,7 @@ def load(file: str | None) -> Corpus:
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("run", "shards", "relations", "rotation"))
+    parser.add_argument("what", choices=("run", "shards", "relations", "network", "rotation"))
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--method", default="cvb0")
     parser.add_argument("--k", type=int, default=100)
@@ -54,6 +55,8 @@ def main() -> None:
     elif given.what == "relations":
         sizes = {"k_rows": given.k, "k_cols": given.k, "init": "random"}
         staleness.compare_relations(sizes, NUMBERS, given.seeds)
+    elif given.what == "network":
+        staleness.compare_relations({"k_rows": given.k, "init": "random"}, NUMBERS, given.seeds, network=True)
     else:
         rotation.compare(load(given.source), given.k, given.sweeps, NUMBERS)
 

@@ -12,7 +12,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
-from acvb_core.samples.planted_relations import planted_relation
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.samples.planted_relations import groups_of_all_kinds, planted_relation
 
 #: A run is there when it predicts held-out words within this share of the end of the run on one shard.
 NEAR = 0.01
@@ -51,19 +52,24 @@ def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[i
         )
 
 
-def compare_relations(values: dict[str, Any], numbers: list[int], seeds: int) -> None:
-    """Print, for planted blocks and each number of shards, the held-out score and the sweeps until convergence."""
-    relation = planted_relation(1_000, 800, 8, 6, 0).relation
-    sys.stdout.write(f"1,000 x 800, 8 x 6 blocks; {values}, seeds {seeds}\n")
+def compare_relations(values: dict[str, Any], numbers: list[int], seeds: int, network: bool = False) -> None:
+    """Print, for planted blocks and each number of shards, the held-out score and the sweeps until convergence.
+
+    `network`: of groups of all kinds in an undirected network, in place of two kinds of objects.
+    """
+    planted = groups_of_all_kinds(0) if network else planted_relation(1_000, 800, 8, 6, 0)
+    what = "a network of 360 nodes" if network else "1,000 x 800, 8 x 6 blocks"
+    sys.stdout.write(f"{what}; {values}, seeds {seeds}\n")
     for shards in numbers:
         runs = [
-            acvb_core.fit(relation, "cvb0", heldout=0.1, seed=seed, shards=shards, **values)
+            acvb_core.fit(planted.relation, "cvb0", heldout=0.1, seed=seed, shards=shards, **values)
             for seed in range(seeds)
         ]
         skill = np.mean([run.snapshot.heldout.skill for run in runs])
         taken = np.mean([run.snapshot.sweep for run in runs])
+        near = np.mean([agreement(run.labels("rows"), planted.row_clusters)["ari"] for run in runs])
         found = [run.snapshot.effective_k for run in runs]
-        clusters = " ".join(f"{one['rows']}x{one['cols']}" for one in found)
+        clusters = " ".join("x".join(str(k) for k in one.values()) for one in found)
         sys.stdout.write(
-            f"P = {shards:3}: held-out skill {skill:.4f}, {taken:.1f} sweeps; clusters {clusters}\n"
+            f"P = {shards:3}: held-out skill {skill:.4f}, {taken:.1f} sweeps; ARI {near:.3f}, clusters {clusters}\n"
         )

@@ -6,12 +6,12 @@ import io
 from pathlib import Path
 
 import pytest
-from acvb_core.data.samples import load_sample
 
 from acvb_core.cli.experiment import _make_runs
 from acvb_core.cli.progress import Progress
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.samples.catalogue import load_sample
 
 
 def plans() -> dict[str, Plan]:

@@ -23,7 +23,7 @@ from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 
 _MEMORY, _MODEL = references_to("models.irm.memory"), references_to("models.irm.model")
-_CVB, _SHARDED = references_to("models.irm.cvb"), references_to("models.irm.sweeps.sharded")
+_CVB, _SHARDED = references_to("models.irm.cvb"), references_to("models.irm.sweeps.building")
 _RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("evaluate.split")("hold_out")
 
 
@@ -168,6 +168,10 @@ _SHARDS = Parameter(
     "the blocks of the pass before, then all of the columns. The result depends on this number alone. 0: not cut.",
     "Shards", 0, 1_000,
 )  # fmt: skip
+_NETWORK_SHARDS = (
+    "Parts that the objects are cut into. All parts are updated at once, and exchange what they changed several times "
+    "in a sweep. The result depends on this number alone. 0: not cut."
+)
 
 
 _IRM = (
@@ -267,7 +271,8 @@ _RELATION_METHODS = (
 
 def _for_networks(row: Method) -> Method:
     """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
-    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance", SHARDS))
+    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
+    others = tuple(replace(p, help=_NETWORK_SHARDS) if p.name == SHARDS else p for p in others)
     return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others))
 
 

@@ -61,19 +61,35 @@ def block_counts(
 ) -> tuple[Floats, Floats]:
     """Return expected ones and observed entries of each block, shape (K1, K2)."""
     rows, cols = (q[domain] for domain in layout.axes)
+    if layout.one_domain:
+        return network_counts(relation, rows, cols, relation.self_links, layout.symmetric, checkpoint)
     links, zeros = observed_sums(relation, cols, checkpoint)
-    if not layout.one_domain:
-        ones = rows.T @ links
-        return ones, ones + rows.T @ zeros
+    ones = rows.T @ links
+    return ones, ones + rows.T @ zeros
+
+
+def network_counts(
+    relation: Relation,
+    rows: Floats,
+    cols: Floats,
+    own: Floats,
+    symmetric: bool,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> tuple[Floats, Floats]:
+    """Return what the row objects of a network add to the ones and the observed entries of each block.
+
+    `rows`, `cols`: responsibilities of the row objects, which may be some of all, and of all objects.
+    `own`: shape (n_rows, 2); the row objects' links to themselves, as in `Relation.self_links`.
+    """
+    links, zeros = observed_sums(relation, cols, checkpoint)
     # A link of an object to itself concerns one object, not two that happen to be in the same cluster: its
     # expectation is linear in q.
-    own = relation.self_links
     links -= own[:, :1] * rows
     zeros -= own[:, 1:] * rows
     counts = []
     for sums, inner in ((links, own[:, 0]), (np.maximum(zeros, 0.0), own[:, 1])):
         pairs = rows.T @ sums
-        if layout.symmetric:
+        if symmetric:
             pairs = (pairs + pairs.T) / 2.0
             pairs[np.diag_indices_from(pairs)] /= 2.0
         pairs[np.diag_indices_from(pairs)] += inner @ rows

@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.core.averaging import AveragedInference
-from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Checkpoint
-from acvb_core.core.rows import SHARDS, Values
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm import cvb
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import DomainPass, observed_counts
 from acvb_core.models.irm.kernels import BlockCounts, Floats
 from acvb_core.models.irm.state import IrmState, observed_sums
-from acvb_core.models.irm.sweeping import read_variational_settings
 from acvb_core.models.irm.sweeps.rest import Objects
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.place import current_place
@@ -121,7 +116,7 @@ class ShardedIrm(CollapsedIrm):
     def group(self) -> ShardGroup:
         """The shards, opened when they are first needed; all runs of this method share them."""
         sides = (self.relation, self.relation.transposed)
-        cuts = [cut(side, self.n_shards) for side in sides]
+        cuts = [cut(self.n_shards, side) for side in sides]
         slices = [
             [Slice.of(side, bounds, number) for side, bounds in zip(sides, cuts, strict=True)]
             for number in range(self.n_shards)
@@ -164,25 +159,14 @@ class ShardedIrm(CollapsedIrm):
         return np.concatenate([own for own, _ in answers]), updated.blocks, updated.loo
 
 
-def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
-    """Return CVB0 on data, over shards where the values of its parameters say so."""
-    if not values.get(SHARDS):
-        return cvb.build_cvb0(data, values)
-    if values["schedule"] == "paper":
-        raise ParameterError("schedule 'paper' updates one object after another; leave shards at 0.")
-    return ShardedIrm(**read_variational_settings(data, values), n_shards=values[SHARDS])
-
-
-def build_acvb0(data: Any, values: Values) -> AveragedInference:
-    """Return ACVB0; the rest as for CVB0."""
-    return AveragedInference(build_cvb0(data, values), values["burn_in"], restart=values["restart_mean"])
-
-
-def cut(relation: Relation, n_parts: int) -> NDArray[np.int64]:
-    """Return where to cut the row objects into parts of about as much work: one each, and one for each link or gap."""
-    work = np.arange(relation.shape[0] + 1) + relation.ones.indptr.astype(np.int64) + relation.missing.indptr
+def cut(n_parts: int, *relations: Relation) -> NDArray[np.int64]:
+    """Return where to cut row objects into parts of about as much work: one each, and one for each link or gap."""
+    n_objects = relations[0].shape[0]
+    work = np.arange(n_objects + 1)
+    for relation in relations:
+        work = work + relation.ones.indptr.astype(np.int64) + relation.missing.indptr
     starts = np.searchsorted(work, np.arange(1, n_parts) * work[-1] / n_parts)
-    return np.concatenate([[0], starts, [relation.shape[0]]]).astype(np.int64)
+    return np.concatenate([[0], starts, [n_objects]]).astype(np.int64)
 
 
 _turn = 0

@@ -26,6 +26,7 @@ def relation() -> Relation:
 
 def outcome(relation: Relation, method: str, shards: int, **given: Any) -> Any:
     values: dict[str, Any] = {"k_rows": 7, "k_cols": 7, "max_sweeps": 25} | given
+    values = {name: value for name, value in values.items() if value is not None}
     result = acvb_core.fit(relation, method, heldout=0.1, shards=shards, **values)
     history = result.history.drop(columns=_TIMES).to_numpy().tobytes()
     return history, {name: array.tobytes() for name, array in result.snapshot.posterior.arrays.items()}

@@ -1,0 +1,127 @@
+"""CVB0 of networks over shards: the textbook's sweep of each part, and one shard is the run without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from acvb_core.data.synthetic import groups_of_all_kinds
+
+import acvb_core
+from acvb_core.data.relation import Network, Relation
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.state import block_counts
+from acvb_core.models.irm.sweeps.sharded import cut
+from acvb_core.models.irm.sweeps.sharded_network import ShardedNetwork
+from acvb_core.shards.place import shard_workers
+from tests.models.irm.network.adapters import hyper_of, relation_of, state_of
+from tests.models.irm.sweeps.test_sharded import outcome
+from tests.oracles.dense_irm import log_prior_terms
+from tests.oracles.dense_network import block_log_evidence, counts, each_block
+from tests.oracles.network_cases import KINDS, NetworkCase, random_network_case
+
+
+def dense_sweep(case: NetworkCase, bounds: Any, order: Any, n_exchanges: int) -> tuple[np.ndarray, float]:
+    """Return the responsibilities after one sweep over shards, every count made afresh, and the sum of log C_i.
+
+    Between exchanges a shard sees the others as they were; the counts are then those before with all changes added.
+    """
+    data, q, total = case.data, case.q.copy(), 0.0
+    ones, entries, mass = counts(data, q)
+    for some in np.array_split(order, n_exchanges):
+        after, changes = q.copy(), []
+        for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+            own, before = q.copy(), counts(data, q)
+            for i in some[(some >= begin) & (some < end)]:
+                emptied = own.copy()
+                emptied[i] = 0.0
+                places = np.eye(q.shape[1])
+                here = [ones, entries, mass]
+                here = [
+                    c + new - old for c, new, old in zip(here, counts(data, emptied), before, strict=True)
+                ]
+                least = block_log_evidence(here[0], here[1], case.a, case.b)
+                weights = log_prior_terms(here[2], case.alpha)
+                for k, place in enumerate(places):
+                    put = emptied.copy()
+                    put[i] = place
+                    added = [
+                        h + new - old
+                        for h, new, old in zip(here, counts(data, put), counts(data, emptied), strict=True)
+                    ]
+                    gain = block_log_evidence(added[0], added[1], case.a, case.b) - least
+                    weights[k] += each_block(gain, data.directed).sum()
+                log_normaliser = float(np.logaddexp.reduce(weights))
+                own[i] = np.exp(weights - log_normaliser)
+                total += log_normaliser
+            changes.append([new - old for new, old in zip(counts(data, own), before, strict=True)])
+            after[begin:end] = own[begin:end]
+        q = after
+        ones, entries, mass = (
+            c + sum(parts) for c, parts in zip((ones, entries, mass), zip(*changes, strict=True), strict=True)
+        )
+    return q, total
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_sweep_equals_the_dense_one(kind: Any, shards: int) -> None:
+    case = random_network_case(2, kind, n=11, size=3, missing=0.2)
+    relation = relation_of(case.data)
+    method = ShardedNetwork(
+        relation,
+        Start(3, 3, "random"),
+        hyper_of(case),
+        hyper_rule="fixed",
+        shrink=0.0,
+        layout=network_layout(relation),
+        n_shards=shards,
+    )
+    state, loo = method.update(state_of(case, relation), np.random.default_rng(5), lambda: None)
+    order = np.random.default_rng(5).permutation(11)
+    q, wanted = dense_sweep(case, cut(shards, relation, relation.transposed), order, shards)
+    assert state.q["rows"] == pytest.approx(q, abs=1e-9)
+    assert loo == pytest.approx(wanted, abs=1e-9)
+    recounted = block_counts(relation, state.q, state.layout)
+    assert state.ones == pytest.approx(recounted[0], abs=1e-9)
+    assert state.entries == pytest.approx(recounted[1], abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def network() -> Relation:
+    rng = np.random.default_rng(0)
+    groups = rng.integers(4, size=100)
+    ones = rng.random((100, 100)) < rng.beta(0.5, 1.0, (4, 4))[groups][:, groups]
+    missing = rng.random(ones.shape) < 0.1
+    return Relation.build(ones & ~missing, missing, network=Network(True, True))
+
+
+@pytest.mark.parametrize(("method", "init"), [("cvb0", "random"), ("cvb0", "gibbs"), ("acvb0", "spectral")])
+def test_one_shard_gives_the_bits_of_a_run_without(network: Relation, method: str, init: str) -> None:
+    given = {"k_cols": None, "init": init}
+    assert outcome(network, method, 1, **given) == outcome(network, method, 0, **given)
+
+
+def test_neither_workers_nor_the_loss_of_one_change_a_bit(network: Relation) -> None:
+    def kill(problem: Any, snapshot: Any) -> None:
+        if snapshot.sweep == 3:
+            problem.inference.inner.group.workers[1].process.kill()
+
+    with shard_workers(1):
+        wanted = outcome(network, "acvb0", 3, k_cols=None)
+    with shard_workers(3):
+        assert outcome(network, "acvb0", 3, k_cols=None) == wanted
+    with shard_workers(2, processes=True, save_every=0):
+        assert outcome(network, "acvb0", 3, k_cols=None, watch=kill) == wanted
+
+
+def test_groups_of_all_kinds_are_found_over_any_number_of_shards() -> None:
+    relation = groups_of_all_kinds().relation
+    whole = acvb_core.fit(relation, "cvb0", k_rows=12)
+    for shards in (2, 5, 17):
+        spread = acvb_core.fit(relation, "cvb0", k_rows=12, shards=shards)
+        assert agreement(spread.labels("rows"), whole.labels("rows"))["ari"] > 0.95
+        assert spread.snapshot.lower_bound == pytest.approx(whole.snapshot.lower_bound, rel=1e-3)
