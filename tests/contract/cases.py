@@ -161,9 +161,9 @@ def limited(row: Method, data: Any, values: dict[str, Any], sweeps: int) -> dict
 
 
 def affordable(row: Method, data: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with fewer clusters where a sweep would take many seconds."""
+    """Return settings with fewer clusters where a sweep would take more than a second or two."""
     seconds = model_row(row.model).sweep_seconds
-    while "k" in values and seconds(data, row.name, row.values(known(row, values))) > 5.0:
+    while values.get("k", 0) >= 5 and seconds(data, row.name, row.values(known(row, values))) > 1.5:
         values = values | {"k": values["k"] // 5}
     return values
 
