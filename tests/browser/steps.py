@@ -27,10 +27,15 @@ POINTS = """() => {
 SETTLED = """() => new Promise((done, fail) => {
   const began = performance.now();
   let still = began;
+  const heightOf = (element) => element?.getBoundingClientRect().height;
+  let height;
   const look = () => {
     const now = performance.now();
     const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
-    if (state !== 'notRunning') still = now;
+    // A press is lost where the button moves while it is down: wait also until what was unfolded is open.
+    const unfolded = [...document.querySelectorAll('details')].map(heightOf).join();
+    if (state !== 'notRunning' || unfolded !== height) still = now;
+    height = unfolded;
     if (now - still > 400) done();
     else if (now - began > 180000) fail(new Error(`the page is still ${state}`));
     else setTimeout(look, 20);
