@@ -42,6 +42,7 @@ from acvb_core.data.table import Table
 from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import MODELS, methods_of
+from acvb_core.samples.planted_mixtures import planted_topics
 
 SIZES = {
     "irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4},
@@ -53,7 +54,7 @@ gaps = np.arange(600.0).reshape(60, 10) % 7
 gaps[::5, 3] = np.nan
 tables = [Table.build(values, standardise=scaled) for values in (gaps, gaps[:, 4:]) for scaled in (True, False)]
 DATA = [
-    ("irm", karate), *(("network", data) for data in networks), ("lda", acvb_core.load_sample("bars").corpus),
+    ("irm", karate), *(("network", data) for data in networks), ("lda", planted_topics(30, 40, 4, 20, 0.2, 0.1, 0).corpus),
     *(("lfm", data) for data in tables),
 ]
 assert {model for model, _ in DATA} == {row.name for row in MODELS}

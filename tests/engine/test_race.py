@@ -25,7 +25,7 @@ from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.samples.planted_mixtures import planted_features
+from acvb_core.samples.planted_mixtures import planted_features, planted_topics
 from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
 
 
@@ -106,8 +106,10 @@ def quick(row: Method) -> dict[str, Any]:
 def data_for(model: str) -> Any:
     if model == "lfm":
         return planted_features(60, 8, 3, seed=2).table
-    if model != "network":
-        return load_sample("bars" if model == "lda" else "southern_women").data
+    if model == "lda":
+        return planted_topics(40, 50, 4, 25, 0.2, 0.1, 2).corpus
+    if model == "irm":
+        return load_sample("southern_women").data
     group = np.arange(24) % 3
     chance = np.where(group[:, None] == group, 0.7, 0.1)
     return Relation.build(
