@@ -54,8 +54,8 @@ gaps = np.arange(600.0).reshape(60, 10) % 7
 gaps[::5, 3] = np.nan
 tables = [Table.build(values, standardise=scaled) for values in (gaps, gaps[:, 4:]) for scaled in (True, False)]
 DATA = [
-    ("irm", karate), *(("network", data) for data in networks), ("lda", planted_topics(30, 40, 4, 20, 0.2, 0.1, 0).corpus),
-    *(("lfm", data) for data in tables),
+    ("irm", karate), *(("network", data) for data in networks),
+    ("lda", planted_topics(30, 40, 4, 20, 0.2, 0.1, 0).corpus), *(("lfm", data) for data in tables),
 ]
 assert {model for model, _ in DATA} == {row.name for row in MODELS}
 for model, data in DATA:
