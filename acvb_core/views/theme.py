@@ -53,9 +53,15 @@ _CLUSTERS = (
 OTHERS_COLOUR = "#C3CBD3"
 
 #: How Plotly shows every figure. Its own default offers to send the figure to another machine.
-CHART_CONFIG: Mapping[str, Any] = {"displaylogo": False, "showSendToCloud": False, "plotlyServerURL": ""}
-#: The same for a figure without buttons.
-STILL_CONFIG: Mapping[str, Any] = {**CHART_CONFIG, "displayModeBar": False}
+#: A figure is taken as SVG, which a text or a slide can scale.
+CHART_CONFIG: Mapping[str, Any] = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "toImageButtonOptions": {"format": "svg"},
+}
+#: The same for a figure that does not zoom: its one button takes it.
+STILL_CONFIG: Mapping[str, Any] = {**CHART_CONFIG, "modeBarButtons": [["toImage"]]}
 
 
 @dataclass(frozen=True)

@@ -295,6 +295,10 @@ def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
     expect(files.first).to_be_visible()
     path = take(files.first.get_by_role("button"), tmp_path)
     assert path.stat().st_size > 100
+    figure = page.locator(".js-plotly-plot").nth(1)
+    figure.hover()
+    picture = take(figure.locator(".modebar-btn[data-title='Download plot']"), tmp_path)
+    assert picture.read_text().startswith("<svg")
     visit(page, "Compare")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -30,6 +30,7 @@ const CONFIG = {
   scrollZoom: false,
   showSendToCloud: false, // the default offers to send the figure to another machine
   plotlyServerURL: "",
+  toImageButtonOptions: { format: "svg" },
   modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
 };
 
