@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class AcvbError(Exception):
     """Base of every error that is the input's fault, not the program's."""
@@ -47,6 +49,13 @@ class DataError(AcvbError):
         self.unit = unit
         self.value = None if value is None else shorten(value)
         super().__init__(self._text())
+
+    def changed(self, **parts: Any) -> DataError:
+        """Return the same error with other parts, such as its place or its remedy."""
+        other = DataError(self.what, remedy=self.remedy)
+        vars(other).update(vars(self) | parts)
+        other.args = (other._text(),)
+        return other
 
     def _text(self) -> str:
         place = [self.source] if self.source else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -40,3 +41,15 @@ class ReadReport:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Return "1 line" or "2,000 lines"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def tell_count(name: str, n: int, sentence: str, **details: Any) -> list[Fact]:
+    """Return a fact about `n` things, none if there are none; "{thing is|things are}" becomes their number.
+
+    The sentence holds no text of a user, which may have braces.
+
+    >>> tell_count("blank_lines", 2, "{blank line}: passed over.")[0].sentence
+    '2 blank lines: passed over.'
+    """
+    told = re.sub(r"\{(.*?)(?:\|(.*?))?\}", lambda words: plural(n, words[1], words[2]), sentence)
+    return [Fact(name, n, told, details)] if n else []

@@ -35,16 +35,8 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
     try:
         return getattr(load(data), kind)
     except DataError as problem:
-        raise DataError(
-            problem.what,
-            source=problem.source,
-            line=problem.line,
-            column=problem.column,
-            value=problem.value,
-            unit=problem.unit,
-            remedy=f"{problem.remedy} Pass these choices to acvb_core.load_{kind}(…), and fit the data that it "
-            "returns.",
-        ) from None
+        where = f"Pass these choices to acvb_core.load_{kind}(…), and fit the data that it returns."
+        raise problem.changed(remedy=f"{problem.remedy} {where}") from None
 
 
 def _kind_of(data: Any, model: str | None, methods: Iterable[str]) -> str:

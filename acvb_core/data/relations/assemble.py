@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import Sides
 from acvb_core.data.relations.nodes import Side
 from acvb_core.data.relations.patterns import Codes, Pairs, as_pattern, intersect, subtract
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueSummary
 
 MAX_UNLISTED = 50_000_000  # pairs held as missing because a file does not list them; 5 bytes each
@@ -124,23 +123,17 @@ def assemble(
         column_kind=column_kind,
     )
     told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
-    facts = [links_fact(relation), *_count_facts("unlisted", n_unlisted if zeros.nnz else 0, told)]
+    facts = [links_fact(relation), *tell_count("unlisted", n_unlisted if zeros.nnz else 0, told)]
     if values is not None:
         facts += _value_facts(values, entries)
     how = "their counts were added" if counts else "they agree and were merged"
     told = f"{{entry repeats|entries repeat}} a pair that was already given; {how}."
-    facts += _count_facts("duplicates", given - n_given - known.nnz, told)
+    facts += tell_count("duplicates", given - n_given - known.nnz, told)
     told = "{pair is|pairs are} missing in one place and known in another; the known value was kept."
-    facts += _count_facts("known_over_missing", known.nnz, told)
+    facts += tell_count("known_over_missing", known.nnz, told)
     if n_missing or relation.n_unknown:
         facts += missing_facts(relation) or [Fact("missing", 0, "0 entries are missing.")]
     return AssembledRelation(relation, facts, zeros)
-
-
-def _count_facts(name: str, n: int, sentence: str, **details: float) -> list[Fact]:
-    """Return a fact about `n` things, nothing if there are none; "{one|many}" in its sentence becomes their number."""
-    told = re.sub(r"\{(.*?)\|(.*?)\}", lambda words: plural(n, words[1], words[2]), sentence)
-    return [Fact(name, n, told, details)] if n else []
 
 
 def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact]:
@@ -154,22 +147,22 @@ def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact
     unreached[ones.indices] = False
     if relation.network is not None:
         isolated = int((unlinked & unreached).sum())
-        return _count_facts("isolated", isolated, "{node has|nodes have} no link.")
+        return tell_count("isolated", isolated, "{node has|nodes have} no link.")
     rows, columns = int(unlinked.sum()), int(unreached.sum())
     shared = len(set(relation.row_labels) & set(relation.column_labels))
     own = int(ones.diagonal().sum()) if same_objects else 0
     return [
-        *_count_facts("empty_rows", rows, "{row object has|row objects have} no link."),
-        *_count_facts("empty_columns", columns, "{column object has|column objects have} no link."),
-        *_count_facts("shared_labels", shared, "{name occurs|names occur} on both sides."),
-        *_count_facts("self_links", own, "{object is linked to itself|objects are linked to themselves}."),
+        *tell_count("empty_rows", rows, "{row object has|row objects have} no link."),
+        *tell_count("empty_columns", columns, "{column object has|column objects have} no link."),
+        *tell_count("shared_labels", shared, "{name occurs|names occur} on both sides."),
+        *tell_count("self_links", own, "{object is linked to itself|objects are linked to themselves}."),
     ]
 
 
 def missing_facts(relation: Relation) -> list[Fact]:
     """Return how many entries are missing, if any is; self-links that do not count are none."""
     things = "{entry is|entries are}" if relation.network is None else "{pair is|pairs are}"
-    return _count_facts("missing", relation.n_unknown, f"{things} missing.")
+    return tell_count("missing", relation.n_unknown, f"{things} missing.")
 
 
 def links_fact(relation: Relation) -> Fact:
@@ -188,10 +181,10 @@ def _value_facts(values: ValueSummary, entries: Entries) -> list[Fact]:
     low, high, threshold = values.lowest, values.highest, values.threshold
     told = f"Values run from {low:g} to {high:g}; above {threshold:g} is a link: "
     told += "{value|values} other than 1 became 1."
-    facts = _count_facts("values", entries.not_one, told, lowest=low, highest=high, threshold=threshold)
+    facts = tell_count("values", entries.not_one, told, lowest=low, highest=high, threshold=threshold)
     n = sum(len(numbers) for *_, numbers in entries.small)
     told = f"{{value|values}} above 0 but not above {threshold:g} {'was' if n == 1 else 'were'} taken as no link."
-    return facts + _count_facts("thresholded", n, told, threshold=threshold)
+    return facts + tell_count("thresholded", n, told, threshold=threshold)
 
 
 def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:

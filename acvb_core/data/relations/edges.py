@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -28,122 +28,104 @@ from acvb_core.data.sources.frames import (
 from acvb_core.data.sources.records import RecordBatch, RecordReader
 from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader
 
-_Records = RecordReader | FrameRecords
 
+def read_edge_list(
+    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions
+) -> AssembledRelation:
+    """Return the relation of a list of links whose columns its layout chooses, what was found, and the zeros given."""
+    assert layout.row_column is not None
+    assert layout.column_column is not None
+    at, value_at, alike = (layout.row_column, layout.column_column), layout.value_column, options.same_nodes
+    table = LabelTable()
+    tables = (table, table) if alike else (table, LabelTable())
+    values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+    entries = Entries()
 
-class EdgeListReader:
-    """Read one edge list, whose columns are chosen in its layout; use once."""
-
-    def __init__(self, source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> None:
-        assert layout.row_column is not None
-        assert layout.column_column is not None
-        self._source = source
-        self._layout = layout
-        self._options = options
-        self._columns = layout.row_column, layout.column_column
-        rows = LabelTable()
-        self._tables = rows, rows if options.same_nodes else LabelTable()
-        values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
-        self._values = None if layout.value_column is None else values
-
-    def read(self) -> AssembledRelation:
-        """Return the relation, the facts about reading it and the zeros that were given."""
-        reader = self._records()
-        entries = Entries()
-        for rows, columns, verdicts, numbers, _ in self._read_codes(reader):
-            if verdicts is None:
-                entries.links.add(rows, columns)
-            else:
-                entries.add(rows, columns, verdicts, numbers)
-        if reader.records == 0:
-            raise no_data_fault(self._source.name)
-        rows_side = self._make_side(0)
-        columns_side = rows_side if self._options.same_nodes else self._make_side(1)
-        row_kind, column_kind = (reader.header[at] for at in self._columns) if reader.header else ("", "")
-        try:
-            found = assemble(
-                entries,
-                rows_side,
-                columns_side,
-                None if self._values is None else self._values.summary,
-                name=self._options.name,
-                row_kind=row_kind or "row",
-                column_kind="column" if column_kind in ("", "col") else column_kind,
-                unlisted_missing=self._options.unlisted == "missing",
-            )
-        except ContradictionError as clash:
-            raise self._find_contradiction(clash, rows_side, columns_side) from None
-        return found._replace(facts=reading_facts(reader, self._layout) + found.facts)
-
-    def _records(self) -> _Records:
-        layout = self._layout
+    def open_list() -> RecordReader | FrameRecords:
         return open_records(
-            self._source,
+            source,
             layout.delimiter,
-            encoding=self._options.encoding,
+            encoding=options.encoding,
             header=layout.header,
-            block_bytes=self._options.block_bytes,
-            used=[at for at in (*self._columns, layout.value_column) if at is not None],
+            block_bytes=options.block_bytes,
+            used=[i for i in (*at, value_at) if i is not None],
         )
 
-    def _read_codes(self, reader: _Records) -> Iterator[tuple[Any, Any, Any, Any, NDArray[np.int64]]]:
-        """Yield row codes, column codes, verdicts and numbers (None without values), and lines, by batch."""
-        at, value_at = self._columns, self._layout.value_column
-        for batch in reader:
-            self._check_labels(batch)
-            if self._options.same_nodes:
-                both = self._tables[0].codes(batch.interleave(*at), 0)
-                rows, columns = both[0::2], both[1::2]
-            else:
-                rows, columns = (
-                    table.codes(batch, column) for table, column in zip(self._tables, at, strict=True)
-                )
-            verdicts = numbers = None
-            if self._values is not None and value_at is not None:
-                verdicts, numbers = self._values.read(batch, value_at)
-            yield rows, columns, verdicts, numbers, batch.lines
+    def read_codes(batch: RecordBatch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the codes of the row labels and of the column labels; a blank label is a DataError."""
+        for i in at:
+            _refuse_blank(batch, i, source.name)
+        if alike:
+            both = table.codes(batch.interleave(*at), 0)
+            return both[0::2], both[1::2]
+        return tables[0].codes(batch, at[0]), tables[1].codes(batch, at[1])
 
-    def _check_labels(self, batch: RecordBatch) -> None:
-        """Refuse blank labels."""
-        for at in self._columns:
-            blank = batch.blank(at)
-            if blank.any():
-                line, remedy = (
-                    int(batch.lines[blank.argmax()]),
-                    "Give every object a name, or remove the line.",
-                )
-                name = self._source.name
-                raise DataError("a label is blank", source=name, line=line, column=at + 1, remedy=remedy)
-
-    def _make_side(self, axis: int) -> Side:
-        options, table = self._options, self._tables[axis]
-        nodes = options.column_nodes if axis else options.row_nodes
-
+    def build_side(axis: int, nodes: list[str] | None) -> Side:
         def place(code: int) -> dict[str, Any]:
             # A table that serves both sides met the label in either column.
-            column = None if options.same_nodes else self._columns[axis] + 1
-            return {"source": self._source.name, "line": table.first_line(code), "column": column}
+            line, column = tables[axis].first_line(code), None if alike else at[axis] + 1
+            return {"source": source.name, "line": line, "column": column}
 
         size = None if options.shape is None else options.shape[axis]
-        return make_side(table.labels(), nodes, place, size)
+        return make_side(tables[axis].labels(), nodes, place, size)
 
-    def _find_contradiction(self, clash: ContradictionError, rows: Side, columns: Side) -> DataError:
-        """Read the file once more to name both lines: no line number is kept for 20 million pairs."""
-        lines: dict[int, int] = {}
-        for row_codes, column_codes, verdicts, _, numbers_of_lines in self._read_codes(self._records()):
-            same = (rows.final[row_codes] == clash.row) & (columns.final[column_codes] == clash.column)
-            for record in np.flatnonzero(same):
-                lines.setdefault(int(verdicts[record]), int(numbers_of_lines[record]))
-        assert self._layout.value_column is not None
-        unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
-        return DataError(
-            f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
-            source=self._source.name,
-            line=max(lines[LINK], lines[ZERO]),
-            column=self._layout.value_column + 1,
-            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
-            remedy=f"Keep one of the two {unit}s.",
+    reader = open_list()
+    for batch in reader:
+        codes = read_codes(batch)
+        if value_at is None:
+            entries.links.add(*codes)
+        else:
+            entries.add(*codes, *values.read(batch, value_at))
+    if reader.records == 0:
+        raise no_data_fault(source.name)
+    rows = build_side(0, options.row_nodes)
+    columns = rows if alike else build_side(1, options.column_nodes)
+    row_kind, column_kind = (reader.header[i] for i in at) if reader.header else ("", "")
+    try:
+        found = assemble(
+            entries,
+            rows,
+            columns,
+            None if value_at is None else values.summary,
+            name=options.name,
+            row_kind=row_kind or "row",
+            column_kind="column" if column_kind in ("", "col") else column_kind,
+            unlisted_missing=options.unlisted == "missing",
         )
+    except ContradictionError as clash:
+        # The file is read once more to name both lines: no line number is kept for 20 million pairs.
+        lines: dict[int, int] = {}
+        for batch in open_list():
+            row_codes, column_codes = read_codes(batch)
+            same = (rows.final[row_codes] == clash.row) & (columns.final[column_codes] == clash.column)
+            verdicts, _ = values.read(batch, value_at or 0)
+            for i in np.flatnonzero(same):
+                lines.setdefault(int(verdicts[i]), int(batch.lines[i]))
+        pair = f"{rows.labels[clash.row]}, {columns.labels[clash.column]}"
+        raise _contradiction(source, lines, pair, value_at) from None
+    return found._replace(facts=reading_facts(reader, layout) + found.facts)
+
+
+def _refuse_blank(batch: RecordBatch, column: int, name: str) -> None:
+    blank = batch.blank(column)
+    if blank.any():
+        line, remedy = int(batch.lines[blank.argmax()]), "Give every object a name, or remove the line."
+        raise DataError("a label is blank", source=name, line=line, column=column + 1, remedy=remedy)
+
+
+def _contradiction(
+    source: ByteSource | FrameSource, lines: dict[int, int], pair: str, column: int | None
+) -> DataError:
+    """Return the error for a pair that is a link on one line and none on another; `lines` are by verdict."""
+    unit = source.frame.unit if isinstance(source, FrameSource) else "line"
+    return DataError(
+        f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
+        source=source.name,
+        line=max(lines[LINK], lines[ZERO]),
+        column=None if column is None else column + 1,
+        value=pair,
+        remedy=f"Keep one of the two {unit}s.",
+    )
 
 
 def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:

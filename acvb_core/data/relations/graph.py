@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import HALF_LETTER, is_text, text_of
+from acvb_core.data.names import text_of
 from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.layout import ReadOptions, Sides
 from acvb_core.data.relations.matrices import check_shape
@@ -22,6 +22,7 @@ from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.text_lines import parse_json
 from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
 
 WRITE_AGAIN = "Write the file again with the program it comes from"
@@ -90,21 +91,7 @@ def read_node_link(text: str, source: ByteSource) -> Graph:
 
     NetworkX makes a node of every end of a link that is none, so the lists are read here.
     """
-    try:
-        held = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        at = problem if isinstance(problem, json.JSONDecodeError) else None
-        deep = isinstance(problem, RecursionError)
-        why = at.msg if at else "it is nested too deeply" if deep else "a number has too many digits"
-        raise DataError(
-            f"this is not well-formed JSON ({why})",
-            source=source.name,
-            line=at.lineno if at else None,
-            column=at.colno if at else None,
-            remedy=f"{WRITE_AGAIN}, or copy it again.",
-        ) from None
-    if "\\u" in text and not is_text(json.dumps(held, ensure_ascii=False)):
-        raise source.fault(f"this file holds {HALF_LETTER}", "Write the letter whole, or leave it out.")
+    held = parse_json(text, source, f"{WRITE_AGAIN}, or copy it again.")
     held = held if isinstance(held, dict) else {}
     given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
     if not isinstance(given, list) or not isinstance(links, list):

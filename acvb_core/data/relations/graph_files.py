@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relations.graph import WRITE_AGAIN, Graph, graph_of_networkx, read_gml, read_node_link
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import Fact, tell_count
 from acvb_core.data.sources.byte_source import ByteSource, Utf8Stream
 from acvb_core.data.sources.objects import check_size
 
@@ -76,9 +76,8 @@ def _read_xml(source: ByteSource, kind: str) -> Graph:
     if graph.number_of_nodes() != len(check.nodes):
         raise source.fault("nodes are nested in other nodes", "Save it without groups or subgraphs.")
     facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
-    repeated = len(check.ends) // 2 - graph.number_of_edges()
-    if repeated > 0:
-        facts.append(Fact("repeated_edges", repeated, f"{repeated:,} edges repeat another's id: merged."))
+    repeated = max(0, len(check.ends) // 2 - graph.number_of_edges())
+    facts += tell_count("repeated_edges", repeated, "{edge repeats|edges repeat} another's id: merged.")
     return graph_of_networkx(graph, f"{kind} file", source.name, facts)
 
 
@@ -281,14 +280,13 @@ class _PajekReader:
             for known, value in zip(nodes.values(), values, strict=True):
                 known[name] = value
         facts = []
-        for name, count in self._heads.items():
-            if name in _PASSED_OVER:
-                who = plural(count, f"section *{name}", f"sections *{name}")
-                facts.append(Fact("sections_left_aside", count, f"{who} not used."))
+        for name in _PASSED_OVER:
+            told = f"{{section *{name}|sections *{name}}} not used."
+            facts += tell_count("sections_left_aside", self._heads[name], told)
         links = arcs + edges
         if arcs and edges:
-            told = f"The file has arcs and edges: {plural(len(edges), 'edge')} taken as arcs both ways."
-            facts.append(Fact("edges_both_ways", len(edges), told))
+            told = "The file has arcs and edges: {edge} taken as arcs both ways."
+            facts += tell_count("edges_both_ways", len(edges), told)
             links += [(v, u, known) for u, v, known in edges if u != v]
         # A matrix shows by itself whether it has a direction.
         directed = None if self._heads["matrix"] else bool(arcs)

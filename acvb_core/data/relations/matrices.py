@@ -16,16 +16,10 @@ from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_
 from acvb_core.data.relations.nodes import Place, Side, make_side, side_by_position
 from acvb_core.data.relations.patterns import check_links
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.array_files import is_sparse, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
-from acvb_core.data.sources.objects import (
-    MAX_SIDE,
-    check_size,
-    check_sparse,
-    is_sparse,
-    load_sparse,
-    to_sparse,
-)
+from acvb_core.data.sources.objects import MAX_SIDE, check_size, check_sparse, to_sparse
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueReader, ValueSummary, checked_threshold
 
@@ -92,10 +86,7 @@ def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_
     except DataError as problem:  # it names the line, but saw one field a record
         fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
         at = next(i for i in range(skip, len(fields)) if shorten(fields[i]) == problem.value)
-        name, line, remedy = problem.source, problem.line, problem.remedy
-        raise DataError(
-            problem.what, source=name, line=line, column=at + 1, value=fields[at], remedy=remedy
-        ) from None
+        raise problem.changed(column=at + 1) from None
     rows = np.repeat(np.arange(first_row, first_row + batch.n_records, dtype=np.int32), n_cells)
     columns = np.tile(np.arange(n_cells, dtype=np.int32), batch.n_records)
     entries.add(rows, columns, verdicts, numbers, keep_zeros=False)

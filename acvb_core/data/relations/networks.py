@@ -13,7 +13,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.sources.objects import to_sparse
 
 #: Pairs held as missing because no data were given for them; 5 bytes each.
@@ -77,13 +77,13 @@ def as_network(
     own = int(ones.diagonal().sum())
     if self_links is None:
         self_links = own > 0
-    if own and self_links:
-        who = plural(own, "object is linked to itself", "objects are linked to themselves")
-        facts.append(Fact("self_links", own, f"{who}: self-links count."))
+    if self_links:
+        told = "{object is linked to itself|objects are linked to themselves}: self-links count."
+        facts += tell_count("self_links", own, told)
     elif own:
         ones = as_pattern(sparse.triu(ones, 1) + sparse.tril(ones, -1))
-        who = plural(own, "link of an object to itself was", "links of objects to themselves were")
-        facts.append(Fact("self_links_left_out", own, f"{who} left out: self-links do not count."))
+        who = "{link of an object to itself was|links of objects to themselves were}"
+        facts += tell_count("self_links_left_out", own, f"{who} left out: self-links do not count.")
     nothing = np.full(len(labels) - relation.shape[0], "", dtype=object)  # is known of the other objects
     network = Relation.build(
         ones,
@@ -175,15 +175,11 @@ def _compare_ways(
     if one_way and (both or not guessed):  # else the guess has said that every pair is listed once
         told = f"{one_way:,} of {linked} {'is' if one_way == 1 else 'are'} linked one way only: either way counts."
         facts.append(Fact("one_way", one_way, told, {"both_ways": both}))
-    if denied:
-        who = plural(denied, "pair is a link", "pairs are links")
-        told = f"{who} one way and given as no link the other way: linked."
-        facts.append(Fact("denied_one_way", denied, told))
+    told = "{pair is a link|pairs are links} one way and given as no link the other way: linked."
+    facts += tell_count("denied_one_way", denied, told)
     known = count(_MISSING, _ZERO, _LINK) + (count(_MISSING, _SILENT) if zeros is None else 0)
-    if known:
-        who = plural(known, "pair is", "pairs are")
-        told = f"{who} missing one way and known the other way: what is known counts."
-        facts.append(Fact("known_one_way", known, told))
+    told = "{pair is|pairs are} missing one way and known the other way: what is known counts."
+    facts += tell_count("known_one_way", known, told)
     left = codes.data == _MISSING + 4 * _MISSING
     if zeros is not None:
         left |= (codes.data == _MISSING) | (codes.data == 4 * _MISSING)

@@ -15,7 +15,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.guess import heads_node_list, inspect
 from acvb_core.data.relations.layout import ReadOptions
-from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.report import Fact, ReadReport, plural, tell_count
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.recognisers import refuse_text_format
@@ -277,9 +277,7 @@ def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, i
     """Yield how many objects have labels, how many have none, and whose labels were for no object."""
     of_objects = f"{n:,} of {plural(n_objects, 'object')} {'has' if n == 1 else 'have'} labels"
     yield Fact("labelled", n, f"{of_objects}: {', '.join(labels)}.")
-    if n < n_objects:
-        who = plural(n_objects - n, "object has", "objects have")
-        yield Fact("unlabelled", n_objects - n, f"{who} no label.")
+    yield from tell_count("unlabelled", n_objects - n, "{object has|objects have} no label.")
     if unknown:
         few = ", ".join(f"{name} (line {line:,})" for name, line in islice(unknown.items(), _FEW))
         who, more = plural(len(unknown), "name is", "names are"), ", …" if len(unknown) > _FEW else ""

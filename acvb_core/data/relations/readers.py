@@ -14,7 +14,7 @@ from scipy import sparse
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import AssembledRelation, object_facts
-from acvb_core.data.relations.edges import EdgeListReader, open_pairs
+from acvb_core.data.relations.edges import open_pairs, read_edge_list
 from acvb_core.data.relations.graph import graph_of_networkx, relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
 from acvb_core.data.relations.guess import inspect
@@ -172,7 +172,7 @@ def _check_list(layout: Layout, options: ReadOptions) -> None:
 
 def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
     if layout.format == "edges":
-        return EdgeListReader(source, layout, options).read()
+        return read_edge_list(source, layout, options)
     if layout.format == "matrix":
         return read_matrix(source, layout, options)
     assert isinstance(source, ByteSource)  # a frame is a list of links or a matrix
@@ -190,7 +190,7 @@ def _read_object(
         source, layout = open_pairs(given, options.name)
         with source:
             layout = with_choices(layout, options)
-            return layout, EdgeListReader(source, layout, options).read()
+            return layout, read_edge_list(source, layout, options)
     layout = Layout("node-link" if kind == "graph" else "matrix", options.name, container="object")
     _check_list(layout, options)
     if kind == "graph":

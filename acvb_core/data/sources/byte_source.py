@@ -6,114 +6,25 @@ import codecs
 import gzip
 import io
 import os
-import re
 import sys
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.archives import TooManyFilesError, open_archive
 from acvb_core.data.sources.recognisers import GZIP, NPY, ZIP, marked_encoding
+from acvb_core.data.sources.streams import open_bytes
 
 FileLike = str | os.PathLike[str] | bytes | BinaryIO | TextIO
 
-#: Bytes of a stream that are held in memory; where there are more, all go to a temporary file.
-SPOOL = 16 << 20
 #: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
 ROOM = 800_000_000
 #: What unpacks to so many bytes, and to so many times its own size, holds one thing repeated.
 REPEATED_BYTES, REPEATED_RATIO = 1 << 29, 300
-STANDARD_INPUT = "-"
 _PIECE = 1 << 20
-# pathlib makes one slash of two.
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
-
-
-class _OpenStream(NamedTuple):
-    handle: BinaryIO
-    name: str | None = None
-    owned: bool = False
-    was_text: bool = False
-
-
-def _open_bytes(source: FileLike) -> _OpenStream:
-    """Open a path, bytes or a file object; a stream that cannot seek is kept beside, in a file if it is long."""
-    if isinstance(source, bytes | bytearray | memoryview):
-        return _OpenStream(io.BytesIO(source))
-    if isinstance(source, str | os.PathLike):
-        if os.fspath(source) != STANDARD_INPUT:
-            return _open_path(os.fspath(source))
-        if sys.stdin is None:
-            raise DataError(
-                "there is no standard input", source=STANDARD_INPUT, remedy="Give the path of a file."
-            )
-        return _OpenStream(_spool(getattr(sys.stdin, "buffer", sys.stdin), "stdin"), "stdin", owned=True)
-    if not hasattr(source, "read"):
-        raise ParameterError(
-            "A source is a path, bytes or an open file (where tables are read also an array or a DataFrame), not a "
-            f"{type(source).__name__}."
-        )
-    name = getattr(source, "name", None)
-    name = Path(name).name if isinstance(name, str) else None
-    if getattr(source, "closed", False):
-        raise DataError("this file is closed", source=name, remedy="Open it again, or give its path.")
-    if not _can_seek(source):
-        return _OpenStream(_spool(source, name or "the stream"), name, owned=True)
-    source.seek(0)
-    if isinstance(source.read(0), str):
-        return _OpenStream(_spool(source, name or "the text"), name, owned=True, was_text=True)
-    return _OpenStream(cast(BinaryIO, source), name)
-
-
-def _open_path(given: str) -> _OpenStream:
-    if _ADDRESS.match(given):
-        raise DataError(
-            "nothing is fetched from an address", source=given, remedy="Download the file and give its path."
-        )
-    path = Path(os.path.expanduser(given))
-    try:
-        handle: BinaryIO = path.open("rb")
-    except IsADirectoryError:
-        raise DataError("this is a directory", source=given, remedy="Give one file.") from None
-    except (OSError, ValueError) as problem:  # ValueError: a NUL
-        remedy = "Check the path and the right to read it."
-        if "\n" in given:
-            remedy = "A str is taken as a path: give text as io.StringIO(text)."
-        why = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise DataError(f"the file cannot be opened ({why})", source=given, remedy=remedy) from None
-    if _can_seek(handle):
-        return _OpenStream(handle, path.name, owned=True)
-    with handle:
-        return _OpenStream(_spool(handle, path.name), path.name, owned=True)
-
-
-def _can_seek(stream: Any) -> bool:
-    return bool(getattr(stream, "seekable", bool)())
-
-
-def _spool(stream: Any, name: str) -> BinaryIO:
-    """Return all that is left of a stream as a file that can seek; text becomes UTF-8."""
-    kept = tempfile.SpooledTemporaryFile(SPOOL)  # noqa: SIM115  the caller closes it
-    try:
-        while piece := stream.read(_PIECE):
-            # Half a letter fails where it is read, with its line.
-            kept.write(piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece)
-        return cast(BinaryIO, kept)
-    except UnicodeDecodeError as problem:
-        what = f"it was opened as text, and is not {problem.encoding} text"
-        remedy = "Open it with its own encoding or as bytes (mode 'rb'), or give its path."
-    except OSError as problem:
-        what = f"the stream cannot be read to its end and kept ({problem.strerror or problem})"
-        remedy = (
-            "Save it as a file where there is room for it, and give its path "
-            f"({tempfile.gettempdir()} is full, or the stream broke off)."
-        )
-    kept.close()
-    raise DataError(what, source=name, remedy=remedy)
 
 
 class _GzipStream:
@@ -194,7 +105,7 @@ class ByteSource:
         self.patient = patient
         self.cut_short: DataError | None = None
         self._archive: zipfile.ZipFile | None = None
-        self._handle, name, self._owned, self.was_text = _open_bytes(source)
+        self._handle, name, self._owned, self.was_text = open_bytes(source)
         path = getattr(self._handle, "name", None)
         self.path = Path(path) if self._owned and isinstance(path, str) else None
         self.name = filename or name or "the data"

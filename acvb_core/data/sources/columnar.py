@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import HALF_LETTER, is_text
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import LINES, Frame, FrameChoices
 from acvb_core.data.sources.sheets import check_sheets
-from acvb_core.data.sources.text_lines import MAX_TEXT, open_lines
+from acvb_core.data.sources.text_lines import MAX_TEXT, open_lines, parse_json
 
 #: Rows that are turned into Arrow at a time, where a library gives Python values.
 _ROWS = 1 << 14
@@ -286,24 +285,11 @@ def _json_rows(source: ByteSource) -> Iterator[tuple[int, dict[str, str | None]]
             raise source.fault(what, "Check the line ends: one JSON object on each line.", number)
         if not line.strip():
             continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as problem:
-            told = "it is nested too deeply"
-            if isinstance(problem, json.JSONDecodeError):
-                told = f"{problem.msg} at character {problem.colno:,}"
-            elif isinstance(problem, ValueError):  # of Python's, against numbers that take long to read
-                told = "a number has too many digits"
-            what = f"this line is no JSON ({told})"
-            remedy = "Correct the line: one JSON object on each."
-            raise source.fault(what, remedy, number, line.rstrip("\r\n")) from None
+        value = parse_json(line, source, "Correct the line: one JSON object on each.", number)
         if isinstance(value, list):
             value = {f"column {i + 1}": item for i, item in enumerate(value)}
         if not isinstance(value, dict):
             raise source.fault("this line holds no JSON object", _GIVE_OBJECTS, number, line.rstrip("\r\n"))
-        if "\\u" in line and not is_text(json.dumps(value, ensure_ascii=False)):
-            what = f"this line holds {HALF_LETTER}"
-            raise source.fault(what, "Write the letter whole, or leave it out.", number, line.rstrip("\r\n"))
         fields: dict[str, str | None] = {}
         _flatten(value, "", fields)
         yield number, fields

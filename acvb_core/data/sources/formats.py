@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources.recognisers import (
-    PROMISED_KINDS,
     ending_of,
     has_root,
     is_archive,
@@ -22,9 +21,9 @@ from acvb_core.data.sources.recognisers import (
     is_npz,
     is_pajek,
     is_workbook,
-    refuse_binary,
     starts_with,
 )
+from acvb_core.data.sources.signatures import PROMISED_KINDS, refuse_binary
 
 if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import ByteSource

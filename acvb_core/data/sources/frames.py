@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import FileLayout, Kind
 from acvb_core.data.sources.records import RecordBatch, RecordReader
@@ -27,6 +27,7 @@ BATCH_ROWS = 1 << 16
 _MOST_BYTES = 1 << 28
 #: Name of a column behind the others that numbers the rows, where not every row or line of a file comes in a batch.
 LINES = "\0lines"
+_TRIMMED = "{field} lost blanks around the text."
 
 
 class FrameChoices(NamedTuple):
@@ -98,7 +99,10 @@ class FrameSource:
     ) -> None:
         self.close()
         if isinstance(error, DataError) and (error.line is not None or error.column is not None):
-            raise self._locate(error) from None
+            at = error.column
+            if isinstance(at, int) and 0 < at <= len(self.headings):
+                at = self.headings[at - 1] or at
+            raise error.changed(column=at, unit=self.frame.unit) from None
 
     def first_rows(self, count: int) -> list[list[str]]:
         """Return the first rows as text, below the names of the columns where the frame has such."""
@@ -123,20 +127,6 @@ class FrameSource:
     def _rows(self) -> Iterator[list[str]]:
         for batch in FrameRecords(self, strict=False):
             yield from map(batch.record, range(batch.n_records))
-
-    def _locate(self, error: DataError) -> DataError:
-        at = error.column
-        if isinstance(at, int) and 0 < at <= len(self.headings):
-            at = self.headings[at - 1] or at
-        return DataError(
-            error.what,
-            source=error.source,
-            line=error.line,
-            column=at,
-            value=error.value,
-            remedy=error.remedy,
-            unit=self.frame.unit,
-        )
 
 
 class FrameRecords:
@@ -183,7 +173,7 @@ class FrameRecords:
         """Return what reading found, once the records were read to their end."""
         frame = self._source.frame
         read = Fact("lines", self.records, f"Read {plural(self.records, 'row')} of {frame.what}.")
-        return [read, *frame.facts, *_trimmed_fact(self.trimmed)]
+        return [read, *frame.facts, *tell_count("trimmed", self.trimmed, _TRIMMED)]
 
     def _batch(self, batch: pa.RecordBatch, first: int) -> RecordBatch:
         n_rows, n_fields = batch.num_rows, len(self._source.frame.names)
@@ -353,16 +343,7 @@ def _text_facts(reader: RecordReader, layout: FileLayout) -> list[Fact]:
     facts = [Fact("lines", reader.lines_read, read, details)]
     if layout.encoding not in ("utf-8-sig", "utf-8"):
         facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
-    if reader.comment_lines:
-        who = plural(reader.comment_lines, "line that starts", "lines that start")
-        told = f"{who} with # or % above the data: passed over."
-        facts.append(Fact("comment_lines", reader.comment_lines, told))
-    if reader.blank_lines:
-        blank = f"{plural(reader.blank_lines, 'blank line')}: passed over."
-        facts.append(Fact("blank_lines", reader.blank_lines, blank))
-    return [*facts, *_trimmed_fact(reader.trimmed)]
-
-
-def _trimmed_fact(count: int) -> list[Fact]:
-    sentence = f"{plural(count, 'field')} lost blanks around the text."
-    return [Fact("trimmed", count, sentence)] if count else []
+    told = "{line that starts|lines that start} with # or % above the data: passed over."
+    facts += tell_count("comment_lines", reader.comment_lines, told)
+    facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: passed over.")
+    return facts + tell_count("trimmed", reader.trimmed, _TRIMMED)

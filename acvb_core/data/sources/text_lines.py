@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.names import HALF_LETTER, is_text
 from acvb_core.data.report import plural
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.recognisers import refuse_text_format
@@ -223,6 +225,27 @@ def read_head_lines(source: ByteSource, encoding: str | None) -> tuple[list[str]
     if not any(line.strip() for line in head):
         raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
     return head, found
+
+
+def parse_json(text: str, source: ByteSource, remedy: str, line: int | None = None) -> Any:
+    """Return what a JSON text holds, a file or one `line` of it; broken JSON and half a letter are a DataError."""
+    what, shown = ("this file", None) if line is None else ("this line", text.rstrip("\r\n"))
+    at = line
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as problem:
+        why, at = f"{problem.msg} at character {problem.colno:,}", line or problem.lineno
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError:  # of Python's, against numbers that take long to read
+        why = "a number has too many digits"
+    else:
+        if "\\u" in text and not is_text(json.dumps(value, ensure_ascii=False)):
+            remedy = "Write the letter whole, or leave it out."
+            raise source.fault(f"{what} holds {HALF_LETTER}", remedy, line, shown)
+        return value
+    told = f"{what} is {'not well-formed' if line is None else 'no'} JSON ({why})"
+    raise source.fault(told, remedy, at, shown)
 
 
 def read_records(lines: Iterable[str], delimiter: str, name: str) -> Iterator[list[str]]:

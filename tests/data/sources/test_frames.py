@@ -331,3 +331,11 @@ def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
         load_corpus(wrong)
     with pytest.raises(DataError, match="row 4, column 'count': the count is not a number"):
         load_corpus(workbook({"a": wrong}))
+
+
+def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true():
+    links = pd.DataFrame({"source": ["Ann"], "target": ["Bob"], "weight": ["x" * 100]})
+    with pytest.raises(DataError, match="column 'weight'") as caught:
+        load_relation(links, value="weight")
+    assert caught.value.value == "x" * 60 + "… (100 characters)"
+    assert str(caught.value).startswith("the data frame, row 1, column 'weight'")

@@ -16,7 +16,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora import sniff
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources import columnar, objects, records
+from acvb_core.data.sources import array_files, columnar, records
 from acvb_core.data.tables.readers import load_table
 
 BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
@@ -254,9 +254,9 @@ def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch:
 
 
 def test_an_archive_of_many_arrays_is_refused_before_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "MAX_ARRAYS", 3)
+    monkeypatch.setattr(array_files, "MAX_ARRAYS", 3)
     content = npz(**{f"x{i}": np.ones((2, 2)) for i in range(4)})
-    monkeypatch.setattr(objects.npy, "read_array", lambda *_, **__: pytest.fail("an array was read"))
+    monkeypatch.setattr(array_files.npy, "read_array", lambda *_, **__: pytest.fail("an array was read"))
     with pytest.raises(DataError, match="holds 4 arrays; at most 3"):
         load_table(content, filename="upload.npz")
 

@@ -19,7 +19,7 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources import byte_source
+from acvb_core.data.sources import byte_source, streams
 from acvb_core.data.tables.readers import load_table
 
 EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\n"
@@ -153,7 +153,7 @@ def test_streams_that_cannot_seek(door: str, packed: bool) -> None:
 
 
 def test_a_long_stream_goes_to_a_temporary_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_source, "SPOOL", 100)
+    monkeypatch.setattr(streams, "SPOOL", 100)
     lines = b"".join(b"r%d,c%d\n" % (i, i % 7) for i in range(500))
     with byte_source.ByteSource(io.BufferedReader(Pipe(lines))) as source:
         assert source._handle._rolled  # type: ignore[attr-defined]
