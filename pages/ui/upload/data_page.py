@@ -44,10 +44,8 @@ def show_data() -> None:
     """Draw the page."""
     workspace = current_workspace()
     st.title("Data", anchor=False)
-    if not workspace.view_only:
-        if _choose_data(workspace):
-            return
-        _offer_removal(workspace)
+    if not workspace.view_only and _choose_data(workspace):
+        return
     dataset = workspace.dataset
     if dataset is not None:
         if st.button("Go to Run", type="primary", icon=":material/arrow_forward:", key="go_to_run"):
@@ -56,6 +54,8 @@ def show_data() -> None:
         show_overview(workspace, dataset)
     elif workspace.view_only:
         st.caption("No data yet.")
+    if not workspace.view_only:
+        _offer_removal(workspace)
 
 
 def _offer_removal(workspace: Workspace) -> None:
