@@ -2,10 +2,11 @@
 
     python -m benchmarks.page_times --repeats 7
 
-A page is opened by its address and counts as painted when its heading is there, its script has ended and every figure in
-sight is drawn; the page is warm: it was shown before. Topics shows 18,774 generated documents and 61,188 words. A pause counts until the card says
-"paused", a start until the first point of the curves is drawn. The last column is the CPU time of the server for one
-painting, measured while the run is paused. It ends with 1 where a median is above its limit.
+A page is opened by its address and counts as painted when its heading is there, its script has ended and every figure
+in sight is drawn; the page is warm: it was shown before. Topics shows 18,774 generated documents and 61,188 words. A
+pause counts until the card says "paused", a start until the first point of the curves is drawn. The last column is the
+CPU time of the server for one painting, measured while the run is paused. It ends with 1 where a median is above its
+limit.
 """
 
 from __future__ import annotations
@@ -141,7 +142,9 @@ def measure(page: Page, url: str, process: int, repeats: int) -> dict[str, tuple
     """Return the seconds of each action, and the CPU seconds of the server where they were measured."""
     for name in _PAGES:
         _paint(page, url, name)
-    page.locator(".st-key-heading").get_by_text(f"{N_DOCUMENTS:,} documents").wait_for()  # Topics is the last one
+    page.locator(".st-key-heading").get_by_text(
+        f"{N_DOCUMENTS:,} documents"
+    ).wait_for()  # Topics is the last one
     seconds: dict[str, list[float]] = {name: [] for name in _LIMITS}
     for _ in range(repeats):
         for name in _PAGES:

@@ -28,7 +28,7 @@ _CSS = f"""
 .name {{ font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; flex: 1; }}
 .share {{ font-variant-numeric: tabular-nums; white-space: nowrap; color: {css_colour(MUTED)}; }}
 .words > * {{ white-space: nowrap; }}
-.words > * > * {{ display: inline-block; max-width: calc(100% - 0.5em); overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+.words > * > * {{ display: inline-block; max-width: calc(100% - 0.5em); overflow: hidden; text-overflow: ellipsis;
   vertical-align: bottom; }}
 .words b {{ background: light-dark(#FFF2CC, #5C4A12); font-weight: 600; border-radius: 3px; }}
 .facts {{ margin-top: 0.35rem; font-size: 0.78rem; color: {css_colour(MUTED)}; font-variant-numeric: tabular-nums; }}
