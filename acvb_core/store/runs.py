@@ -21,10 +21,12 @@ from acvb_core.store.listing.run_rows import (
     RUNS,
     TRASH,
     UNKNOWN,
+    find_dataset,
     find_kept,
     find_label,
     find_run,
     find_runs,
+    find_settings,
     find_workspaces,
     run_path,
     save_dataset_row,
@@ -252,13 +254,11 @@ class RunStore:
         kind, key = kind_of(data), dataset_key(data)
         row = (workspace, kind.name, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
         with self._list.writing() as connection:
-            before = connection.execute(
-                "SELECT kind, dataset FROM datasets WHERE workspace = ?", (workspace,)
-            ).fetchone()
+            before = find_dataset(connection, workspace)
             self._data.keep(kind, key, data)
             save_dataset_row(connection, row)
             if before is not None:
-                self._data.drop(connection, *before)
+                self._data.drop(connection, *before[:2])
 
     def forget_dataset(self, workspace: str) -> None:
         """Forget a workspace's data; they go with the last run that refers to them."""
@@ -274,11 +274,7 @@ class RunStore:
 
         Raises StoreError: the file of the data is gone or damaged, or what the list says of them.
         """
-        row = self._list.read(
-            lambda connection: connection.execute(
-                "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?", (workspace,)
-            ).fetchone()
-        )
+        row = self._list.read(partial(find_dataset, owner=workspace))
         if row is None:
             return None
         kind, key, report, settings = row
@@ -289,6 +285,10 @@ class RunStore:
                 "what the list of runs says of your data is damaged. Load the data again."
             ) from error
         return self._data.read(kind, key), lines, how
+
+    def find_settings(self, beginning: str) -> dict[str, dict[str, Any]]:
+        """Return the settings of the data of all whose names begin so, by name; no data are read."""
+        return self._list.read(partial(find_settings, beginning=beginning))
 
     def new_stream_folder(self) -> Path:
         """Return a folder that a corpus can be read to; once it is kept, it goes with the last that refers to it.

@@ -200,7 +200,7 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
             y_axis |= {"rangemode": "tozero", "tickformat": "d", "nticks": 5} | _count_ticks(panel, runs)
         else:
             y_axis |= _first_view(panel, runs)
-        if not _is_known(runs, panel.measure.column):
+        if not _is_known(runs, panel.measure.column or panel.measure.key):
             y_axis["showticklabels"] = False
             layout["annotations"] += _announce_score(panel, runs) if panel.measure.key == "heldout" else []
         layout[f"xaxis{panel.number}"], layout[f"yaxis{panel.number}"] = x_axis, y_axis

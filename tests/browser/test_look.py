@@ -8,8 +8,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from acvb_core import __version__
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.runs import RunStore
 from acvb_core.views.dark import DARK_PAPER, dark_colour
 from acvb_core.views.theme import TEXT
@@ -57,6 +62,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for number, result in enumerate(results):
         store.save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
     store.save_dataset(WORKSPACE, relation, ["a sample"], {"name": "southern women"})
+    book = PlanBook(ExperimentFolder, Executor(1), store, __version__)
+    plan = plan_experiment(relation, ["acvb0", "vb"], splits=2, k=3, max_sweeps=3)
+    assert book.add(WORKSPACE, plan, "southern women").wait(60)
     with running_app(folder) as url:
         yield f"{url}/?ws={WORKSPACE}"
 
@@ -95,6 +103,8 @@ def test_no_page_has_a_serious_fault_in_either_theme(open_page: OpenPage, addres
             for name in names:
                 page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
                 settled(page)
+                if name == "Experiments":
+                    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
                 faults += [f"{scheme} {name}: {fault}" for fault in faults_of(page, *rules)]
                 if name == "Compare":
                     wait_for(page, f"() => ({INK})() === '{as_rgb(ink)}'")

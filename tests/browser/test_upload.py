@@ -7,11 +7,14 @@ from pathlib import Path
 import pandas as pd
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import bring, choose, no_wider_than_its_window, table
+from tests.browser.steps import bring, choose, no_wider_than_its_window
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
 MAIL = pd.DataFrame({"sender": ["Dan", "Eve"], "receiver": ["Flo", "Gus"]})
-WRONG = LINKS.assign(times=["1", "0", "much", "2"])
+MUCH = "much more than fits beside the place of the fault on a narrow screen"
+# How far something in a box lies outside of it, or is cut off.
+CUT = """box => Math.max(...[box, ...box.querySelectorAll('*')].map((part) => part.scrollWidth - part.clientWidth))"""
+WRONG = LINKS.assign(times=["1", "0", MUCH, "2"])
 
 
 def load(page: Page, name: str, size: str) -> None:
@@ -46,9 +49,9 @@ def test_files_of_columns_are_brought_and_a_fault_is_named(page: Page, tmp_path:
     bring(page, tmp_path / "faulty.parquet", "relation")
     choose(page, "Values", "times")
     page.get_by_role("button", name="Load", exact=True).click()
-    place = table(page, "Found")
-    expect(place).to_contain_text("much")
-    for said in ("Row", "3", "Column", "times"):
-        expect(place).to_contain_text(said)
+    place = page.locator(".st-key-problem_place")
+    for said in ("Row: 3", "Column: times", f"Found: {MUCH}"):
+        expect(place.get_by_text(said, exact=True)).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 900})
     no_wider_than_its_window(page, "Data")
+    assert place.evaluate(CUT) == 0, "all that was found can be read on a phone without scrolling sideways"

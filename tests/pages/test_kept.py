@@ -18,7 +18,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.problem import build_problem
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
+from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
 def no_room(*_: Any, **__: Any) -> None:
@@ -51,8 +51,8 @@ def run_all(app: AppTest, seeds: int = 1) -> list[Job]:
 
 def restart(open_app: Open, page: str = "run") -> AppTest:
     """Open the app as after the end of its process."""
-    for shared in (services.job_book, services.datasets, services.data_problems, services.store):
-        shared.clear()
+    for name in ("job_book", "datasets", "used_datasets", "data_problems", "store"):
+        getattr(services, name).clear()
     return open_app(page)
 
 
@@ -278,3 +278,38 @@ def test_data_loaded_in_one_tab_are_not_forgotten_by_another_that_opens(
 
     monkeypatch.setattr(Workspace, "_stored_dataset", find_nothing_yet)
     assert Workspace(workspace.key).dataset is loaded
+
+
+def test_data_without_runs_outlive_the_app_until_they_are_removed(open_app: Open) -> None:
+    for sample in ("survey", "southern_women"):
+        app = open_app("data")
+        app.selectbox(key="sample").select(sample).run()
+        press(app, "use_sample")
+    workspace = Workspace(WORKSPACE)
+    women = workspace.dataset
+    assert women is not None
+    (other,) = set(workspace.data_names) - {women.data.fingerprint}
+    app = restart(open_app, "data")
+    app.sidebar.selectbox(key="data_in_use").select(other).run()
+    survey = workspace.dataset
+    assert survey is not None
+    assert survey.data.fingerprint == other
+    assert survey.report.lines()
+    assert len(restart(open_app, "data").sidebar.selectbox(key="data_in_use").options) == 2
+    with_both = services.used_bytes(WORKSPACE)
+    app = open_app("data")
+    press(app, f"remove_data_{women.data.fingerprint}")
+    assert set(workspace.data_names) == {other}
+    assert 0 < services.used_bytes(WORKSPACE) < with_both
+    press(open_app("data"), f"remove_data_{other}")
+    for app in (open_app("data"), restart(open_app, "data")):
+        assert "No data chosen yet" in texts(app)
+        assert services.used_bytes(WORKSPACE) == 0
+
+
+def test_data_of_runs_go_with_the_last_of_them(with_sample: AppTest, open_app: Open) -> None:
+    (job,) = run_all(with_sample)
+    key = f"remove_data_{job.problem.fingerprint}"
+    assert key not in keys(open_app("data"))
+    press(with_sample, f"remove_{job.id}")
+    assert key in keys(open_app("data"))

@@ -69,6 +69,7 @@ def test_changes_of_next_to_nothing_do_not_squash_the_rest() -> None:
     axes = live_figure([RunCurve("r", "x", "vb", 0, history)])["layout"].values()
     (change,) = [axis for axis in axes if isinstance(axis, dict) and axis.get("type") == "log"]
     assert 1e-11 < change["autorangeoptions"]["clipmin"] < 1e-6
+    assert change.get("showticklabels", True), "there are changes, so the axis has its numbers"
 
 
 def test_all_runs_end_inside_the_view() -> None:

@@ -10,7 +10,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpora.readers import inspect_corpus
 from acvb_core.data.corpora.reading import CorpusLayout
 from acvb_core.data.corpora.sniff import TEXT_NAMES, WORD_NAMES
-from acvb_core.data.relations.guess import names_links
+from acvb_core.data.relations.guess import names_links, numbers_lines
 from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, holds_texts
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.report import Fact
@@ -215,7 +215,8 @@ def _has_measurements(relation: Layout, table: TableLayout, numbers: Sequence[in
     if any(at in numbers and not all(map(_WHOLE.fullmatch, columns[at])) for at in ends if at is not None):
         return True  # 1.5 is no name of an object
     if width > 3:
-        return 2 * len(numbers) >= width
+        counted = 0 in numbers and 0 not in ends and numbers_lines(columns[0])
+        return 2 * (len(numbers) - counted) >= width - counted
     if width < 3:
         return False
     if len(numbers) == 3:

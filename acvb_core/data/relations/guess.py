@@ -117,6 +117,12 @@ def names_links(names: Sequence[str]) -> bool:
     return _network_columns(names) is not None or bool(lowered & _ROW_NAMES and lowered & _COLUMN_NAMES)
 
 
+def numbers_lines(values: Sequence[str]) -> bool:
+    """Return whether the values of a column number its lines: whole numbers, each greater than the one before."""
+    numbers = [int(value) for value in values if re.fullmatch(r"\s*\d{1,18}\s*", value)]
+    return len(numbers) == len(values) > 2 and all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+
+
 def heads_node_list(name: str) -> bool:
     """Return whether the first line of a node list is a heading."""
     return _lower(name) in _LIST_NAMES
@@ -234,6 +240,11 @@ def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | 
     if row is None and column is None and pair is not None and value not in (pair, pair + 1):
         row, column = pair, pair + 1
     free = [i for i in range(len(lowered)) if i not in (row, column, value)]
+    sides = (row is None) + (column is None)
+    if sides and free and numbers_lines([record[free[0]] for record in body]):
+        kinds = [value_kind(record[i] for record in body) for i in free[1:]]
+        if kinds.count("text") >= sides:
+            free.pop(0)
     if row is None and free:
         row = free.pop(0)
     if column is None and free:

@@ -80,6 +80,23 @@ def find_workspaces(connection: sqlite3.Connection) -> set[str]:
     return {str(workspace) for (workspace,) in rows}
 
 
+def find_dataset(connection: sqlite3.Connection, owner: str) -> Row | None:
+    """Return the kind, key, report and settings of an owner's data; None where it has none."""
+    row: Row | None = connection.execute(
+        "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?", (owner,)
+    ).fetchone()
+    return row
+
+
+def find_settings(connection: sqlite3.Connection, beginning: str) -> dict[str, dict[str, Any]]:
+    """Return the settings of the data of each owner whose name begins so, in the order they were kept."""
+    rows = connection.execute(
+        "SELECT workspace, settings FROM datasets WHERE substr(workspace, 1, length(?1)) = ?1 ORDER BY rowid",
+        (beginning,),
+    )
+    return {str(owner): _mapping(settings) for owner, settings in rows}
+
+
 def find_kept(connection: sqlite3.Connection, owner: str) -> tuple[list[str], set[tuple[str, str]]]:
     """Return the ids of a workspace's runs, deleted ones too, and the kinds and keys of all its data."""
     runs = connection.execute(

@@ -27,7 +27,8 @@ _CSS = f"""
   font-size: 0.85rem; line-height: 1.5rem; box-sizing: border-box; }}
 .name {{ font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; flex: 1; }}
 .share {{ font-variant-numeric: tabular-nums; white-space: nowrap; color: {css_colour(MUTED)}; }}
-.words > * {{ display: inline-block; max-width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+.words > * {{ white-space: nowrap; }}
+.words > * > * {{ display: inline-block; max-width: calc(100% - 0.5em); overflow: hidden; text-overflow: ellipsis;
   vertical-align: bottom; }}
 .words b {{ background: light-dark(#FFF2CC, #5C4A12); font-weight: 600; border-radius: 3px; }}
 .facts {{ margin-top: 0.35rem; font-size: 0.78rem; color: {css_colour(MUTED)}; font-variant-numeric: tabular-nums; }}
@@ -58,10 +59,11 @@ function card(shown, chosen, marked, choose) {
   part(head, "share", shown.share);
   const words = part(button, "words", "");
   shown.words.forEach((word, i) => {
-    if (i) words.append(", ");
     const node = document.createElement(word === marked ? "b" : "span");
     node.textContent = word;
-    words.append(node);
+    const item = document.createElement("span"); // the comma stays with its word
+    item.append(node, i < shown.words.length - 1 ? "," : "");
+    words.append(item, " ");
   });
   if (shown.note) part(button, "note", shown.note);
   part(button, "facts", shown.facts);

@@ -135,6 +135,7 @@ def used_bytes(workspace: str) -> int:
     """
     plans = (experiments(), searches())
     owners = [owner for book in plans for owner in book.owners(workspace)]
+    owners += store().find_settings(f"{workspace} ")  # data put aside
     return store().used_bytes(workspace, *owners) + sum(book.used_bytes(workspace) for book in plans)
 
 
@@ -169,7 +170,10 @@ def datasets() -> dict[str, Dataset | None]:
 
 @st.cache_resource(show_spinner=False)
 def used_datasets() -> dict[str, dict[str, Dataset]]:
-    """Return the data sets that each workspace has used since the server started, by fingerprint."""
+    """Return the data sets that each workspace has used since the server started, by fingerprint.
+
+    They need not be read again, and those that could not be saved are nowhere else.
+    """
     return {}
 
 

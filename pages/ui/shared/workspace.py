@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from acvb_core.data.report import Fact, ReadReport
+from acvb_core.data.report import ReadReport
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.job import Job
@@ -18,7 +18,15 @@ from acvb_core.store.files import StoreError
 from acvb_core.store.shelf import AbsentRun
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.workspace.dataset import Dataset, usual_share
+from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.kept_data import (
+    keep_data_in_use,
+    name_data_aside,
+    put_aside,
+    read_data_aside,
+    read_data_in_use,
+    remove_data,
+)
 from pages.ui.workspace.viewing import owner_only, view_handle, view_id
 
 #: In the session: its workspace, whether it may only look, and the data that it looks at.
@@ -71,19 +79,23 @@ class Workspace:
 
     @owner_only
     def set_dataset(self, dataset: Dataset) -> None:
-        """Use a data set from now on; runs made before keep theirs."""
+        """Use a data set from now on; the one before is put aside, and runs keep theirs."""
+        before = self._dataset_in_use
         services.datasets()[self.key] = self._remember(dataset)
+        # First, so that its files never have no owner.
+        if before is not None and not before.on_disk and before.data.fingerprint != dataset.data.fingerprint:
+            put_aside(self.key, before)
         self.save_dataset()
 
     def _remember(self, dataset: Dataset | None) -> Dataset | None:
-        """Have a data set among `data_names` as long as the server runs; those on disk may lose their files."""
+        """Have a data set at hand as long as the server runs; those on disk may lose their files."""
         if dataset is not None and not dataset.on_disk:
             services.used_datasets().setdefault(self.key, {})[dataset.data.fingerprint] = dataset
         return dataset
 
     @property
     def data_names(self) -> dict[str, str]:
-        """The names of all data sets of the workspace by fingerprint: those of runs, and those used since the start.
+        """The names of all data sets of the workspace by fingerprint: those of runs, in use and put aside.
 
         Data on disk that no run has are in their files alone, which go when other data are used: then they are the
         only choice.
@@ -93,7 +105,22 @@ class Workspace:
         if now is not None and now.on_disk and now.data.fingerprint not in names:
             return {now.data.fingerprint: now.name}
         used = services.used_datasets().get(self.key, {})
-        return names | {key: dataset.name for key, dataset in used.items()}
+        return names | name_data_aside(self.key) | {key: dataset.name for key, dataset in used.items()}
+
+    @property
+    def removable_data(self) -> dict[str, str]:
+        """The names of the data sets that no run has, by fingerprint."""
+        of_runs = {job.problem.fingerprint for job in self.jobs}
+        return {key: name for key, name in self.data_names.items() if key not in of_runs}
+
+    @owner_only
+    def remove_data(self, fingerprint: str) -> None:
+        """Remove a data set of `removable_data`, from the disk too.
+
+        Raises StoreError: its file cannot be removed.
+        """
+        if fingerprint in self.removable_data:
+            remove_data(self.key, fingerprint)
 
     def use_data(self, fingerprint: str) -> None:
         """Use one of the data sets of `data_names` from now on; of others, nothing changes.
@@ -116,6 +143,8 @@ class Workspace:
         used = services.used_datasets().get(self.key, {}).get(fingerprint)
         if used is not None:
             return used
+        if (aside := read_data_aside(self.key, fingerprint)) is not None:
+            return cast(Dataset, self._remember(aside))
         job = next(job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
         data, settings = job.problem.data, job.problem.settings
         share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
@@ -124,22 +153,8 @@ class Workspace:
     @owner_only
     def save_dataset(self) -> None:
         """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""
-        dataset = self.dataset
-        if dataset is None:
-            return
-        settings = {
-            "name": dataset.name,
-            "source": dataset.report.source,
-            "heldout": dataset.heldout,
-            "heldout_seed": dataset.heldout_seed,
-            "whole_documents": dataset.whole_documents,
-        }
-        problems = services.data_problems()
-        problems.pop(self.key, None)
-        try:
-            services.store().save_dataset(self.key, dataset.data, dataset.report.lines(), settings)
-        except StoreError as error:
-            problems[self.key] = str(error)
+        if self.dataset is not None:
+            keep_data_in_use(self.key, self.dataset)
 
     @property
     def data_problem(self) -> str | None:
@@ -178,7 +193,7 @@ class Workspace:
         more = f", and this file has {say.size(n_bytes)}" if n_bytes else ""
         return (
             f"This workspace keeps {say.size(used)} of at most {say.size(limit)}{more}. Delete experiments or "
-            "searches, or delete runs and then choose Delete for good now."
+            "searches, remove data on the Data page, or delete runs and then choose Delete for good now."
         )
 
     @owner_only
@@ -275,24 +290,7 @@ class Workspace:
         services.searches().remove(self.key, job_id)
 
     def _stored_dataset(self) -> Dataset | None:
-        try:
-            stored = services.store().load_dataset(self.key)
-        except StoreError as error:  # choosing the data again replaces a damaged copy
-            services.data_problems()[self.key] = str(error)
-            return None
-        if stored is None:
-            return None
-        data, lines, settings = stored
-        name = str(settings.get("name", data.name))
-        facts = tuple(Fact("stored", 0, line) for line in lines)
-        return Dataset(
-            data,
-            ReadReport(str(settings.get("source", name)), facts),
-            name,
-            float(settings.get("heldout", usual_share(data))),
-            int(settings.get("heldout_seed", 0)),
-            bool(settings.get("whole_documents", False)),
-        )
+        return read_data_in_use(self.key)
 
 
 def current_workspace() -> Workspace:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.running.forms import was_filled
+from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
 from pages.ui.shared.overview import forget_held_out, show_overview
 from pages.ui.shared.workspace import Workspace, current_workspace
@@ -53,6 +54,28 @@ def show_data() -> None:
         show_overview(workspace, dataset)
     elif workspace.view_only:
         st.caption("No data yet.")
+    if not workspace.view_only:
+        _offer_removal(workspace)
+
+
+def _offer_removal(workspace: Workspace) -> None:
+    """Draw buttons that remove data sets without runs."""
+    removable = workspace.removable_data
+    if not removable:
+        return
+    with st.popover("Remove data", type="tertiary", icon=":material/delete:"):
+        st.caption("Data without runs. They stay in this workspace until you remove them.")
+        for fingerprint, name in say.name_data(removable).items():
+            with st.container(
+                horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+            ):
+                st.text(name, width="content")
+                st.button(
+                    "Remove",
+                    key=f"remove_data_{fingerprint}",
+                    on_click=workspace.remove_data,
+                    args=(fingerprint,),
+                )
 
 
 def _choose_data(workspace: Workspace) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError, DataError
@@ -31,24 +29,11 @@ def show_error(error: AcvbError, key: str = "problem") -> None:
         st.text(f"{error.what[:1].upper()}{error.what[1:]}.")
         unit = error.unit.capitalize()
         place = {"File": error.source, unit: error.line, "Column": error.column, "Found": error.value}
-        known = {
-            name: f"{at:,}" if isinstance(at, int) else at for name, at in place.items() if at is not None
-        }
-        if known:
-            widths = {name: _width(name, str(at)) for name, at in known.items()}
-            st.dataframe(
-                pd.DataFrame([known]),
-                hide_index=True,
-                width="content",
-                column_config=widths,
-                key=f"{key}_place",
-            )
+        with st.container(gap=None, key=f"{key}_place"):  # lines are broken where a window is narrow
+            for name, at in place.items():
+                if at is not None:
+                    st.text(f"{name}: {at:,}" if isinstance(at, int) else f"{name}: {at}")
         # The names of the library's arguments say nothing here, where there are widgets.
         st.text(re.sub(_ARGUMENT, "", error.remedy))
         if "encoding" in error.remedy:
             st.caption("The encoding is among the reading options.")
-
-
-def _width(*texts: str) -> Any:
-    """Return a column as wide as its longest text; by default it is as wide as the heading."""
-    return st.column_config.TextColumn(width=min(34 + 8 * max(map(len, texts)), 360))

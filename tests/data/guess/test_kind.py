@@ -22,6 +22,7 @@ STORIES = pd.DataFrame(
 )
 ANSWERS = pd.DataFrame({"nr": range(30), "says": [text[:90] + str(i) for i, text in enumerate(LONG)]})
 FLOWERS = "length,width,kind\n" + "".join(f"{4 + i / 10},{3 - i / 20},{'ab'[i % 2]}\n" for i in range(20))
+ORDERS = "id,from_user,to_item,weight\n" + "".join(f"{i + 7},u{i // 3},i{i % 5},{i % 4}\n" for i in range(20))
 LINKS = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
 GRAPHML = (
     b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
@@ -63,6 +64,7 @@ def saved(save: object, *arguments: object) -> bytes:
         ("outings.csv", "person,event,times\nAnn,Fair,2\nBob,Ball,1\n", "relation", "no name occurs on both"),
         ("tags.csv", "package,tag\nchess,board\ngo,board\n", "relation", "no name occurs on both"),
         ("ratings.csv", "user,item,rating\n1,7,4.5\n1,8,2\n2,7,3\n", "relation", ""),
+        ("orders.csv", ORDERS, "relation", "no name occurs on both"),
         ("who.csv", "Ann,Bob\nBob,Cyd\nCyd,Ann\n", "network", "3 of 3 names occur on both"),
         (
             "mail.csv",

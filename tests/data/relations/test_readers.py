@@ -135,6 +135,14 @@ def test_labels_are_text():
     assert relation.column_labels.tolist() == ["NA", "1e3", "null"]
 
 
+def test_a_column_that_numbers_the_lines_is_no_side_of_the_links() -> None:
+    content = b"nr,buyer,goods,times\n3,ann,tea,1\n4,bob,tea,2\n9,ann,jam,1\n"
+    layout = inspect_source(content)
+    assert (layout.row_column, layout.column_column, layout.value_column) == (1, 2, 3)
+    others = inspect_source(b"nr,buyer,goods,times\n3,ann,5,1\n4,bob,5,2\n9,ann,6,1\n")
+    assert others.row_column == 0, "two columns of names are needed"
+
+
 @pytest.mark.parametrize("header", ["row,col", "source,target", "person,event", "From,To", "user_id,item_id"])
 def test_usual_headers_are_recognised_and_name_the_sides(header):
     relation = loaded(f"{header}\na,x\nb,y\n").relation

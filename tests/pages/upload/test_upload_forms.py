@@ -186,11 +186,9 @@ def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
     app = bring(open_app("data"), "outings.parquet", parquet(wrong))
     box(app, "Values").select(2).run()
     app.button(key="load").click().run()
-    place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
-    assert (place["Row"], place["Column"], place["Found"]) == ("3", "times", "much")
+    assert "Row: 3\nColumn: times\nFound: much" in texts(app)
     app = bring(open_app("data"), "outings.jsonl", json_lines(LINKS) + b"{oops\n")
-    place = next(frame.value for frame in app.dataframe if "Found" in frame.value).iloc[0]
-    assert (place["Line"], place["Found"]) == ("5", "{oops")
+    assert "Line: 5\nFound: {oops" in texts(app)
 
 
 def test_a_table_of_numbers_in_a_sheet(open_app: Open) -> None:

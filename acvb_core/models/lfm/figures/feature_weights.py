@@ -38,7 +38,7 @@ from acvb_core.views.theme import (
 
 Order = Literal["size", "table"]
 
-_ROW, _TOP, _BOTTOM, _FONT = 21, 34, 44, 12  # pixels
+_ROW, _TOP, _BOTTOM, _FONT = 21, 34, 58, 12  # pixels
 #: Columns up to which a profile has a bar for each; of more it is a line.
 _BARS = 400
 _LINE_POINTS = 4000
@@ -121,7 +121,7 @@ def _axis_text(sd: ArrayLike | None, units: Units) -> str:
         return "weight (the table's own units)"
     if units == "sd":
         return "weight (standard deviations)"
-    return "bars: standard deviations · numbers: the column's own units"
+    return "bars: standard deviations<br>numbers: the column's own units"
 
 
 def feature_profile_figure(

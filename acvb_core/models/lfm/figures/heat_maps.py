@@ -80,7 +80,7 @@ def correlation_figure(values: ArrayLike, columns: Names, *, height: int | None 
         hovertemplate="%{hovertext}<br>correlation %{z:.3f}<extra></extra>",
     )
     if n <= _ANNOTATED_COLUMNS:
-        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}, "xgap": 1, "ygap": 1}
+        trace |= {"texttemplate": "%{z:.2f}", "xgap": 1, "ygap": 1}
     named = n <= _NAMED
     room = text_room(names, 11) + 18 if named else 16
     axis = bare_axis(**(name_ticks(range(n), names) if named else {"tickvals": []}), constrain="domain")
@@ -137,7 +137,7 @@ def weight_map_figure(
         trace["hovertext"] = [[escape(name, 60) for name in names]] * n_features
         trace["hovertemplate"] = "<b>%{hovertext}</b><br>" + hover
     if max(shown.shape) <= _ANNOTATED:
-        trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 11}, "xgap": 1, "ygap": 1}
+        trace |= {"texttemplate": "%{z:.2f}", "xgap": 1, "ygap": 1}
     named = exact and n_columns <= _NAMED
     below = text_room(names, 11) + 18 if named else 34
     row = 26 if n_features <= 30 else 14 if n_features <= _NAMED else 5

@@ -1,0 +1,96 @@
+"""Data sets of a workspace in the store: the one in use, and those put aside until they are removed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from acvb_core.data.report import Fact, ReadReport
+from acvb_core.store.files import StoreError
+from pages.ui.shared import services
+from pages.ui.workspace.dataset import Dataset, usual_share
+
+
+def keep_data_in_use(key: str, dataset: Dataset) -> None:
+    """Keep the data set in use for the next start; `data_problems` says why it could not be kept."""
+    services.data_problems().pop(key, None)
+    try:
+        _keep(key, dataset)
+    except StoreError as error:
+        services.data_problems()[key] = str(error)
+
+
+def read_data_in_use(key: str) -> Dataset | None:
+    """Return the data set in use at the last stop; `data_problems` says why it could not be read."""
+    try:
+        return _read(key)
+    except StoreError as error:  # choosing the data again replaces a damaged copy
+        services.data_problems()[key] = str(error)
+        return None
+
+
+def put_aside(key: str, dataset: Dataset) -> None:
+    """Keep a data set that is no longer in use; where that fails, the server has it until it ends."""
+    with suppress(StoreError):  # keeping the data in use says why
+        _keep(_owner_aside(key, dataset.data.fingerprint), dataset)
+
+
+def read_data_aside(key: str, fingerprint: str) -> Dataset | None:
+    """Return a data set that was put aside, None where there is none.
+
+    Raises StoreError: it cannot be read.
+    """
+    return _read(_owner_aside(key, fingerprint))
+
+
+def name_data_aside(key: str) -> dict[str, str]:
+    """Return the names of the data sets that a workspace has put aside, by fingerprint; none of them is read."""
+    beginning = _owner_aside(key)
+    kept = services.store().find_settings(beginning)
+    return {owner.removeprefix(beginning): str(how.get("name", "data")) for owner, how in kept.items()}
+
+
+def remove_data(key: str, fingerprint: str) -> None:
+    """Remove a data set, in use or put aside, from memory and disk; its file stays with the runs that have it.
+
+    Raises StoreError: its file cannot be removed.
+    """
+    services.store().forget_dataset(_owner_aside(key, fingerprint))
+    now = services.datasets().get(key)
+    if now is not None and now.data.fingerprint == fingerprint:
+        services.store().forget_dataset(key)
+        services.datasets()[key] = None
+        services.data_problems().pop(key, None)
+    services.used_datasets().get(key, {}).pop(fingerprint, None)
+
+
+def _owner_aside(key: str, fingerprint: str = "") -> str:
+    """Return the name of a data set put aside, in place of a workspace's; the beginning of all such names."""
+    return f"{key} {fingerprint}"
+
+
+def _keep(owner: str, dataset: Dataset) -> None:
+    settings = {
+        "name": dataset.name,
+        "source": dataset.report.source,
+        "heldout": dataset.heldout,
+        "heldout_seed": dataset.heldout_seed,
+        "whole_documents": dataset.whole_documents,
+    }
+    services.store().save_dataset(owner, dataset.data, dataset.report.lines(), settings)
+
+
+def _read(owner: str) -> Dataset | None:
+    stored = services.store().load_dataset(owner)
+    if stored is None:
+        return None
+    data, lines, settings = stored
+    name = str(settings.get("name", data.name))
+    facts = tuple(Fact("stored", 0, line) for line in lines)
+    return Dataset(
+        data,
+        ReadReport(str(settings.get("source", name)), facts),
+        name,
+        float(settings.get("heldout", usual_share(data))),
+        int(settings.get("heldout_seed", 0)),
+        bool(settings.get("whole_documents", False)),
+    )
