@@ -69,7 +69,8 @@ class Experiment:
         Columns: condition, method, k, what is varied, n (runs with a score), failed, mean, sd, best (has the best
         mean), difference (mean distance from the best on the same splits; below 0 is worse), low and high (its 95 %
         interval), p (paired t-test) and p_wilcoxon (signed ranks), both adjusted by Holm over all pairs of
-        conditions, significant (worse than the best, p < 0.05), cpu_seconds (mean).
+        conditions, significant (worse than the best, p < 0.05), cpu_seconds (mean of the runs
+        that did not fail).
 
         Raises ParameterError: no run has such a score.
         """
@@ -82,6 +83,7 @@ class Experiment:
         for place, condition in enumerate(self.plan.conditions):
             own = values[place][known[place]]
             over = [row for row in self.rows if row["condition"] == condition.label]
+            seconds = [value for row in over if np.isfinite(value := _score_of(row, "cpu_seconds"))]
             rows.append(
                 {
                     "condition": condition.label,
@@ -97,9 +99,7 @@ class Experiment:
                     "p": float(tests.p_t[place]),
                     "p_wilcoxon": float(tests.p_wilcoxon[place]),
                     "significant": bool(tests.p_t[place] < LEVEL),
-                    "cpu_seconds": float(
-                        np.mean([row.get("cpu_seconds", np.nan) for row in over] or [np.nan])
-                    ),
+                    "cpu_seconds": float(np.mean(seconds or [np.nan])),
                 }
             )
         return pd.DataFrame(rows)

@@ -207,19 +207,36 @@ def test_a_split_counts_once_all_methods_have_met_it(women: Any) -> None:
 def test_three_lines_of_the_documentation_give_the_table_again(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Every column, also where a run has failed: it has neither score nor CPU seconds."""
+    failing, *others = experiment.rows
+    failed = {**experiment.plan.describe_run(failing["run"] - 1), "verdict": "FAILED", "error": "no memory"}
+    experiment = Experiment(experiment.plan, (failed, *others))
     text = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
     lines = text.split("<!-- three lines -->\n```python\n")[1].split("```")[0]
     assert len(lines.strip().splitlines()) == 3
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "runs.csv").write_text(csv_text(experiment.table()), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"pd": pd, "compare_with_best": compare_with_best}
-    exec(lines, names)
-    table = experiment.summary().set_index("condition").loc[names["scores"].index]
-    again = names["scores"].agg(["mean", "std"], axis=1)
-    tests = compare_with_best(names["scores"]).tests
-    np.testing.assert_allclose(again["mean"], table["mean"])
-    np.testing.assert_allclose(again["std"], table["sd"])
-    for name, column in (("difference", "difference"), ("low", "low"), ("high", "high"), ("p_t", "p")):
-        np.testing.assert_allclose(getattr(tests, name), table[column], err_msg=column)
-    np.testing.assert_allclose(tests.p_wilcoxon, table["p_wilcoxon"])
+    printed: list[Any] = []
+    exec(
+        lines,
+        {"pd": pd, "compare_with_best": compare_with_best, "print": lambda *given: printed.extend(given)},
+    )
+    described, failures, seconds, against_best = printed
+    conditions = described.columns
+    tests = against_best.tests
+    again = {
+        **{name: described.loc[row] for name, row in (("n", "count"), ("mean", "mean"), ("sd", "std"))},
+        "failed": failures,
+        "best": np.arange(len(conditions)) == against_best.best,
+        **{name: getattr(tests, name) for name in ("difference", "low", "high", "p_wilcoxon")},
+        "p": tests.p_t,
+        "significant": tests.p_t < 0.05,
+        "cpu_seconds": seconds,
+    }
+    table = experiment.summary().set_index("condition").loc[conditions]
+    assert set(table) == {"method", "k", *again}
+    for name, values in again.items():
+        np.testing.assert_allclose(np.asarray(values, float), table[name].astype(float), err_msg=name)
+    assert table["failed"].sum() == 1
+    assert table["cpu_seconds"].notna().all()
