@@ -203,6 +203,10 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    def fault(what: str, remedy: str, value: str | None = None) -> DataError:
+        what = f"this column holds {what}"
+        return DataError(what, source=source.name, column=column + 1, value=value, remedy=remedy)
+
     try:
         if pa.types.is_dictionary(array.type):
             # Arrow cannot decode a dictionary of string views, which polars gives.
@@ -211,31 +215,17 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         if not strict:
             return None
-        raise DataError(
-            f"this column holds values of the type {array.type}, not numbers, texts, dates or true / false",
-            source=source.name,
-            column=column + 1,
-            remedy="Choose other columns, or turn its values into texts.",
-        ) from None
+        what = f"values of the type {array.type}, not numbers, texts, dates or true / false"
+        raise fault(what, "Choose other columns, or turn its values into texts.") from None
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:  # whoever wrote the file said UTF-8 of bytes that are not
-        raise DataError(
-            "this column holds a text that is not UTF-8",
-            source=source.name,
-            column=column + 1,
-            value=_first_broken(texts),
-            remedy="Write the texts again, in UTF-8.",
-        ) from None
+        # The first of them, with a sign in place of what cannot be decoded.
+        cells: Iterator[bytes] = (cell.as_py() for cell in texts.cast(pa.large_binary()))
+        pairs = ((cell, cell.decode(errors="replace")) for cell in cells)
+        value = next((text for cell, text in pairs if text.encode() != cell), None)
+        raise fault("a text that is not UTF-8", "Write the texts again, in UTF-8.", value) from None
     return texts
-
-
-def _first_broken(texts: pa.Array) -> str | None:
-    """Return the first text that is not UTF-8, with a sign in place of what cannot be decoded."""
-    import pyarrow as pa
-
-    cells: Iterator[bytes] = (cell.as_py() for cell in texts.cast(pa.large_binary()))
-    return next((text for cell in cells if (text := cell.decode(errors="replace")).encode() != cell), None)
 
 
 def _column_bytes(
