@@ -23,7 +23,7 @@ from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.data.sources import columnar
+from acvb_core.data.sources import databases
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
 
 ROWS = {
@@ -147,7 +147,7 @@ def test_a_query_only_reads(tmp_path: Path, query: str) -> None:
 def test_a_query_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
 ) -> None:
-    monkeypatch.setattr(columnar, "QUERY_SECONDS", 0.05)
+    monkeypatch.setattr(databases, "QUERY_SECONDS", 0.05)
     path = database(tmp_path / "a.db", links=TABLE)
     joined = ", ".join(f"links {alias}" for alias in "abcdefghijklmnopqrst")
     query = f"SELECT DISTINCT a.person, a.event FROM {joined} WHERE {condition}"
