@@ -333,7 +333,7 @@ def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
         load_corpus(workbook({"a": wrong}))
 
 
-def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true():
+def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true() -> None:
     links = pd.DataFrame({"source": ["Ann"], "target": ["Bob"], "weight": ["x" * 100]})
     with pytest.raises(DataError, match="column 'weight'") as caught:
         load_relation(links, value="weight")
