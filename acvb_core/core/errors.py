@@ -50,7 +50,7 @@ class DataError(AcvbError):
         self.value = None if value is None else shorten(value)
         super().__init__(self._text())
 
-    def changed(self, **parts: Any) -> DataError:
+    def change_parts(self, **parts: Any) -> DataError:
         """Return the same error with other parts, such as its place or its remedy."""
         other = DataError(self.what, remedy=self.remedy)
         vars(other).update(vars(self) | parts)

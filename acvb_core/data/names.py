@@ -77,17 +77,20 @@ def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) ->
 
 
 def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dict[str, Any]]) -> None:
-    """Refuse labels of a file of which one is blank or stands twice; `place` gives source, line and column of label i.
+    """Refuse labels of a file of which one is blank or stands twice; `place` gives source and line of label i.
 
-    The DataError names the place of the second one, and of the first. `side` says what is named ("row", "column").
+    It may give the column too. The DataError names the place of the second one, and of the first. `side` says what is
+    named ("row", "column"; "object" where there is one side).
     """
     seen: dict[str, int] = {}
+    noun = "label" if side == "object" else f"{side} label"
     for i, label in enumerate(labels):
         if not label:
-            raise DataError(f"a {side} label is blank", **place(i), remedy=f"Give every {side} a name.")
+            raise DataError(f"a {noun} is blank", **place(i), remedy=f"Give every {side} a name.")
         if label in seen:
             first = place(seen[label])
-            what = f"this {side} label already stands on line {first['line']:,}, column {first['column']:,}"
+            column = f", column {first['column']:,}" if "column" in first else ""
+            what = f"this {noun} already stands on line {first['line']:,}{column}"
             raise DataError(what, **place(i), value=label, remedy=f"Give every {side} a name of its own.")
         seen[label] = i
 

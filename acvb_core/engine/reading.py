@@ -36,7 +36,7 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
         return getattr(load(data), kind)
     except DataError as problem:
         where = f"Pass these choices to acvb_core.load_{kind}(…), and fit the data that it returns."
-        raise problem.changed(remedy=f"{problem.remedy} {where}") from None
+        raise problem.change_parts(remedy=f"{problem.remedy} {where}") from None
 
 
 def _kind_of(data: Any, model: str | None, methods: Iterable[str]) -> str:

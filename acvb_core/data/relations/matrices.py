@@ -86,7 +86,7 @@ def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_
     except DataError as problem:  # it names the line, but saw one field a record
         fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
         at = next(i for i in range(skip, len(fields)) if shorten(fields[i]) == problem.value)
-        raise problem.changed(column=at + 1) from None
+        raise problem.change_parts(column=at + 1) from None
     rows = np.repeat(np.arange(first_row, first_row + batch.n_records, dtype=np.int32), n_cells)
     columns = np.tile(np.arange(n_cells, dtype=np.int32), batch.n_records)
     entries.add(rows, columns, verdicts, numbers, keep_zeros=False)

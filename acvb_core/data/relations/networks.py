@@ -70,7 +70,7 @@ def as_network(
     DataError
         Too many pairs would be missing.
     """
-    labels, ones, missing, given = _over_all_objects(relation, zeros, unlisted)
+    labels, ones, missing, given = spread_over_all(relation, zeros, unlisted)
     facts: list[Fact] = []
     if not directed:
         directed, ones, missing, facts = _compare_ways(ones, missing, given, directed, direction)
@@ -186,8 +186,8 @@ def _compare_ways(
     return False, choose((codes.data & 3 == _LINK) | (codes.data >> 2 == _LINK)), choose(left), facts
 
 
-def _over_all_objects(
-    relation: Relation, zeros: Pattern | None, unlisted: Literal["zero", "missing"]
+def spread_over_all(
+    relation: Relation, zeros: Pattern | None = None, unlisted: Literal["zero", "missing"] = "zero"
 ) -> tuple[NDArray[Any], Pattern, Pattern, Pattern | None]:
     """Return all objects, the rows first, and over them the links, the missing entries and the given zeros."""
     n_rows, n_cols = relation.shape

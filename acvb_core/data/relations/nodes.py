@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.guess import heads_node_list, inspect
 from acvb_core.data.relations.layout import ReadOptions
@@ -140,16 +141,9 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
         labels = list(enumerate(map(str, nodes), start=1))
     if not labels:
         raise DataError("the node list is empty", source=source, remedy="Give at least one label.")
-    seen: dict[str, int] = {}
-    for line, label in labels:
-        if not label:
-            raise DataError("a label is blank", source=source, line=line, remedy="Give every object a name.")
-        if label in seen:
-            what = f"this label already stands on line {seen[label]:,}"
-            remedy = "Give every object a name of its own."
-            raise DataError(what, source=source, line=line, value=label, remedy=remedy)
-        seen[label] = line
-    return list(seen)
+    found = [label for _, label in labels]
+    refuse_repeated(found, "object", lambda i: {"source": source, "line": labels[i][0]})
+    return found
 
 
 def _number_lines(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import numpy as np
-from scipy import sparse
-
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import AssembledRelation, links_fact, missing_facts
 from acvb_core.data.relations.guess import Heading, heading
 from acvb_core.data.relations.layout import GRAPH_FORMATS, Layout, ReadOptions, Sides
-from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways
+from acvb_core.data.relations.networks import as_network, as_two_sided, goes_both_ways, spread_over_all
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.data.report import Fact, plural
 
@@ -155,15 +152,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
 
 def _is_symmetric(relation: Relation) -> bool:
     """Return whether every link between different objects goes both ways."""
-    ones = relation.ones
-    if relation.row_labels.tolist() != relation.column_labels.tolist():
-        place = {label: i for i, label in enumerate(relation.row_labels)}
-        twin = np.array([place.get(label, -1) for label in relation.column_labels], dtype=np.int32)
-        columns = twin[ones.indices]
-        if (columns < 0).any():
-            return False  # a link to an object that has none itself
-        shape = (len(place), len(place))
-        ones = as_pattern(sparse.csr_array((ones.data, columns, ones.indptr), shape=shape))
+    _, ones, *_ = spread_over_all(relation)
     both, one_way = goes_both_ways(ones)
     return both >= _MIN_PAIRS and one_way == 0
 

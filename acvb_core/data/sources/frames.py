@@ -17,7 +17,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import FileLayout, Kind
-from acvb_core.data.sources.records import RecordBatch, RecordReader
+from acvb_core.data.sources.records import CountedRecords, RecordBatch, RecordReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +102,7 @@ class FrameSource:
             at = error.column
             if isinstance(at, int) and 0 < at <= len(self.headings):
                 at = self.headings[at - 1] or at
-            raise error.changed(column=at, unit=self.frame.unit) from None
+            raise error.change_parts(column=at, unit=self.frame.unit) from None
 
     def first_rows(self, count: int) -> list[list[str]]:
         """Return the first rows as text, below the names of the columns where the frame has such."""
@@ -129,7 +129,7 @@ class FrameSource:
             yield from map(batch.record, range(batch.n_records))
 
 
-class FrameRecords:
+class FrameRecords(CountedRecords):
     """The records of a frame, as `RecordReader` gives those of a text.
 
     With `header`, the first row holds names, unless the frame names its columns. Columns that are not `used` (default:
@@ -146,28 +146,20 @@ class FrameRecords:
         used: Sequence[int] | None = None,
         strict: bool = True,
     ) -> None:
-        self._source = source
-        frame = source.frame
-        self._strict = strict
-        self._skip = header and not frame.named
-        self._used = range(len(frame.names)) if used is None else used
-        self.header: list[str] | None = list(frame.names) if frame.named else None
-        self.records = self.lines_read = self.trimmed = 0
+        super().__init__(header)
+        self._source, self._strict = source, strict
+        self._used = range(len(source.frame.names)) if used is None else used
+        self.header = list(source.frame.names) if source.frame.named else None
 
     def __iter__(self) -> Iterator[RecordBatch]:
         for whole in self._source.frame.batches():
             for part in _slices(whole):
                 first = self.lines_read + 1
                 self.lines_read += part.num_rows
-                batch = self._batch(part, first)
-                if self._skip and batch.n_records:
-                    self._skip = False
-                    self.header = batch.record(0)
+                data = list(self._take_header(self._batch(part, first)))
+                if self.header is not None:
                     self._source.headings = tuple(self.header)
-                    batch = batch.without_first()
-                if batch.n_records:
-                    self.records += batch.n_records
-                    yield batch
+                yield from data
 
     def facts(self) -> list[Fact]:
         """Return what reading found, once the records were read to their end."""
@@ -211,6 +203,10 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    def fault(what: str, remedy: str, value: str | None = None) -> DataError:
+        what = f"this column holds {what}"
+        return DataError(what, source=source.name, column=column + 1, value=value, remedy=remedy)
+
     try:
         if pa.types.is_dictionary(array.type):
             # Arrow cannot decode a dictionary of string views, which polars gives.
@@ -219,31 +215,17 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         if not strict:
             return None
-        raise DataError(
-            f"this column holds values of the type {array.type}, not numbers, texts, dates or true / false",
-            source=source.name,
-            column=column + 1,
-            remedy="Choose other columns, or turn its values into texts.",
-        ) from None
+        what = f"values of the type {array.type}, not numbers, texts, dates or true / false"
+        raise fault(what, "Choose other columns, or turn its values into texts.") from None
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:  # whoever wrote the file said UTF-8 of bytes that are not
-        raise DataError(
-            "this column holds a text that is not UTF-8",
-            source=source.name,
-            column=column + 1,
-            value=_first_broken(texts),
-            remedy="Write the texts again, in UTF-8.",
-        ) from None
+        # The first of them, with a sign in place of what cannot be decoded.
+        cells: Iterator[bytes] = (cell.as_py() for cell in texts.cast(pa.large_binary()))
+        pairs = ((cell, cell.decode(errors="replace")) for cell in cells)
+        value = next((text for cell, text in pairs if text.encode() != cell), None)
+        raise fault("a text that is not UTF-8", "Write the texts again, in UTF-8.", value) from None
     return texts
-
-
-def _first_broken(texts: pa.Array) -> str | None:
-    """Return the first text that is not UTF-8, with a sign in place of what cannot be decoded."""
-    import pyarrow as pa
-
-    cells: Iterator[bytes] = (cell.as_py() for cell in texts.cast(pa.large_binary()))
-    return next((text for cell in cells if (text := cell.decode(errors="replace")).encode() != cell), None)
 
 
 def _column_bytes(

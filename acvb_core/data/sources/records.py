@@ -81,7 +81,25 @@ class RecordBatch:
         return RecordBatch(self.text, self.starts[n:], self.ends[n:], self.lines[1:], n)
 
 
-class RecordReader:
+class CountedRecords:
+    """Records on their way: how many there were, and the first one where it holds names, which is no data."""
+
+    def __init__(self, header: bool) -> None:
+        self._wants_header = header
+        self.header: list[str] | None = None
+        self.records = self.lines_read = self.trimmed = 0
+
+    def _take_header(self, batch: RecordBatch) -> Iterator[RecordBatch]:
+        """Yield the batch if it holds data, without the line of names, which goes to `header`."""
+        if self._wants_header and self.header is None and batch.n_records:
+            self.header = batch.record(0)
+            batch = batch.without_first()
+        if batch.n_records:
+            self.records += batch.n_records
+            yield batch
+
+
+class RecordReader(CountedRecords):
     """Iterate over a file's records; every record must have `n_fields` fields, or as many as the first.
 
     With `header`, the first record holds column names: it goes to the attribute `header`, not into a batch. The fault
@@ -105,19 +123,17 @@ class RecordReader:
         n_fields: int | None = None,
         on_fault: Callable[[DataError], None] | None = None,
     ) -> None:
+        super().__init__(header)
         self._stream = stream
         self._name = name
         self._delimiter = delimiter
         self._code = delimiter_code(delimiter)
-        self._wants_header = header
         self._block_bytes = block_bytes
         self._state = kernel.new_state(kernel.FROM_FIRST_RECORD if n_fields is None else n_fields)
         self._given_width = n_fields is not None
         self._on_fault = on_fault
         self._in_broken = False
-        self.header: list[str] | None = None
-        self.records = self.lines_read = self.blank_lines = self.comment_lines = 0
-        self.trimmed = self.broken_lines = 0
+        self.blank_lines = self.comment_lines = self.broken_lines = 0
 
     def __iter__(self) -> Iterator[RecordBatch]:
         room = kernel.make_room(0)
@@ -137,7 +153,10 @@ class RecordReader:
                 )
                 self._count()
                 if n_records:
-                    yield from self._batches(room, n_records)
+                    lines, n_fields = room.lines[:n_records], int(self._state[kernel.EXPECTED])
+                    yield from self._take_header(
+                        RecordBatch(room.text, room.starts, room.ends, lines, n_fields)
+                    )
                 done += consumed
                 if fault[0] == kernel.FINE:
                     break
@@ -171,16 +190,6 @@ class RecordReader:
                 end += 1
         self._state[kernel.LINE] += 1
         return end + 1
-
-    def _batches(self, room: kernel.Room, n_records: int) -> Iterator[RecordBatch]:
-        n_fields = int(self._state[kernel.EXPECTED])
-        batch = RecordBatch(room.text, room.starts, room.ends, room.lines[:n_records], n_fields)
-        if self._wants_header and self.header is None:
-            self.header = batch.record(0)
-            batch = batch.without_first()
-        if batch.n_records:
-            self.records += batch.n_records
-            yield batch
 
     def _error(
         self, block: NDArray[np.uint8], at: int, outcome: int, line: int, field: int, position: int

@@ -1,13 +1,20 @@
-"""Sheets of a workbook before they are read: their reader makes room for every cell between the first and the last."""
+"""Sheets of a workbook as frames; their reader makes room for every cell between the first and the last."""
 
 from __future__ import annotations
 
 import functools
 import re
 import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 from xml.parsers import expat
 
+from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.cells import batch_texts, name_parts, report_damage, write_cell
+from acvb_core.data.sources.frames import Frame, FrameChoices
 
 #: Cells of a sheet, blank ones too; each takes about 32 bytes.
 _MOST_CELLS = 25_000_000
@@ -17,7 +24,7 @@ _CELL = re.compile(
 )
 
 
-def check_sheets(source: ByteSource) -> None:
+def _check_sheets(source: ByteSource) -> None:
     """Refuse a sheet whose cells lie so far apart that the rectangle around them does not fit: it ends the process."""
     archive = source.archive()
     for entry in archive.infolist():
@@ -63,3 +70,86 @@ def _check_form(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
 
 def _column_number(letters: bytes) -> int:
     return functools.reduce(lambda number, letter: 26 * number + (letter & 31), letters, 0)
+
+
+@contextmanager
+def _open_workbook(source: ByteSource) -> Iterator[Any]:
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError:
+        assert source.format is not None
+        raise source.fault(
+            f"this is {source.format.noun}, and python-calamine is not installed, which reads it",
+            f'Install it: pip install "acvb-core[{source.format.extra}]".',
+        ) from None
+    if source.is_zip:
+        source.check_room(sum(entry.file_size for entry in source.archive().infolist()))
+    what = "an Excel workbook (xlsx)" if source.is_zip else "an old Excel workbook (xls) or Word document"
+    damage = (CalamineError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error)
+    with report_damage(source, what, *damage):
+        if source.is_zip:
+            _check_sheets(source)
+        yield CalamineWorkbook.from_filelike(source.seekable())
+
+
+def list_sheets(source: ByteSource) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of the sheets, and the first of them with data."""
+    with _open_workbook(source) as book:
+        names = tuple(book.sheet_names)
+        return names, next((name for name in names if _numbered_rows(book, name)), None)
+
+
+def read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
+    """Return the columns of a sheet: the one that was chosen, or the first with data."""
+    with _open_workbook(source) as book:
+        sheets = tuple(book.sheet_names)
+        rows = {name: _numbered_rows(book, name) for name in _wanted_sheets(sheets, choices.sheet, source)}
+    filled = [name for name in rows if rows[name]]
+    if not filled:
+        raise source.fault(
+            f"the {plural(len(rows), 'sheet')} that would be read {'is' if len(rows) == 1 else 'are'} empty",
+            f"Choose another sheet (sheet=...) among {name_parts(sheets)}, or fill it.",
+            value=", ".join(rows),
+        )
+    name = filled[0]
+    texts = [(number, [write_cell(value).strip() for value in row]) for number, row in rows[name]]
+    full = [(number, row) for number, row in texts if any(row)]
+    width = len(texts[0][1])
+    facts = []
+    if len(filled) > 1 and choices.sheet is None:
+        others = name_parts(filled[1:])
+        told = f"The workbook has {len(filled):,} sheets with data; {name!r} was read, {others} not."
+        facts.append(Fact("other_sheets", len(filled) - 1, told))
+    return Frame(
+        "excel",
+        f"the sheet {name!r} of a workbook",
+        tuple(f"column {i + 1}" for i in range(width)),
+        False,
+        lambda: batch_texts(full, width),
+        n_rows=len(full),
+        facts=tuple(facts),
+    )
+
+
+def _wanted_sheets(sheets: Sequence[str], choice: str | int | None, source: ByteSource) -> Sequence[str]:
+    if choice is None:
+        return sheets
+    if choice in sheets:
+        return [str(choice)]
+    if isinstance(choice, int) or re.fullmatch("[0-9]{1,9}", choice):  # typed on a command line
+        if 0 <= int(choice) < len(sheets):
+            return [sheets[int(choice)]]
+        what = "there is no sheet at this position"
+    else:
+        what = "there is no sheet of this name"
+    raise source.fault(what, f"Choose among {name_parts(sheets)}.", value=str(choice))
+
+
+def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:
+    """Return the rows of a sheet from the first that is not empty on, with their numbers."""
+    sheet = book.get_sheet_by_name(name)
+    return (
+        []
+        if sheet.start is None
+        else list(enumerate(sheet.to_python(skip_empty_area=True), int(sheet.start[0]) + 1))
+    )

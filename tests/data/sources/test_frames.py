@@ -23,7 +23,7 @@ from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.data.sources import columnar
+from acvb_core.data.sources import databases
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
 
 ROWS = {
@@ -147,7 +147,7 @@ def test_a_query_only_reads(tmp_path: Path, query: str) -> None:
 def test_a_query_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
 ) -> None:
-    monkeypatch.setattr(columnar, "QUERY_SECONDS", 0.05)
+    monkeypatch.setattr(databases, "QUERY_SECONDS", 0.05)
     path = database(tmp_path / "a.db", links=TABLE)
     joined = ", ".join(f"links {alias}" for alias in "abcdefghijklmnopqrst")
     query = f"SELECT DISTINCT a.person, a.event FROM {joined} WHERE {condition}"
@@ -333,7 +333,7 @@ def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
         load_corpus(workbook({"a": wrong}))
 
 
-def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true():
+def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true() -> None:
     links = pd.DataFrame({"source": ["Ann"], "target": ["Bob"], "weight": ["x" * 100]})
     with pytest.raises(DataError, match="column 'weight'") as caught:
         load_relation(links, value="weight")
