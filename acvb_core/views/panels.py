@@ -238,10 +238,14 @@ def _first_view(panel: Panel, runs: Sequence[RunCurve]) -> Figure:
     if not shown:
         return {}
     low, high = min(float(values.min()) for values in shown), max(float(values.max()) for values in shown)
+    width = high - low
     low, high = view_range(low, high)
+    options: Figure = {"clipmin": low, "clipmax": high}
+    if high - low > 2 * width:  # by itself Plotly would blow up next to nothing
+        options["include"] = [low, high]
     return {
         # Not a range: one that changes at every refresh would throw away the user's zoom.
         "autorange": True,
-        "autorangeoptions": {"clipmin": low, "clipmax": high},
+        "autorangeoptions": options,
         "tickformat": tick_format(low, high),
     }

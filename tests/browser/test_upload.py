@@ -11,7 +11,7 @@ from tests.browser.steps import bring, choose, no_wider_than_its_window
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
 MAIL = pd.DataFrame({"sender": ["Dan", "Eve"], "receiver": ["Flo", "Gus"]})
-MUCH = "much more than fits beside the place of the fault on a narrow screen"
+MUCH = "much more than fits on a narrow screen, and then some"
 # How far something in a box lies outside of it, or is cut off.
 CUT = """box => Math.max(...[box, ...box.querySelectorAll('*')].map((part) => part.scrollWidth - part.clientWidth))"""
 WRONG = LINKS.assign(times=["1", "0", MUCH, "2"])

@@ -228,7 +228,7 @@ def test_a_full_workspace_takes_no_more(
         workspace.add(workspace.jobs[0].problem)
     assert len(workspace.jobs) == 1
     monkeypatch.setenv("ACVB_WORKSPACE_MB", "plenty")
-    assert "no whole number of megabytes" in workspace.explain_no_room()
+    assert "must be a whole number of megabytes" in workspace.explain_no_room()
     monkeypatch.delenv("ACVB_WORKSPACE_MB")
     assert workspace.explain_no_room() == ""
     press(app := open_app("data"), "use_sample")

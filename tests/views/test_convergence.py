@@ -389,3 +389,16 @@ def test_a_move_between_two_bounds_lies_on_the_line() -> None:
 def test_moves_and_lost_workers_are_told(counts: list[int], text: str, sign: str) -> None:
     assert move_text("cluster", np.array(counts)) == text
     assert move_sign(*counts) == sign
+
+
+def test_values_that_hardly_differ_share_a_view_whose_numbers_differ() -> None:
+    history = history_of(lower_bound=[-0.35302, -0.35301, -0.35300, -0.35300])
+    axis = live_figure([RunCurve("r", "x", "vb", 0, history)])["layout"]["yaxis"]
+    low, high = axis["autorangeoptions"]["include"]
+    assert high - low > 5e-4
+    assert axis["tickformat"] == tick_format(low, high)
+    wide = history_of(lower_bound=[-9.0, -5.0, -2.0, -1.0])
+    assert (
+        "include"
+        not in live_figure([RunCurve("r", "x", "vb", 0, wide)])["layout"]["yaxis"]["autorangeoptions"]
+    )

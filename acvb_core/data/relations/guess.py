@@ -242,8 +242,8 @@ def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | 
     free = [i for i in range(len(lowered)) if i not in (row, column, value)]
     sides = (row is None) + (column is None)
     if sides and free and numbers_lines([record[free[0]] for record in body]):
-        kinds = [value_kind(record[i] for record in body) for i in free[1:]]
-        if kinds.count("text") >= sides:
+        others = [value_kind(record[i] for record in body) for i in free[1:]]
+        if others.count("text") >= sides:
             free.pop(0)
     if row is None and free:
         row = free.pop(0)

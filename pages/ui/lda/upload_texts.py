@@ -122,7 +122,7 @@ class TextReader(Reader):
     def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
         """Return the advice to keep texts on disk, where broken lines can be left out."""
         if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
-            return "Keep the texts on disk, and you can go on without such lines."
+            return "If you keep the texts on disk, you can skip such lines."
         return ""
 
     @contextmanager

@@ -200,7 +200,7 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                     "group": st.column_config.TextColumn("Known group", width="small"),
                 },
             )
-            st.caption(f"The objects most likely to have feature {feature}, at most {MOST_LISTED}.")
+            st.caption(f"Up to {MOST_LISTED} objects, those most likely to have feature {feature} first.")
         if view.data.labels is not None:
             with st.container(gap="xsmall"):
                 groups = view.group_shares(feature)

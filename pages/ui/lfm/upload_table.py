@@ -80,7 +80,7 @@ class TableReader(Reader):
             key=f"{prefix}_missing",
             placeholder="-999; unknown",
             persist_state="session",
-            help="Blank, NA, N/A, NaN, null, none, ?, - and a point are known. Put a semicolon between several.",
+            help="Blank, NA, N/A, NaN, null, none, ?, - and a single dot are known. Separate several with semicolons.",
         )
 
     def choose_options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ _CURVES = (
         "Training",
         ":material/school:",
         "The same for the cells that the run has seen.",
-        "The gap to the held-out curve shows what was learned by heart. For EM it grows wide: nothing stops EM from "
+        "The gap to the held-out curve shows how far the run fits noise. For EM it grows wide: nothing stops EM from "
         "using every feature.",
         "It always rises with more features, so do not choose their number by it.",
     ),
@@ -128,7 +128,7 @@ one unit and whose sizes matter, such as the pixels of a picture.
 
 _AVERAGING = """
 ACVB and the other averaged methods are not offered for tables. FAB, EM, VB and MEIBP raise a bound and come to an end
-by themselves, so there is nothing to calm. And averaging over sweeps makes no sense while features die, merge and
+by themselves, so they need no average. And averaging over sweeps makes no sense while features die, merge and
 change places: averaging two different features is meaningless. Only the sampler averages. It predicts with the average
 of all samples that are kept, and shows the features that most samples have, matched by the objects that have them.
 """
@@ -153,7 +153,7 @@ _METHODS = {
     "fab": "Factorized asymptotic Bayes. It charges for features: those that are not needed shrink and die, and what "
     "remains is their number. Start with this one.",
     "em": "Expectation maximisation. The same without the charge. It uses every feature it is given, fits the seen "
-    "cells best, and learns their noise by heart. Use it as a contrast.",
+    "cells best, and fits their noise, too. Use it as a contrast.",
     "vb": "Variational Bayes. Features, shares, weights and noise have distributions of their own, treated as "
     "independent. Every sweep raises the lower bound of the evidence. Features may empty out; those are dropped.",
     "ibp": "Indian buffet process, sampled. It sets no limit to the number of features. Gibbs sampling draws the "

@@ -25,7 +25,7 @@ from pages.ui.shared.workspace import Workspace
 
 _REPORT, _ROUND = "import_report", "import_round"
 _ONE_FILE = "One file with {} and their data, which another installation of ACVB can import."
-_NOT_IN_IT = "Texts that are kept on disk are not in the file, nor what was made of them."
+_NOT_IN_IT = "The file leaves out texts that are kept on disk, and the runs on them."
 
 
 def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
@@ -42,7 +42,7 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
             key=f"archive_file_{number}",
         )
         st.caption(
-            "What you have stays as it is. What you already have is left out. Import files only from people you trust."
+            "Nothing you have changes, and what you already have is skipped. Import files only from people you trust."
         )
         st.button(
             "Import", icon=":material/upload:", key="archive_import", disabled=given is None,

@@ -31,7 +31,7 @@ _DASHES: dict[str, tuple[int, ...]] = {
 }
 
 _CONTINUE = "Continue from where it was last saved"
-_NO_START = "It began from topics, which an older version did not keep: start a new run from them"
+_NO_START = "It started from trained topics that an older version did not save. Start a new run from them"
 
 # Letters of a name that has room beside a badge in the narrowest card.
 _LONGEST = 10
@@ -114,7 +114,7 @@ def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
         return streams.describe_progress(seen)
     change, goal = seen.watched_change, seen.problem.settings.values.get("tol")
     if seen.status is Status.COMPILING:
-        return "Compiling, once: some seconds"
+        return "Compiling: takes seconds, only once"
     if seen.status is Status.STARTING:
         return "Finding a start"
     if change is None or goal is None:
@@ -252,8 +252,10 @@ def _explain_end(seen: Inspection) -> str:
         return "A run can go on for longer once it has ended or was stopped"
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
         if seen.problem.row.streams:
-            return "Kept from an earlier session: start a new run from its topics (Start from, below the methods)"
-        return "Kept from an earlier session: start it again with the same seed and more sweeps"
+            return "From an earlier session, saved without what it needs to go on. Start a new run from its topics"
+        return (
+            "From an earlier session, saved without what it needs to go on. Start it again with more sweeps"
+        )
     return "Only a run that was stopped or reached its limit can go on"
 
 

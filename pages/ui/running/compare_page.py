@@ -135,11 +135,11 @@ def show_scores(table: ComparisonTable) -> None:
         st.caption(
             "Mean ± standard deviation over the runs that differ in their seeds alone.",
             help="R-hat, of Gibbs sampling: near 1 where the chains agree; above 1.01, take more sweeps. Effective "
-            "samples: as many independent draws would tell as much. Both are the worst over the hyper-parameters.",
+            "samples: how many independent draws would tell as much. Both are the worst over the hyper-parameters.",
         )
     if "Skill, averaged" in table.frame:
         st.caption(
-            "Averaged: the mean of many samples predicts, which is better than the clusters alone on most data. Read "
+            "Averaged: predictions by the mean of many samples; on most data they beat those of the clusters. Read "
             "the clusters of a run that has converged, and predict with the average."
         )
 

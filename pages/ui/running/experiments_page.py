@@ -201,7 +201,7 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
         st.warning(f"{say.count(len(failed), 'run')} failed:", icon=":material/warning:")
         st.text("\n".join(f"Run {row['run']:,} ({row['condition']}): {row['error']}" for row in failed[:5]))
     if len(failed) > 5:
-        st.caption("The file of runs has the reasons of the others.")
+        st.caption("The file of all runs gives the other reasons.")
     with st.container(horizontal=True):
         files = (
             ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table())),

@@ -98,7 +98,9 @@ STATUSES: dict[Status, State] = {
     ),
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
     Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
-    Status.PAUSED: State("paused", "orange", ":material/pause:", "Held; resume it whenever you like."),
+    Status.PAUSED: State(
+        "paused", "orange", ":material/pause:", "Paused by hand; resume it whenever you like."
+    ),
     Status.FAILED: State(
         "failed", "red", ":material/error:", "Ended by an error. Its text says what went wrong."
     ),

@@ -57,7 +57,7 @@ def workspace_limit() -> int:
     named = os.environ.get("ACVB_WORKSPACE_MB") or "5000"
     if not re.fullmatch("[0-9]{1,9}", named):
         raise StoreError(
-            f"ACVB_WORKSPACE_MB is {named!r}, which is no whole number of megabytes. Start the app with one, 5000 say."
+            f"ACVB_WORKSPACE_MB is {named!r}, but must be a whole number of megabytes, such as 5000. Restart the app."
         )
     return int(named) * 1_000_000
 

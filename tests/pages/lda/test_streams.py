@@ -150,7 +150,7 @@ def test_memory_that_batch_methods_lack_is_told(open_app: Open, monkeypatch: pyt
 
 def test_a_broken_line_can_be_left_out(open_app: Open) -> None:
     app = press(upload(open_app("data"), "counts.csv", counts(), "counts"), "load")
-    assert "Keep the texts on disk, and you can go on without such lines." in texts(app)
+    assert "If you keep the texts on disk, you can skip such lines." in texts(app)
     assert "go_on_without" not in keys(app)
     press(keep_on_disk(app), "load")
     assert "We couldn't read this file with these settings" in texts(app)

@@ -76,7 +76,7 @@ def test_experiments_and_searches_are_in_the_file(
     assert search.wait(SECONDS)
     app = open_app("runs")
     assert "Download workspace" in [button.label for button in app.get("download_button")]
-    assert "Texts that are kept on disk are not in the file" in texts(app)
+    assert "The file leaves out texts that are kept on disk" in texts(app)
     with _write_file([], [(services.experiments(), experiment), (services.searches(), search)]) as file:
         archive = file.read()
     st.cache_resource.clear()

@@ -50,7 +50,7 @@ def test_compiling_is_said_on_the_card(open_app: Open) -> None:
     assert gate.waiting.wait(60)
     job._publish(Status.COMPILING)
     app = open_app("run")
-    assert bars(app) == [("Compiling, once: some seconds", 0)]
+    assert bars(app) == [("Compiling: takes seconds, only once", 0)]
     assert "compiling, once" in texts(app)
     gate.tickets.release(5)
 
