@@ -10,7 +10,6 @@ import numpy as np
 
 from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import (
-    Array,
     Checkpoint,
     Posterior,
     SweepInfo,
@@ -19,10 +18,9 @@ from acvb_core.core.protocols import (
 )
 from acvb_core.core.rows import Values
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.chain import run_chain, spread_evenly
+from acvb_core.models.irm.gibbs.chain import ChainStart, run_chain, spread_evenly
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_hyper
-from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves.moves import MOVES, MoveMemory, Moves
 from acvb_core.models.irm.moves.schedule import MOVES_FROM, MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN, SPLIT_LIMIT
@@ -63,32 +61,31 @@ class VariationalMethod(UnaveragedMethod, ABC):
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
         """Return the first state."""
-        samples = None
+        hyper, samples = self.hyper, None
         if self.start.how == "gibbs":
-            q, samples = self._sample_start(rng, checkpoint)
+            q, hyper, samples = self._sample_start(rng, checkpoint)
         else:
             q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
         ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
-        hyper = self.hyper
         if self.hyper_rule in ("per-block", "paper"):
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
         memory = MoveMemory() if self.moves.any else None
         return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples)
 
-    def _sample_start(
-        self, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[dict[str, Floats], dict[str, Array]]:
-        """Return the first responsibilities and the samples of a Gibbs chain (see `chain`)."""
+    def _sample_start(self, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
+        """Return what a Gibbs chain leaves for the run, the best sample spread over the clusters that there may be."""
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
         sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
-        best, samples = run_chain(sampler, rng, checkpoint)
+        best = run_chain(sampler, rng, checkpoint)
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
         if self.moves.split:
             widths |= self.moves.most
         smoothing = self.start.smoothing
-        return {domain: spread_evenly(q, widths[domain], smoothing) for domain, q in best.items()}, samples
+        return best._replace(
+            q={domain: spread_evenly(q, widths[domain], smoothing) for domain, q in best.q.items()}
+        )
 
     def posterior(self, state: IrmState) -> Posterior:
         """Return what the state says."""

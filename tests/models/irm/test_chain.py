@@ -10,6 +10,7 @@ import pytest
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
+from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
 from acvb_core.models.irm.gibbs import chain
@@ -19,7 +20,8 @@ from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
 from acvb_core.models.irm.start import Start
-from acvb_core.models.irm.state import block_counts
+from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
+from acvb_core.registry import method_row
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of
 from tests.models.irm.evaluate.test_links import NETWORKS, case
@@ -57,7 +59,7 @@ def test_samples_predict_as_the_exact_posterior_does(monkeypatch: pytest.MonkeyP
     hyper = Hyper(dict(zip(("rows", "cols"), alphas, strict=True)), np.full((1, 1), a), np.full((1, 1), b))
     monkeypatch.setattr(chain, "KEPT", 6000)
     sampler = GibbsIrm(relation, Start(2, 2, "random"), hyper, "fixed")
-    _, samples = run_chain(sampler, np.random.default_rng(0), no_checkpoint)
+    samples = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples
     pairs = SampledPairs(samples["sampled_rows"], samples["sampled_cols"], samples["sampled_strengths"])
     np.testing.assert_allclose(pairs.band(0, 3, 0), exact, rtol=0, atol=0.01)
 
@@ -100,6 +102,21 @@ def test_the_chain_finds_clusters_that_the_spectral_start_cannot() -> None:
         init: fit(few_columns(), "acvb0", init=init).snapshot.lower_bound for init in ("gibbs", "spectral")
     }
     assert bounds["gibbs"] > bounds["spectral"] + 5.0
+
+
+def test_a_run_begins_at_the_bound_of_the_best_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its clusters and its hyper-parameters: with others the first sweeps lose what the chain has found."""
+    heights: list[float] = []
+
+    def record(state: IrmState) -> float:
+        heights.append(lower_bound(state))
+        return heights[-1]
+
+    monkeypatch.setattr(chain, "lower_bound", record)
+    values = {parameter.name: parameter.default for parameter in method_row("irm", "cvb0").parameters}
+    inference = build_cvb0(few_columns(), values | {"smoothing": 0.0})
+    state = inference.init(np.random.default_rng(0), no_checkpoint)
+    assert lower_bound(state) == pytest.approx(max(heights))
 
 
 def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 
 from acvb_core.core.protocols import Array, Checkpoint
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
+from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.state import lower_bound
 
 #: Sweeps that are not kept, and samples that are, at most.
-BURN_IN, KEPT = 20, 40
+BURN_IN, KEPT = 40, 80
 #: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps, 5 to 12 s.
 _WORK = 5e8
 #: Samples in a posterior: the cluster of each object, shape (S, N), and the blocks' link probabilities, (S, K, L).
@@ -28,13 +29,14 @@ class ChainStart(NamedTuple):
 
     #: The best sample by the lower bound: responsibilities of each domain, one-hot, largest cluster first.
     q: dict[str, Floats]
+    hyper: Hyper  #: hyper-parameters of that sample: with others the run leaves its clusters
     samples: dict[str, Array]  #: the kept samples, by `LABELS` and `STRENGTHS`
 
 
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
     """Draw samples until there are enough or the work is done."""
     state = sampler.init(rng, checkpoint)
-    best, highest = dict(sampler.irm_state(state).q), -np.inf
+    best, highest = sampler.irm_state(state), -np.inf
     work, sweeps = 0.0, 0
     kept: list[GibbsState] = []
     while len(kept) < KEPT and (work < _WORK or not kept):
@@ -44,10 +46,10 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
         work += sum(map(len, state.labels.values())) * state.ones.size
         sample = sampler.irm_state(state)
         if (height := lower_bound(sample)) > highest:
-            best, highest = dict(sample.q), height
+            best, highest = sample, height
         if is_kept:
             kept.append(state)
-    return ChainStart(best, pack_samples(kept))
+    return ChainStart(dict(best.q), best.hyper, pack_samples(kept))
 
 
 def pack_samples(samples: list[GibbsState]) -> dict[str, Array]:
