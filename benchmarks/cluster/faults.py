@@ -23,8 +23,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from acvb_core.data.synthetic import synth1
-
 from acvb_core.cluster import remote_run
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.core.errors import AcvbError
@@ -32,6 +30,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.samples.planted_relations import synth1
 
 _ROOT = Path(__file__).resolve().parents[2]
 _NAMES = [f"acvb-{os.getpid()}-{who}" for who in ("scheduler", "left", "right")]

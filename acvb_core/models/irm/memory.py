@@ -89,9 +89,11 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> i
     if values["init"] != "random":
         start = 2 * own + 9 * n_nodes * (k + 10) // 2
     if values["init"] == "gibbs":
-        start = max(start, 14 * n_nodes * max(k, 8))
+        start = max(start, 11 * n_nodes * max(k, 8))
     split = 0
     if values.get("split", False):
         both_ways = relation.network is None or relation.network.directed
-        split = (4 + TRIALS) * own + 6 * _largest(relation, k) * (2 if both_ways else 1)
+        # A chain leaves several clusters, however few it began with.
+        clusters = max(k, 8) if values["init"] == "gibbs" else k
+        split = (4 + TRIALS) * own + 6 * _largest(relation, clusters) * (2 if both_ways else 1)
     return 8 * max(start, sweep, split) + _sample_bytes(n_nodes, values)

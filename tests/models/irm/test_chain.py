@@ -14,7 +14,7 @@ from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
 from acvb_core.models.irm.gibbs import chain
-from acvb_core.models.irm.gibbs.chain import pack_samples, run_chain, spread_evenly
+from acvb_core.models.irm.gibbs.chain import pack_samples, run_chain, spread_evenly, take_sample
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
 from acvb_core.models.irm.hyper import Hyper
@@ -147,7 +147,7 @@ def test_blocks_that_a_sample_does_not_have_stay_empty() -> None:
     first = sampler.init(np.random.default_rng(0))
     labels = {"rows": np.zeros(120, np.int64), "cols": np.zeros(15, np.int64)}
     one = replace(first, labels=labels, ones=np.full((1, 1), 3.0), entries=np.full((1, 1), 9.0))
-    arrays = pack_samples([first, one])
+    arrays = pack_samples([take_sample(first), take_sample(one)])
     assert arrays["sampled_strengths"].shape == (2, *first.ones.shape)
     assert arrays["sampled_strengths"][1, 0, 0] == pytest.approx(3.1 / 10.1)
     assert not arrays["sampled_strengths"][1, 1:].any()

@@ -38,7 +38,7 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
     state = sampler.init(rng, checkpoint)
     best, highest = sampler.irm_state(state), -np.inf
     work, sweeps = 0.0, 0
-    kept: list[GibbsState] = []
+    kept: list[Sample] = []
     while len(kept) < KEPT and (work < _WORK or not kept):
         is_kept = sweeps >= BURN_IN or work >= _WORK / 3
         state, _ = sampler.sweep(state, rng, checkpoint)
@@ -48,21 +48,35 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
         if (height := lower_bound(sample)) > highest:
             best, highest = sample, height
         if is_kept:
-            kept.append(state)
+            kept.append(take_sample(state))
     return ChainStart(dict(best.q), best.hyper, pack_samples(kept))
 
 
-def pack_samples(samples: list[GibbsState]) -> dict[str, Array]:
+class Sample(NamedTuple):
+    """What is kept of a state of the chain, in as little memory as it takes."""
+
+    labels: dict[str, Array]  #: the cluster of each object of each domain
+    strengths: Array  #: the blocks' link probabilities
+
+
+def take_sample(state: GibbsState) -> Sample:
+    """Return what is kept of a state."""
+    hyper = state.hyper
+    kind = np.int16 if max(state.ones.shape) <= np.iinfo(np.int16).max else np.int32
+    strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
+    labels = {domain: numbers.astype(kind) for domain, numbers in state.labels.items()}
+    return Sample(labels, strengths.astype(np.float32))
+
+
+def pack_samples(samples: list[Sample]) -> dict[str, Array]:
     """Return samples as arrays of a posterior, blocks that a sample does not have as zero."""
-    shape = np.max([sample.ones.shape for sample in samples], axis=0)
+    shape = np.max([sample.strengths.shape for sample in samples], axis=0)
     strengths = np.zeros((len(samples), *shape), dtype=np.float32)
     for at, sample in enumerate(samples):
-        a, b = sample.hyper.a, sample.hyper.b
-        rows, columns = sample.ones.shape
-        strengths[at, :rows, :columns] = (a + sample.ones) / (a + b + sample.entries)
-    kind = np.int16 if shape.max() <= np.iinfo(np.int16).max else np.int32
+        rows, columns = sample.strengths.shape
+        strengths[at, :rows, :columns] = sample.strengths
     labels = {
-        LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples]).astype(kind)
+        LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples])
         for domain in samples[0].labels
     }
     return {**labels, STRENGTHS: strengths}

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from acvb_core.data.synthetic import groups_of_all_kinds
 
 import acvb_core
 from acvb_core.data.relation import Network, Relation
@@ -16,6 +15,7 @@ from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts
 from acvb_core.models.irm.sweeps.sharded import cut
 from acvb_core.models.irm.sweeps.sharded_network import ShardedNetwork
+from acvb_core.samples.planted_relations import groups_of_all_kinds
 from acvb_core.shards.place import shard_workers
 from tests.models.irm.network.adapters import hyper_of, relation_of, state_of
 from tests.models.irm.sweeps.test_sharded import outcome
