@@ -60,7 +60,7 @@ def stop(card: Locator) -> None:
 def upload(page: Page, file: Path) -> None:
     bring(page, file, "relation")
     page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_role("button", name="Go to Run")).to_be_visible()
+    expect(page.get_by_role("button", name="Go to Run", exact=True)).to_be_visible()
 
 
 def start_endless(page: Page) -> None:

@@ -20,7 +20,7 @@ WRONG = LINKS.assign(times=["1", "0", MUCH, "2"])
 def load(page: Page, name: str, size: str) -> None:
     """Load the file that was brought, and wait until it is the data in use."""
     page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_role("button", name="Go to Run")).to_be_visible()
+    expect(page.get_by_role("button", name="Go to Run", exact=True)).to_be_visible()
     expect(page.locator(".st-key-data_name")).to_contain_text(name)
     expect(page.get_by_test_id("stSidebar")).to_contain_text(size)
 
