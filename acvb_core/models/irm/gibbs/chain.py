@@ -53,14 +53,14 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
 
 
 class Sample(NamedTuple):
-    """What is kept of a state of the chain, in as little memory as it takes."""
+    """One kept sample of the chain, in as little memory as it takes."""
 
     labels: dict[str, Array]  #: the cluster of each object of each domain
     strengths: Array  #: the blocks' link probabilities
 
 
 def take_sample(state: GibbsState) -> Sample:
-    """Return what is kept of a state."""
+    """Return the sample that is kept of a state."""
     hyper = state.hyper
     kind = np.int16 if max(state.ones.shape) <= np.iinfo(np.int16).max else np.int32
     strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
