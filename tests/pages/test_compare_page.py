@@ -64,8 +64,17 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
         "How well the runs agree",
         "Where the objects go",
     ]
-    # The loader of the live component, a matrix for each run, two agreements, the flow and its table.
-    assert len(app.get("plotly_chart")) == 1 + 3 + 2 + 2
+    # The loader of the live component, a matrix for each run, one agreement, the flow.
+    assert len(app.get("plotly_chart")) == 1 + 3 + 1 + 1
+    for tabs, tab, figure, place in (
+        ("agreement_measure", "Rand index", "agreement_ari", -2),
+        ("agreement_measure", "Mutual information", "agreement_nmi", -2),
+        ("pair_view", "Flow", "alluvial", -1),
+        ("pair_view", "Table", "contingency", -1),
+    ):
+        app.session_state[tabs] = tab
+        app.run()
+        assert figure in app.get("plotly_chart")[place].proto.id
 
 
 def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:

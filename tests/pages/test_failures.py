@@ -68,6 +68,8 @@ def test_compare_without_its_flow(
     relation = load_sample("southern_women").relation
     app = compared(open_app, fit(relation, "vb"), fit(relation, "cvb0"))
     check_contained(app, caplog, "Where the objects go")
+    app.session_state["pair_view"] = "Table"
+    app.run()
     assert any("contingency" in chart.proto.id for chart in app.get("plotly_chart"))
 
 

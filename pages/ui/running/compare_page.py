@@ -24,7 +24,7 @@ from acvb_core.views.comparison_table import (
 from pages.ui.running.combined_runs import show_combination
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use
 from pages.ui.shared import format as say
-from pages.ui.shared.charts import show_figure
+from pages.ui.shared.charts import show_figures_in_tabs
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair, show_conclusion
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
@@ -34,14 +34,6 @@ from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 MOST_RUNS = 8
-# As many panels side by side as there is room for.
-STYLE = """
-<style>
-.st-key-agreement { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-agreement { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
-.st-key-agreement > div { width: 100% !important; min-width: 0; }
-</style>
-"""
 
 
 def show_too_few(workspace: Workspace, model: str, n: int) -> None:
@@ -166,19 +158,21 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
         "grouping tells about the other.",
     )
     tables = compare_clusterings(runs.keys, tuple(labels), domain, results)
-    with st.container(key="agreement"):
-        for measure, values in tables.items():
-            show_figure(partial(agreement_figure, values, measure), f"agreement_{measure}")
+    measures = {
+        name: (f"agreement_{measure}", partial(agreement_figure, tables[measure], measure))
+        for name, measure in (("Rand index", "ari"), ("Mutual information", "nmi"))
+    }
+    show_figures_in_tabs(measures, "agreement_measure")
     what = "objects" if len(domains) > 1 else domains[domain]
     st.subheader(f"Where the {what} go", anchor=False)
     one, other = choose_pair("pair", labels)
     pair = (clusters_of(results[one], domain), clusters_of(results[other], domain))
     names = (labels[one], labels[other])
-    flows, counts = st.tabs(["Flow", "Table"])
-    with flows:
-        show_figure(lambda: alluvial_figure(*pair, names), "alluvial")
-    with counts:
-        show_figure(lambda: contingency_figure(*pair, names), "contingency")
+    figures = {
+        "Flow": ("alluvial", lambda: alluvial_figure(*pair, names)),
+        "Table": ("contingency", lambda: contingency_figure(*pair, names)),
+    }
+    show_figures_in_tabs(figures, "pair_view")
 
 
 def show_compare() -> None:
@@ -197,7 +191,6 @@ def show_compare() -> None:
     if len(finished) < 2:
         show_too_few(workspace, model, len(finished))
         st.stop()
-    st.html(STYLE)
     chosen = choose_runs(workspace, finished, alike[0])
     if len(chosen) < 2:
         st.info("Choose two runs or more to compare.", icon=":material/compare_arrows:")

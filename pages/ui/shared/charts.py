@@ -43,6 +43,24 @@ def show_figure(
         st.plotly_chart(drawn, key=key, theme=None, config=dict(config), alt=alt, **more)
 
 
+def show_figures_in_tabs(figures: Mapping[str, tuple[str, Callable[[], Figure]]], key: str) -> None:
+    """Draw the figure of the tab that is open; the others are drawn when they are opened.
+
+    Parameters
+    ----------
+    figures : mapping
+        Key and function of the figure by the name of its tab.
+    key : str
+        Of the tabs.
+    """
+    for tab, (name, draw) in zip(
+        st.tabs(list(figures), key=key, on_change="rerun"), figures.values(), strict=True
+    ):
+        if tab.open:
+            with tab:
+                show_figure(draw, name)
+
+
 def suit_page(figure: Figure) -> Figure:
     """Return a figure in the colours of the page: those of a dark one where the browser shows it dark."""
     return darken_figure(figure) if st.context.theme.type == "dark" else figure

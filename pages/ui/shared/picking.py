@@ -246,8 +246,9 @@ def show_files(result: Result, offers: Sequence[FileOffer]) -> None:
     with st.container(horizontal=True, gap="small", key="files"):
         for offer in offers:
             show_download(result, offer)
-    with st.expander("Repeat this run in Python", icon=":material/code:", key="snippet"):
-        st.code(python_snippet(result), language="python")
+        # A popover fetches the highlighting of code when it is opened; an expander does so while the page is drawn.
+        with st.popover("Repeat this run in Python", icon=":material/code:", key="snippet"):
+            st.code(python_snippet(result), language="python")
 
 
 def show_download(result: Result, offer: FileOffer) -> None:
