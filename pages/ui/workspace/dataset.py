@@ -10,6 +10,9 @@ from acvb_core.registry import model_for
 from acvb_core.samples.catalogue import SAMPLES, load_sample
 from pages.ui.shared.model_pages import HeldOut, pages_of_model
 
+#: Largest share that can be held out, and largest seed.
+MOST_HELD_OUT, MOST_SEED = 0.9, 2**31 - 1
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
