@@ -40,9 +40,9 @@ class Dataset:
 
     @classmethod
     def of_sample(cls, key: str) -> Dataset:
-        """Return a sample, with the usual share held out."""
-        sample = load_sample(key)
-        return cls.fresh(sample.data, sample.report, SAMPLES[key].title)
+        """Return a sample under its title, with the usual share held out."""
+        sample, title = load_sample(key), SAMPLES[key].title
+        return cls.fresh(replace(sample.data, name=title), sample.report, title)
 
     @classmethod
     def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:
