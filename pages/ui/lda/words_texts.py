@@ -171,8 +171,8 @@ _METHODS = {
     "sweeps that are kept. Exact in the long run, but slow, and nobody can tell for certain when it is done. Use it as "
     "a yardstick.",
     "sdm": "Stochastic divergence minimisation: the stream to start with. Inside a document it works like CVB0; then "
-    "each word moves its own topics a step. The steps shrink the more often a word is met. From the second epoch on, new "
-    "results replace those of the epoch before. Close to CVB0 after one epoch, with hardly anything to set.",
+    "each word moves its own topics a step. The steps shrink the more often a word is met. From the second epoch on, "
+    "new results replace those of the epoch before. Close to CVB0 after one epoch, with hardly anything to set.",
     "scvb0": "Stochastic CVB0, a stream. It averages CVB0's counts within a document and across small batches. Its "
     "speed depends on learning rates that are worth tuning.",
     "svb": "Stochastic variational Bayes, a stream. VB on small batches: each batch pulls the topics towards its own. "

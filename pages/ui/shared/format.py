@@ -147,9 +147,9 @@ def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
     A name that the user gave stays whole.
     """
     names, parts = label_runs(jobs), {job.id: job.problem.label.split(_PART) for job in jobs}
-    shared = [part for part in next(iter(parts.values())) if all(part in each for each in parts.values())]
-    if len(jobs) == 1:
+    if len(jobs) < 2:
         return "", names
+    shared = [part for part in next(iter(parts.values())) if all(part in each for each in parts.values())]
     for job in jobs:
         if job.label.name == job.problem.label:
             own = [part for part in parts[job.id] if part not in shared]
