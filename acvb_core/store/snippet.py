@@ -37,8 +37,8 @@ def python_snippet(
     problem = result.problem
     data, settings = problem.data, problem.settings
     kind = kind_of(data)
-    if source is None and _is_sample(data, problem.fingerprint):
-        source = f"sample:{data.name}"
+    if source is None and (sample := _find_sample(data, problem.fingerprint)) is not None:
+        source = f"sample:{sample}"
     arguments: dict[str, Any] = {} if settings.model == model_for(data).name else {"model": settings.model}
     arguments |= {
         name: getattr(settings, name)
@@ -129,14 +129,13 @@ def _code(name: str, value: Any) -> str:
     return settings and f"acvb_core.Tokeniser({settings})"
 
 
-def _is_sample(data: Any, fingerprint: str) -> bool:
-    """Return whether the data, as they were loaded, are those of the sample of their name."""
-    sample = SAMPLES.get(data.name)
-    return (
-        sample is not None
-        and (sample.kind, sample.shape[0]) == (kind_of(data).name, data.shape[0])
-        and _sample_fingerprint(data.name, getattr(data, "standardise", True)) == fingerprint
-    )
+def _find_sample(data: Any, fingerprint: str) -> str | None:
+    """Return the sample, by its name or title, that the data are as they were loaded; None where they are none."""
+    sample = next((one for one in SAMPLES.values() if data.name in (one.name, one.title)), None)
+    if sample is None or (sample.kind, sample.shape[0]) != (kind_of(data).name, data.shape[0]):
+        return None
+    same = _sample_fingerprint(sample.name, getattr(data, "standardise", True)) == fingerprint
+    return sample.name if same else None
 
 
 @lru_cache(maxsize=16)

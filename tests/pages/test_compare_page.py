@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,7 +15,7 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
-from pages.ui.shared.format import describe_state
+from pages.ui.shared.format import describe_state, shorten_names
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open
 
@@ -46,7 +48,12 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     app = opened(open_app, *survey)
     assert not app.exception
     scores = app.dataframe[0].value
-    assert scores.index.tolist() == [f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")]
+    assert scores.index.tolist() == ["ACVB0", "VB", "Gibbs"]
+    assert "All of them: K 20 × 20 · seed 0 · on survey" in said(app)
+    chosen = app.multiselect(key="compare_runs_irm").options
+    assert chosen == [f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")]
+    figure = json.loads(app.get("bidi_component")[-1].proto.json)["figure"]
+    assert {trace.get("name") for trace in json.loads(figure)["data"]} == {"ACVB0", "VB", "Gibbs"}
     jobs = Workspace(WORKSPACE).jobs
     assert scores["State"].tolist() == [describe_state(job, job.inspect()).text for job in jobs]
     assert "Scores as CSV" in [button.label for button in app.get("download_button")]
@@ -138,10 +145,24 @@ def test_runs_on_two_data_sets_of_one_name_are_told_apart(open_app: Open) -> Non
     network = Relation.build(ones | ones.T, name="same", network=Network(directed=False))
     app = opened(open_app, one, fit(network, "vb", k_rows=3))
     assert not app.exception
-    names = [f"VB · K 3 × 3 · seed 0 · same ({one.problem.fingerprint[:4]})"]
-    names.append(f"VB · K 3 · seed 0 · same ({network.fingerprint[:4]})")
-    assert app.dataframe[0].value.index.tolist() == names
+    own = [f"K 3 × 3 · same ({one.problem.fingerprint[:4]})", f"K 3 · same ({network.fingerprint[:4]})"]
+    assert app.dataframe[0].value.index.tolist() == own
+    assert "All of them: VB · seed 0" in said(app)
+    names = [f"VB · {part.replace(' · ', ' · seed 0 · ')}" for part in own]
     assert app.multiselect(key="compare_runs_irm").options == names
+
+
+def test_a_name_that_the_user_gave_stays_whole(open_app: Open, survey: list[Result]) -> None:
+    opened(open_app, *survey)
+    jobs = Workspace(WORKSPACE).jobs
+    services.job_book().relabel(WORKSPACE, jobs[1].id, name="Figure 2 · seed 0")
+    shared, names = shorten_names(jobs)
+    assert (shared, list(names.values())) == ("K 20 × 20 · seed 0", ["ACVB0", "Figure 2 · seed 0", "Gibbs"])
+    assert shorten_names(jobs[:1]) == ("", {jobs[0].id: "ACVB0 · K 20 × 20 · seed 0"})
+    again = services.job_book().add(WORKSPACE, jobs[0].problem)  # the same run: nothing is its own
+    assert list(shorten_names([jobs[0], again])[1].values()) == [
+        "ACVB0 · K 20 × 20 · seed 0", "ACVB0 · K 20 × 20 · seed 0 (2)",
+    ]  # fmt: skip
 
 
 def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> None:

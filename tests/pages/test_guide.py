@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -7,6 +9,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from pages.ui.shared.format import VERDICTS
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
+from pages.ui.shared.words import KEEPING_TEXT, ModelWords
 from tests.pages.session import Open, press, texts
 
 
@@ -18,6 +21,10 @@ def guide(open_app: Open, model: str) -> AppTest:
     return app
 
 
+def every_text(words: ModelWords) -> tuple[tuple[str, str], ...]:
+    return (*words.asides, *words.notes, *words.advice)
+
+
 @pytest.mark.parametrize("model", list(all_model_pages()))
 def test_guide_explains_every_method_curve_and_verdict(open_app: Open, model: str) -> None:
     app = guide(open_app, model)
@@ -26,12 +33,24 @@ def test_guide_explains_every_method_curve_and_verdict(open_app: Open, model: st
     for curve in words.curves:
         assert curve.name in said
         assert curve.what in said
-    for told in (words.model, words.convergence, *(text for _, text in (*words.asides, *words.notes))):
+    for told in (words.model, words.convergence, *(text for _, text in every_text(words))):
         assert told.strip() in said
     for verdict in Verdict:
         assert VERDICTS[verdict].meaning in said
     for source in ("JMLR", "1409.4757", "Teh", "Asuncion", "Kemp", "Blei"):
         assert source.lower() in (said + str(app.table[0].value)).lower()
+
+
+@pytest.mark.parametrize("model", list(all_model_pages()))
+def test_the_guide_has_short_sentences_and_paragraphs(model: str) -> None:
+    words = pages_of_model(model).words
+    curves = [text for curve in words.curves for text in (curve.what, curve.read, curve.beware)]
+    texts = [words.model, words.convergence, *(text for _, text in every_text(words))]
+    for text in [*texts, *curves, *words.methods.values(), KEEPING_TEXT]:
+        for paragraph in re.split(r"\n\n|\n- |\n\|", text):
+            assert len(paragraph.split()) <= 60, paragraph
+            for sentence in re.split(r"(?<=[.:?!])\s", paragraph):
+                assert len(sentence.split()) <= 30, sentence
 
 
 @pytest.mark.parametrize("model", list(all_model_pages()))

@@ -55,7 +55,7 @@ class OpenArchive:
             run = read_identity(path)
             if run is None or run.job_id != job_id or not math.isfinite(run.created):
                 raise StoreError("Its file does not say which run it holds.")
-            record = read_result(path, self._read_data(run.kind, run.dataset))
+            record = read_result(path, self.read_data(run.kind, run.dataset))
             if not isinstance(record, Result):
                 return record, run.created
             _check_numbers(record.snapshot)
@@ -78,11 +78,15 @@ class OpenArchive:
         lines = place / kind.lines_file
         if self._name(lines) in self._manifest.files:
             self._copy(lines)
-        folder = kind.reopen(place, self._read_data(entry.kind, entry.dataset))
+        folder = kind.reopen(place, self.read_data(entry.kind, entry.dataset))
         folder.read()
         return folder
 
-    def _read_data(self, name: str, key: str) -> Any:
+    def read_data(self, name: str, key: str) -> Any:
+        """Return data of a kind and a key.
+
+        Raises StoreError, or another of `FAULTS`: their file is missing, damaged, or not what it should be.
+        """
         kind = find_kind(name)
         if kind.elsewhere or not re.fullmatch("[0-9a-f]{64}", key):
             raise StoreError("Its data cannot be in an archive.")

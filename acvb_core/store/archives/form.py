@@ -1,4 +1,4 @@
-"""The form of an archive of runs and plans: a zip without compression, and in it a manifest that lists every file."""
+"""The form of an archive of runs, plans and data: a zip without compression, and a manifest that lists every file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 from acvb_core.engine.run_label import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.store.files import DAMAGE, StoreError
 
-#: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it.
+#: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it. They
+#: pass over data without runs.
 FORMAT, VERSION = "acvb archive of runs", 2
 MANIFEST = "manifest.json"
 #: Most bytes of a manifest that is read.
 MOST_MANIFEST = 64 << 20
-_MOST_NOTE, _MOST_TAGS = 100_000, 100
+_MOST_NOTE, _MOST_TAGS, _MOST_LINES = 100_000, 100, 1_000
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,23 @@ class PlanEntry:
 
 
 @dataclass(frozen=True)
+class DataEntry:
+    """Data without runs in an archive."""
+
+    #: `kind`, `dataset`: of the data, and their key.
+    kind: str
+    dataset: str
+    report: list[str]  #: what reading them found
+    settings: dict[str, Any]  #: as `RunStore.save_dataset` was given them; not checked
+
+
+@dataclass(frozen=True)
 class Manifest:
     """All that is in an archive."""
 
     runs: tuple[Entry, ...]
     plans: tuple[PlanEntry, ...]
+    data: tuple[DataEntry, ...]
     files: Mapping[str, tuple[int, str]]  #: bytes and SHA-256 (hex) of each, by the name in the zip
 
     def to_bytes(self, program: str) -> bytes:
@@ -65,6 +78,7 @@ class Manifest:
             "program": program,
             "runs": runs,
             "plans": [asdict(plan) for plan in self.plans],
+            "data": [asdict(data) for data in self.data],
             "files": files,
         }
         return json.dumps(about, indent=1).encode()
@@ -90,9 +104,10 @@ def read_manifest(name: str, stored: bytes) -> Manifest:
         }
         runs = tuple(_read_entry(run) for run in list(about["runs"]))
         plans = tuple(_read_plan(plan) for plan in list(about.get("plans", [])))
+        data = tuple(_read_data(data) for data in list(about.get("data", [])))
     except DAMAGE as error:
         raise no_archive(name, "its list of files is damaged") from error
-    return Manifest(runs, plans, files)
+    return Manifest(runs, plans, data, files)
 
 
 def _read_entry(run: dict[str, Any]) -> Entry:
@@ -111,6 +126,12 @@ def _read_plan(plan: dict[str, Any]) -> PlanEntry:
     if not all(isinstance(text, str) for text in texts) or not math.isfinite(entry.created):
         raise ValueError("no plan")
     return replace(entry, job_id=_check_id(entry.job_id), name=clean_name(entry.name))
+
+
+def _read_data(data: dict[str, Any]) -> DataEntry:
+    """Return data as a manifest has them, the report cut to its usual length."""
+    lines = [str(line)[:_MOST_NOTE] for line in list(data["report"])[:_MOST_LINES]]
+    return DataEntry(str(data["kind"]), str(data["dataset"]), lines, dict(data["settings"]))
 
 
 def _check_id(job_id: Any) -> str:

@@ -1,4 +1,4 @@
-"""Runs and plans of an archive, taken into a store.
+"""Runs, plans and data of an archive, taken into a store.
 
 The archive may be damaged, or made to do harm: nothing in it is trusted.
 """
@@ -17,6 +17,7 @@ from acvb_core.store.archives.contents import FAULTS, OpenArchive
 from acvb_core.store.archives.form import (
     MANIFEST,
     MOST_MANIFEST,
+    DataEntry,
     Entry,
     Manifest,
     PlanEntry,
@@ -31,6 +32,10 @@ from acvb_core.store.topics.names import TopicNames
 
 #: Most files of an archive: runs, plans, and data.
 _MOST_FILES = 100_000
+#: What data without runs are called in a report.
+DATA = "data set"
+#: Keeps data, report lines and settings (see `RunStore.save_dataset`); False: they are there already.
+KeepData = Callable[[Any, list[str], dict[str, Any]], bool]
 
 
 @dataclass
@@ -40,8 +45,8 @@ class ImportReport:
     imported: list[str] = field(default_factory=list)  #: ids that the runs have here
     known: list[str] = field(default_factory=list)  #: names of runs that were here already
     refused: dict[str, str] = field(default_factory=dict)  #: why others were not imported, by their names
-    #: The same of experiments and searches, by what one is called.
-    plans: dict[str, ImportReport] = field(default_factory=dict)
+    #: The same of experiments, searches and data without runs, by what one is called.
+    others: dict[str, ImportReport] = field(default_factory=dict)
 
 
 def read_archive(
@@ -51,8 +56,9 @@ def read_archive(
     file: BinaryIO,
     name: str = "The file",
     plans: Sequence[PlanBook[Any, Any]] = (),
+    keep_data: KeepData | None = None,
 ) -> ImportReport:
-    """Take the runs and plans of an archive into a workspace; what is there already stays as it is.
+    """Take the runs, plans and data of an archive into a workspace; what is there already stays as it is.
 
     What is damaged is named in the report, and the others are taken. Each is read as the store reads its own, and
     written anew: no file of the archive lies in the store afterwards.
@@ -60,6 +66,7 @@ def read_archive(
     `book`: of the jobs in `store`.
     `name`: of the file, for errors.
     `plans`: the books of experiments and searches in `store`; those of other kinds are not taken.
+    `keep_data`: keeps data without runs, and returns False where the workspace has them; None: they are not taken.
     Raises StoreError: the file is no archive, is cut short, or was written by a newer version of the program.
     """
     report = ImportReport()
@@ -76,8 +83,11 @@ def read_archive(
         books = {plan_book.kind.noun: plan_book for plan_book in plans}
         for plan in manifest.plans:
             if plan.noun in books:
-                part = report.plans.setdefault(plan.noun, ImportReport())
+                part = report.others.setdefault(plan.noun, ImportReport())
                 _take_plan(books[plan.noun], workspace, opened, plan, part)
+        if keep_data is not None:
+            for data in manifest.data:
+                _take_data(keep_data, opened, data, report.others.setdefault(DATA, ImportReport()))
     return report
 
 
@@ -116,6 +126,17 @@ def _take_plan(
         report.refused[title] = archive.explain(error)
         return
     report.imported.append(job_id)
+
+
+def _take_data(keep: KeepData, archive: OpenArchive, entry: DataEntry, report: ImportReport) -> None:
+    """Take one data set, unless it is there already or damaged."""
+    title = str(entry.settings.get("name", DATA))
+    try:
+        is_new = keep(archive.read_data(entry.kind, entry.dataset), entry.report, entry.settings)
+    except FAULTS as error:
+        report.refused[title] = archive.explain(error)
+        return
+    (report.imported if is_new else report.known).append(title)
 
 
 def _choose_id(find_owner: Callable[[str], str | None], workspace: str, job_id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs, experiments and searches with their data in one file, for another installation to take over."""
+"""Runs, experiments, searches and data in one file, for another installation to take over."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import io
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -16,7 +17,7 @@ import numpy as np
 
 from acvb_core.engine.handle import Handle
 from acvb_core.engine.run_label import RunLabel
-from acvb_core.store.archives.form import MANIFEST, Entry, Manifest, PlanEntry
+from acvb_core.store.archives.form import MANIFEST, DataEntry, Entry, Manifest, PlanEntry
 from acvb_core.store.datasets import DataKind, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_text_bytes, read_npz, text_bytes
 from acvb_core.store.listing.run_rows import run_path
@@ -36,6 +37,7 @@ def write_archive(
     file: BinaryIO,
     version: str,
     plans: Sequence[Chosen] = (),
+    owners: Sequence[str] = (),
 ) -> dict[str, str]:
     """Write stored runs, their labels, plans and the data of each, once; return why others were left out, by id.
 
@@ -44,22 +46,23 @@ def write_archive(
 
     `labels`: of the runs to write, by id.
     `version`: of the package.
+    `owners`: names under which data without runs are stored.
     Raises StoreError: the archive cannot be written.
     """
     left_out: dict[str, str] = {}
     try:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             writer = _Writer(archive, store)
-            for job_id, label in labels.items():
+            parts: list[tuple[str, Callable[[], None]]] = [
+                *((job_id, partial(writer.add_run, job_id, label)) for job_id, label in labels.items()),
+                *((job.id, partial(writer.add_plan, book, job)) for book, job in plans),
+                *((owner, partial(writer.add_data, owner)) for owner in owners),
+            ]
+            for name, add in parts:
                 try:
-                    writer.add_run(job_id, label)
+                    add()
                 except StoreError as error:
-                    left_out[job_id] = str(error)
-            for book, job in plans:
-                try:
-                    writer.add_plan(book, job)
-                except StoreError as error:
-                    left_out[job.id] = str(error)
+                    left_out[name] = str(error)
             archive.writestr(MANIFEST, writer.manifest.to_bytes(version))
     except OSError as error:
         raise StoreError(f"The archive cannot be written: {error.strerror or error}.") from error
@@ -70,16 +73,17 @@ class _Writer:
     """An archive that is being written, and what is in it so far."""
 
     def __init__(self, archive: zipfile.ZipFile, store: RunStore) -> None:
-        self._archive, self._folder = archive, store.folder
+        self._archive, self._store, self._folder = archive, store, store.folder
         self._names = TopicNames(store.folder)
         self._runs: list[Entry] = []
         self._plans: list[PlanEntry] = []
+        self._data: list[DataEntry] = []
         self._files: dict[str, tuple[int, str]] = {}
 
     @property
     def manifest(self) -> Manifest:
         """The list of all that was added."""
-        return Manifest(tuple(self._runs), tuple(self._plans), self._files)
+        return Manifest(tuple(self._runs), tuple(self._plans), tuple(self._data), self._files)
 
     def add_run(self, job_id: str, label: RunLabel) -> None:
         """Add a run and its data.
@@ -90,7 +94,7 @@ class _Writer:
         run = read_identity(path)
         if run is None:
             raise StoreError(f"{path} is of an older version. Open the run once, and save the archive again.")
-        self._add_data(find_kind(run.kind), run.dataset)
+        self._add_file(find_kind(run.kind), run.dataset)
         with _open_without_workspace(path) as source:
             self._add(path, source)
         named = []
@@ -105,7 +109,7 @@ class _Writer:
         """
         kept = book.folder(job.id)
         kind, key = kind_of(kept.data), dataset_key(kept.data)
-        self._add_data(kind, key)
+        self._add_file(kind, key)
         for name in (kept.plan_file, kept.lines_file):
             path = kept.folder / name
             if name == kept.plan_file or path.exists():
@@ -114,7 +118,20 @@ class _Writer:
         entry = PlanEntry(kept.noun, job.id, book.name(job.id), job.created, kind.name, key)
         self._plans.append(entry)
 
-    def _add_data(self, kind: DataKind, key: str) -> None:
+    def add_data(self, owner: str) -> None:
+        """Add the data that are stored under a name.
+
+        Raises StoreError: they cannot be put into an archive.
+        """
+        stored = self._store.load_dataset(owner)
+        if stored is None:
+            return
+        data, report, settings = stored
+        kind, key = kind_of(data), dataset_key(data)
+        self._add_file(kind, key)
+        self._data.append(DataEntry(kind.name, key, report, settings))
+
+    def _add_file(self, kind: DataKind, key: str) -> None:
         if kind.elsewhere:
             raise StoreError("Its documents are kept on disk, and are too many for an archive.")
         path = kind.file(self._folder, key)

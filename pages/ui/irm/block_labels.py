@@ -10,7 +10,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.models.irm.figures.known_labels import label_figure
 from pages.ui.irm.known_labels import upload_labels
-from pages.ui.shared.charts import show_figure
+from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.workspace import Workspace
@@ -37,7 +37,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         column_order=("attribute", "ari", "nmi", "labels", "known", "unknown"),
         key="label_scores",
         column_config={
-            "attribute": st.column_config.TextColumn("Attribute", width="medium"),
+            "attribute": st.column_config.TextColumn("Attribute", width=name_width()),
             "labels": st.column_config.NumberColumn("Labels", width="small"),
             "known": st.column_config.NumberColumn("With a label"),
             "unknown": st.column_config.NumberColumn("Without a label"),

@@ -11,6 +11,7 @@ from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import count_samples, prefer_average
 from acvb_core.store.csv_text import csv_text
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import name_width
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, Key, show_download
 
@@ -141,8 +142,8 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         key=f"links_{key}",
         height=min(420, 38 + 35 * len(table)),
         column_config={
-            "row": st.column_config.TextColumn(first, width="medium"),
-            "column": st.column_config.TextColumn(second, width="medium"),
+            "row": st.column_config.TextColumn(first, width=name_width()),
+            "column": st.column_config.TextColumn(second, width=name_width()),
             "row_cluster": st.column_config.NumberColumn(f"{first}: cluster"),
             "column_cluster": st.column_config.NumberColumn(f"{second}: cluster"),
             "probability": st.column_config.ProgressColumn(

@@ -6,6 +6,7 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import name_width
 from pages.ui.shared.failures import contain_failure
 
 _NAMES = {"rows": "Rows", "cols": "Columns"}
@@ -50,7 +51,7 @@ def show_members(result: Result) -> None:
         key="members",
         height=min(420, 38 + 35 * max(len(shown), 1)),
         column_config={
-            "object": st.column_config.TextColumn(one.capitalize(), width="medium"),
+            "object": st.column_config.TextColumn(one.capitalize(), width=name_width()),
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "probability": st.column_config.ProgressColumn(
                 "Probability",

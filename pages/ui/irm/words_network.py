@@ -7,43 +7,54 @@ from pages.ui.shared.words import ModelWords
 
 _MODEL = """
 You have objects of one kind, such as friends, web pages or neurons, and you know which are linked. The **Infinite
-Relational Model** (IRM) of such a **network** sorts the objects, its nodes, into clusters. Two clusters, or one cluster
-with itself, make a **block**, and each block has one link probability. So a cluster need not be a community: its nodes
-only need to link alike. There are clusters with many links inside, hubs that everyone points to, and groups that link
-to each other but hardly among themselves.
+Relational Model** (IRM) of such a **network** sorts the objects, its nodes, into clusters:
 
-*Infinite* means that you do not fix the number of clusters. You only choose the starting number, **K**. Clusters that
-are not needed die out or are merged; splits may add more. Unknown pairs are left out, not counted as missing links.
-Every answer comes with its uncertainty: each node has a probability for each cluster, each block an interval for its
-density.
+- Two clusters, or one cluster with itself, make a **block**. Each block has one link probability.
+- A cluster need not be a community. Its nodes only need to link alike.
+- So there are clusters with many links inside, hubs that everyone points to, and groups that link to each other but
+  hardly among themselves.
 
-No formula gives the exact answer. The six methods approximate it in different ways, so watch how they converge and
-compare their results.
+*Infinite* means that you do not fix the number of clusters:
+
+- You choose only the starting number, **K**.
+- Clusters that are not needed die out or are merged. Splits may add more.
+
+What else to know:
+
+- Unknown pairs are left out. They do not count as missing links.
+- Every answer says how sure it is: each node has a probability for each cluster, each block an interval for its
+  density.
+- No formula gives the exact answer. The six methods approximate it in different ways, so compare their results.
 """
 
 _ONE_OR_TWO = """
-Choose **one** clustering if rows and columns are the same objects and each object has one role: friends, web pages,
-proteins. A node's outgoing and incoming links are then used together, so fewer data are enough.
+Choose **one** clustering if each object has one role: friends, web pages, proteins. Outgoing and incoming links are
+then used together, so fewer data are enough.
 
-Choose **two** if rows and columns are different objects (people and events). Two are also worth a try in a directed
-network where sending and receiving differ: an account that follows many is one thing, an account that many follow
-another. The Run page offers both ways for a network. They hide the same pairs, so compare the **AUC** (area under the
-ROC curve) on the Compare page to see which predicts better.
+Choose **two** clusterings in two cases:
+
+- Rows and columns are different objects, such as people and events.
+- Sending and receiving differ: an account that follows many is one thing, an account that many follow another.
+
+The Run page offers both ways for a network. They hide the same pairs, so compare the **AUC** (area under the ROC curve)
+on the Compare page to see which predicts better.
 """
 
 _KINDS = """
-- **Directed**: A to B and B to A are different links (e-mail, citations). **Undirected**: they are one link
-  (friendship, being seen together), and each pair counts once.
+- **Directed**: A to B and B to A are different links (e-mail, citations).
+- **Undirected**: they are one link (friendship, being seen together), and each pair counts once.
 - **Self-links** are links of a node to itself. If they do not count, these pairs are left out. If they do, they belong
   to the block of the node's own cluster.
 
-Both are recognised when a file is read. A network is undirected if every link goes both ways or none does, and nothing
-in the file says otherwise. Self-links count if there is one. The Data page shows what was recognised and why, and lets
-you change it.
+All this is recognised when a file is read:
+
+- A network is undirected if every link goes both ways or none does, and nothing in the file says otherwise.
+- Self-links count if there is one.
+- The Data page shows what was recognised and why, and lets you change it.
 """
 
 _HELD_OUT = HELD_OUT_NOTE.replace("known entries", "known pairs").replace("same entries", "same pairs") + (
-    "A pair of an undirected network is hidden in both directions.\n"
+    "- A pair of an undirected network is hidden in both directions.\n"
 )
 
 
@@ -79,4 +90,5 @@ NETWORK = ModelWords(
     ),
     convergence=RELATION.convergence,
     notes=RELATION.notes,
+    advice=RELATION.advice,
 )

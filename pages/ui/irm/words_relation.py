@@ -65,10 +65,11 @@ _CURVES = (
         "Held-out scores",
         "Held-out",
         ":material/quiz:",
-        "How well the run predicts entries that were hidden from it, zeros as well as ones. *Log likelihood*: mean log "
-        "probability of an entry in nats. *Skill*: 0 % is no better than guessing the density, 100 % is perfect. *AUC* "
-        "(area under the ROC curve): how often a link is ranked above a non-link. *AP* (average precision): quality of "
-        "that ranking, to be compared with the density.",
+        "How well the run predicts entries that were hidden from it, zeros as well as ones:\n"
+        "- *Log likelihood*: mean log probability of an entry, in nats.\n"
+        "- *Skill*: 0 % is no better than guessing the density, 100 % is perfect.\n"
+        "- *AUC* (area under the ROC curve): how often a link is ranked above a non-link.\n"
+        "- *AP* (average precision): quality of that ranking, to be compared with the density.",
         "Higher is better. This is the fair way to compare methods, because no run has seen these entries.",
         "Small differences are noise. Try several seeds, or hold out more.",
     ),
@@ -76,17 +77,23 @@ _CURVES = (
 
 _MODEL = """
 You have two kinds of objects, such as people and events, and you know who is linked to what. The **Infinite Relational
-Model** (IRM) sorts the rows of this table into clusters, and the columns into clusters. A row cluster and a column
-cluster together make a **block**, and each block has one link probability. Sorted by cluster, the table falls into
-blocks that are nearly full or nearly empty.
+Model** (IRM) sorts this table of links:
 
-*Infinite* means that you do not fix the number of clusters. You only choose the starting number, **K**. Clusters that
-are not needed die out or are merged; splits may add more. Unknown entries are left out, not counted as zeros. Every
-answer comes with its uncertainty: each object has a probability for each cluster, each block an interval for its
-density.
+- The rows are sorted into clusters, and so are the columns.
+- A row cluster and a column cluster together make a **block**. Each block has one link probability.
+- Sorted by cluster, the table falls into blocks that are nearly full or nearly empty.
 
-No formula gives the exact answer. The six methods approximate it in different ways, so watch how they converge and
-compare their results.
+*Infinite* means that you do not fix the number of clusters:
+
+- You choose only the starting number, **K**.
+- Clusters that are not needed die out or are merged. Splits may add more.
+
+What else to know:
+
+- Unknown entries are left out. They do not count as zeros.
+- Every answer says how sure it is: each object has a probability for each cluster, each block an interval for its
+  density.
+- No formula gives the exact answer. The six methods approximate it in different ways, so compare their results.
 """
 
 _METHODS = {
@@ -106,13 +113,17 @@ _METHODS = {
 }
 
 _PREDICTION = """
-Which method reads best, and which predicts best, are two questions. **To read clusters, take ACVB0**: it ends at one
-clustering with a high lower bound, and it says when it has converged. **To predict links, take an average over many
-clusterings**: one clustering, however good, is too sure of itself. A run of any method begins with a short Gibbs chain.
-The best sample of the chain is the start of the run, and the mean of all its samples predicts links. So you get both
-from one run: *Skill* on the Compare page is what the clusters predict, *Skill, averaged* what the samples predict. Link
-prediction on the Blocks page uses whichever predicts the held-out entries better, and you can switch. Gibbs sampling
-itself predicts by its own samples. Several runs can be combined on the Compare page.
+- **To read clusters, take ACVB0.** It ends at one clustering with a high lower bound, and says when it has converged.
+- **To predict links, take an average over many clusterings.** One clustering, however good, is too sure of itself.
+
+One run of any method gives you both:
+
+- It begins with a short chain of Gibbs sampling. The best sample of the chain is the start of the run.
+- The mean of all its samples predicts links. On the Compare page, *Skill* is what the clusters predict, and *Skill,
+  averaged* what the samples predict.
+- Link prediction on the Blocks page uses whichever predicts the held-out entries better. You can switch.
+
+Gibbs sampling predicts by its own samples. Several runs can be combined on the Compare page.
 
 | Skill, mean of ten splits | ACVB0, clusters | ACVB0, samples | Gibbs |
 |---|---|---|---|
@@ -123,9 +134,10 @@ itself predicts by its own samples. Several runs can be combined on the Compare 
 | Enron, June 2001 | 0.232 | 0.303 | **0.312** |
 | Debian's games | 0.628 | 0.647 | **0.649** |
 
-No difference between samples and Gibbs was found on any of them, which is not to say that there is none. Measured by
-`python -m benchmarks.default_predictions FILE … --splits 10`, with `:one` behind the three networks. With
-other seeds (0 on every split) the samples predict worse than the clusters on southern women: 0.184 against 0.197.
+- No difference between samples and Gibbs was found on any of them. That does not prove that there is none.
+- With other seeds (0 on every split), the samples predict worse than the clusters on southern women: 0.184 against
+  0.197.
+- Measured by `python -m benchmarks.default_predictions FILE … --splits 10`, with `:one` behind the three networks.
 """
 
 _CONVERGENCE = """
@@ -142,23 +154,26 @@ _CONVERGENCE = """
 """
 
 _BURN_IN = """
-The first sweeps depend on where the run started, so averaged methods leave them out; they are called burn-in. By
-default, burn-in ends when the cluster probabilities change by less than 0.001 in a sweep, and after 100 sweeps at the
-latest. If a cluster dies out later, averaging starts again, because averages over different numbers of clusters mean
-nothing.
+- The first sweeps depend on where the run started. Averaged methods leave them out; this is called burn-in.
+- By default, burn-in ends when the cluster probabilities change by less than 0.001 in a sweep, and after 100 sweeps at
+  the latest.
+- If a cluster dies out later, averaging starts again. Averages over different numbers of clusters mean nothing.
 """
 
 _MOVES = f"""
-A run can get stuck with one true cluster in two parts, or two in one. From sweep {MOVES_FROM} on, every {MOVES_EVERY}
-sweeps, the run **merges** or **splits** clusters if that raises the lower bound. This ends when no such move helps
-any more, or at sweep {MOVES_UNTIL} ({MOVES_UNTIL_AFTER_CHAIN} after a Gibbs chain). The curves mark these sweeps: ▽
-merged, △ split, ◇ both. Convergence is judged, and automatic averaging begins, only afterwards. You can switch off
-either move in the advanced settings.
+A run can get stuck with one true cluster in two parts, or two in one. So it tries to **merge** and **split** clusters:
+
+- It tries from sweep {MOVES_FROM} on, every {MOVES_EVERY} sweeps. A move is made if it raises the lower bound.
+- It stops when no move helps any more, or at sweep {MOVES_UNTIL} ({MOVES_UNTIL_AFTER_CHAIN} after a Gibbs chain).
+- The curves mark these sweeps: ▽ merged, △ split, ◇ both.
+- Convergence is judged, and automatic averaging begins, only afterwards.
+- You can switch off either move in the advanced settings.
 """
 
 HELD_OUT_NOTE = """
-Before a run, a share of the known entries (10 % by default) is hidden from it, drawn at random with a seed of its own.
-So all runs are judged on the same entries. Set the share and the seed on the Data page.
+- Before a run, a share of the known entries is hidden from it: 10 % by default.
+- They are drawn at random, with a seed of its own. So all runs are judged on the same entries.
+- Set the share and the seed on the Data page.
 """
 
 RELATION = ModelWords(
@@ -167,9 +182,6 @@ RELATION = ModelWords(
     methods=_METHODS,
     curves=_CURVES,
     convergence=_CONVERGENCE,
-    notes=(
-        ("Which method to use for what", _PREDICTION),
-        ("Burn-in", _BURN_IN),
-        ("Merges and splits", _MOVES),
-    ),
+    notes=(("Burn-in", _BURN_IN), ("Merges and splits", _MOVES)),
+    advice=(("Which method to use for what", _PREDICTION),),
 )

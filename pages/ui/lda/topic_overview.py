@@ -17,9 +17,12 @@ from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, open_topic_name
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import current_workspace
 
 MOST_WORDS, USUAL_WORDS = 50, 20
+#: Height of the map on a phone, in pixels: about its width.
+_NARROW_MAP = 350
 QUALITY_HELP = (
     "Coherence (NPMI, normalised pointwise mutual information): how often the topic's top words occur in the same "
     "documents, from -1 (never) over 0 (as by chance) to 1 (always). Exclusivity: how much these words belong to this "
@@ -70,7 +73,7 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
                 "Topics close together use similar words. Click one to read it. The map shows "
                 f"{say.percent(round(view.map.shown, 2))} of the squared distances between topics."
             )
-            _show_map(view, names, topic, min(height, 560))
+            _show_map(view, names, topic, _NARROW_MAP if is_narrow() else min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
             _show_heading(view, names, topic)
             with contain_failure():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -125,22 +123,9 @@ class TextReader(Reader):
             return "If you keep the texts on disk, you can skip such lines."
         return ""
 
-    @contextmanager
-    def show_reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Draw the progress of the reading to disk."""
-        if loading["where"] == "memory":
-            with super().show_reading(loading) as nothing:
-                yield nothing
-            return
-        bar = st.progress(0.0, text="Reading to disk")
-
-        def show_share(share: float) -> None:
-            bar.progress(min(share, 1.0), text=f"Reading to disk: {share:.0%}")
-
-        try:
-            yield {"progress": show_share}
-        finally:
-            bar.empty()
+    def tells_share(self, loading: dict[str, Any]) -> bool:
+        """Return whether texts are read to disk."""
+        return bool(loading["where"] == "disk")
 
     def make_draft(
         self,

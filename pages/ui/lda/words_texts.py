@@ -81,58 +81,77 @@ _CURVES = (
 )
 
 _MODEL = """
-You have documents, and you know how often each uses which word; the order of words does not matter. **Latent Dirichlet
-Allocation** (LDA) explains the words by **topics**. A topic is a distribution over words: in one, *king*, *son* and
-*reigned* are frequent, in another *sea*, *wind* and *ship*. A document is a mixture of topics, and each of its words
-comes from one of them. A run finds the words of each topic, the share of each topic in each document, and for each word
-in a document how likely it comes from which topic.
+You have documents, and you know how often each uses which word. The order of words does not matter. **Latent Dirichlet
+Allocation** (LDA) explains the words by **topics**:
 
-You choose the number of topics, **K**. Two more numbers describe the usual mixtures. **alpha** says how many topics a
-document mixes (a *concentration*): below 1, each document has a few main topics. It is learned for each topic, so some
-topics may be more common than others. **beta** does the same for the words of a topic: the smaller it is, the fewer
-words a topic uses.
+- A topic says how likely each word is: in one, *king*, *son* and *reigned* are frequent, in another *sea*, *wind* and
+  *ship*.
+- A document is a mixture of topics. Each of its words comes from one of them.
 
-No formula gives the exact answer. The methods approximate it in different ways, so watch how they converge and compare
-their results. Another seed may give somewhat different topics. Rely on those that come back with several seeds.
+A run finds three things:
+
+- the words of each topic,
+- the share of each topic in each document,
+- how likely each word of a document comes from which topic.
+
+You choose the number of topics, **K**. Two more numbers, the *concentrations*, are learned:
+
+- **alpha** says how many topics a document mixes. Below 1, each document has a few main topics. Each topic has its own
+  alpha, so some topics may be more common than others.
+- **beta** says how many words a topic uses: the smaller, the fewer.
+
+No formula gives the exact answer. The methods approximate it in different ways, so compare their results. Another seed
+may give somewhat different topics. Rely on those that come back with several seeds.
 """
 
 _HELDOUT = """
-Before a run, a share of each document's words (10 % by default) is hidden from it, drawn at random with a seed of its
-own. So all runs are judged on the same words. Held-out perplexity says how well they were predicted: 1,000 means as
-uncertain as a fair choice among 1,000 words. You can hide whole documents instead; then four fifths of each one's words
-are shown when it is scored, and the rest is predicted. Documents kept on disk can only be hidden whole. Set the share
-and the seed on the Data page.
+- Before a run, a share of each document's words is hidden from it: 10 % by default.
+- They are drawn at random, with a seed of its own. So all runs are judged on the same words.
+- Held-out perplexity says how well they were predicted: 1,000 means as uncertain as a fair choice among 1,000 words.
+- You can hide whole documents instead. Four fifths of each one's words are then shown when it is scored, and the rest
+  is predicted. Documents kept on disk can only be hidden whole.
+- Set the share and the seed on the Data page.
 """
 
 _LOO = """
-Leave-one-out perplexity needs nothing held out, so it is tempting to judge everything by it. Do not choose **alpha** by
-it: it keeps falling as alpha gets smaller, long after held-out perplexity has begun to rise. Do not choose the **number
-of topics** by it either: it keeps falling beyond the number that predicts held-out words best. The reason: the topic of
-each word was chosen with that word in view, and removing the word from the counts afterwards does not undo that.
+Leave-one-out perplexity needs nothing held out, so it is tempting to judge everything by it. It misleads:
+
+- Do not choose **alpha** by it. It keeps falling as alpha gets smaller, long after held-out perplexity has begun to
+  rise.
+- Do not choose the **number of topics** by it. It keeps falling beyond the number that predicts held-out words best.
+
+The reason: the topic of each word was chosen with that word in view. Removing the word from the counts afterwards does
+not undo that.
 """
 
 _COHERENCE = """
-A topic is coherent if its most frequent words occur in the same documents. **NPMI** (normalised pointwise mutual
-information) measures this from -1 (never together) over 0 (as often as by chance) to 1 (always together). **u_mass**
-does it with logarithms of conditional frequencies; closer to 0 is better. **Diversity** is the share of different words
-among the top words of all topics; it is low if topics repeat each other. Coherence matches what people call a clear
-topic better than perplexity does, and no run optimises it.
+A topic is coherent if its most frequent words occur in the same documents.
+
+- **NPMI** (normalised pointwise mutual information) measures this: -1 never together, 0 as often as by chance, 1 always
+  together.
+- **u_mass** does the same with logarithms of conditional frequencies. Closer to 0 is better.
+- **Diversity** is the share of different words among the top words of all topics. It is low if topics repeat each
+  other.
+
+Coherence matches what people call a clear topic better than perplexity does. No run optimises it.
 """
 
 _STREAMS = """
-CVB0 and its relatives read all words again and again, and remember a result for each. With millions of documents that
-takes more memory than there is, and the first sweep alone takes long. **SDM**, **SCVB0** and **SVB** *stream*: they
-read the documents one after another, in a new random order each time, improve the topics a little with each, and
-forget it. Only the topics are kept, so memory does not grow with the number of documents, and these may stay on disk.
-One pass over all documents is an **epoch**; one or a few are often enough. The curves have a point for each
-**window**, usually a twentieth of an epoch.
+CVB0 and its relatives read all words again and again, and remember a result for each. Millions of documents would take
+more memory than there is. **SDM**, **SCVB0** and **SVB** *stream* instead:
 
-**alpha** is learned on the way, for each topic, from how well the first words of a document predict the next. What a
-run has learned can be downloaded as a model, and another run can **start from** it: with new documents, whose new words
-are added, or with another method.
+- They read one document after another, in a new random order each time. Each improves the topics a little, and is
+  forgotten.
+- Only the topics are kept. So memory does not grow with the number of documents, and these may stay on disk.
+- One pass over all documents is an **epoch**. One or a few are often enough.
+- The curves have a point for each **window**, usually a twentieth of an epoch.
+- **alpha** is learned on the way, from how well the first words of a document predict the next.
+
+What a run has learned can be downloaded as a model. Another run can **start from** it: with new documents, whose new
+words are added, or with another method.
 
 A stream never stands still, because each window pulls the topics its way. **Averaged** streams answer with the average
-of the topics over the windows after burn-in (the first windows). It changes less and less, so the run stops by itself.
+of the topics after burn-in (the first windows). It changes less and less, so the run stops by itself.
 """
 
 _METHODS = {
@@ -151,10 +170,9 @@ _METHODS = {
     "gibbs": "Gibbs sampling. Draws the topic of every single word at random by its probability, and averages over the "
     "sweeps that are kept. Exact in the long run, but slow, and nobody can tell for certain when it is done. Use it as "
     "a yardstick.",
-    "sdm": "Stochastic divergence minimisation, a stream. Inside a document it works like CVB0; then each word moves "
-    "its own topics a step, and the steps shrink the more often the word is met. From the second epoch on, new results "
-    "replace those of the epoch before. Close to CVB0 after one epoch, level after a few, with hardly anything to set: "
-    "the stream to start with.",
+    "sdm": "Stochastic divergence minimisation: the stream to start with. Inside a document it works like CVB0; then "
+    "each word moves its own topics a step. The steps shrink the more often a word is met. From the second epoch on, "
+    "new results replace those of the epoch before. Close to CVB0 after one epoch, with hardly anything to set.",
     "scvb0": "Stochastic CVB0, a stream. It averages CVB0's counts within a document and across small batches. Its "
     "speed depends on learning rates that are worth tuning.",
     "svb": "Stochastic variational Bayes, a stream. VB on small batches: each batch pulls the topics towards its own. "
@@ -183,28 +201,34 @@ another seed may end elsewhere.
 """
 
 _BURN_IN = """
-The first sweeps depend on where the run started, so averaged methods leave them out; they are called burn-in. By
-default, burn-in ends when the topic probabilities change by less than 0.001 in a sweep, and after 100 sweeps at the
-latest, but not while alpha and beta still change. If a topic is dropped later, averaging starts again.
+- The first sweeps depend on where the run started. Averaged methods leave them out; this is called burn-in.
+- By default, burn-in ends when the topic probabilities change by less than 0.001 in a sweep, and after 100 sweeps at
+  the latest. It goes on while alpha and beta still change.
+- If a topic is dropped later, averaging starts again.
 """
 
 _LEARNING = """
-alpha and beta are learned by Minka's fixed point every few sweeps, until they stop changing. An uncertain count adds to
-them only as far as it is likely not to be zero. Without that, the many tiny counts of the variational methods would
-push alpha far too high. Choose *fixed* in the advanced settings to keep the values you enter.
+- alpha and beta are learned by Minka's fixed point every few sweeps, until they stop changing.
+- An uncertain count adds to them only as far as it is likely not to be zero. Without that, many tiny counts would push
+  alpha far too high.
+- Choose *fixed* in the advanced settings to keep the values you enter.
 """
 
 _MEMORY = """
-CVB0 and CVB keep a probability for every topic and every pair of document and word. Averaged methods keep it twice. The
-form shows how much memory that takes. Switch *Average the topics of every word* off to save about half: the topics are
-still averaged, and the change shown is then that of the averaged counts. Streams keep only the topics' words.
+- CVB0 and CVB keep a probability for every topic and every pair of document and word. Averaged methods keep it twice.
+- The form shows how much memory that takes.
+- Switch off *Average the topics of every word* to save about half. The topics are still averaged, and the change shown
+  is then that of the averaged counts.
+- Streams keep only the topics' words.
 """
 
 _BLANKS = """
 Words are found by the blanks and punctuation between them. Chinese, Japanese, Thai, Lao, Khmer and Burmese are written
-without blanks, so whole sentences would count as words; the Data page warns of that. Put blanks between the words
-first, and set *Word pattern (regex)* to `\\w+`, which keeps words of one letter. In Python, pass the function that cuts
-your language, such as `load_corpus(texts, tokeniser=jieba.lcut)`, or pass every document as a list of its words.
+without blanks. Whole sentences would count as words, and the Data page warns of that. You have two ways:
+
+- Put blanks between the words first, and set *Word pattern (regex)* to `\\w+`, which keeps words of one letter.
+- In Python, pass the function that cuts your language, such as `load_corpus(texts, tokeniser=jieba.lcut)`. Or pass
+  every document as a list of its words.
 """
 
 TEXTS = ModelWords(

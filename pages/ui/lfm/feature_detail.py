@@ -10,12 +10,12 @@ import streamlit as st
 from acvb_core.models.lfm.figures.feature_images import feature_image_figure
 from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.feature_words import Units
-from acvb_core.models.lfm.figures.pictures import diverging_colours, image_uri, largest
+from acvb_core.models.lfm.figures.pictures import diverging_colours, image_uri, largest, turn_lightness
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
 from pages.ui.lfm.picture_row import show_picture_row
 from pages.ui.shared import format as say
-from pages.ui.shared.charts import show_figure
+from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
 
 #: Objects that are listed, and shown as pictures; columns with a bar, and most columns that are all drawn below.
@@ -64,9 +64,10 @@ def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
     if image is not None:
         weights = view.weights if units == "sd" else view.own_weights
         end = largest(weights)
-        frame.insert(
-            1, "picture", [image_uri(diverging_colours(image.picture(w, fill=0.0), end), 80) for w in weights]
-        )
+        pictures = [diverging_colours(image.picture(w, fill=0.0), end) for w in weights]
+        if st.context.theme.type == "dark":
+            pictures = [turn_lightness(picture) for picture in pictures]
+        frame.insert(1, "picture", [image_uri(picture, 80) for picture in pictures])
     frame["columns"] = [", ".join(view.strongest(k, own=units == "table")) for k in numbers]
     return frame
 
@@ -192,7 +193,7 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                 key="feature_carriers",
                 height=min(320, 38 + 35 * len(listed)),
                 column_config={
-                    "object": st.column_config.TextColumn("Object", width="medium"),
+                    "object": st.column_config.TextColumn("Object", width=name_width()),
                     "probability": _progress("Probability", "%.2f", "small"),
                     "strength": st.column_config.NumberColumn(
                         "Strength", format="%.2f", width="small", help=strength
@@ -210,8 +211,8 @@ def _show_carriers(view: FeatureView, feature: int) -> None:
                     key="feature_groups",
                     height=min(320, 38 + 35 * len(groups)),
                     column_config={
-                        "group": st.column_config.TextColumn("Known group", width="medium"),
-                        "share": _progress(f"Have feature {feature}", "percent", "medium"),
+                        "group": st.column_config.TextColumn("Known group", width=name_width()),
+                        "share": _progress(f"Have feature {feature}", "percent", name_width()),
                         "objects": st.column_config.NumberColumn(
                             "Objects", format="localized", width="small"
                         ),

@@ -22,11 +22,14 @@ from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, choose_one
+from pages.ui.shared.refresh import is_narrow
 
 #: Most objects of which one is chosen in a list; of more, its name is entered.
 MOST_IN_LIST = 3_000
 #: Most features whose map is made higher, so that the numbers of its scale have room.
 FEW = 5
+#: Pictures side by side in a narrow window.
+ACROSS_NARROW = 3
 OBJECT = "features_object"
 #: Changes of features in a run, by their column in its history.
 _CHANGES = {"dropped": "dropped", "merged": "merged", "turned": "flipped (absence shown as presence)"}
@@ -46,13 +49,20 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         )
         figure = weight_map_figure(
             view.weights, view.data.columns, shares=view.shares, clustered=clustered,
-            standardised=view.fitted.standardise, height=340 if view.n_features <= FEW else None,
+            standardised=view.fitted.standardise, upright=is_narrow(),
+            height=340 if view.n_features <= FEW and not is_narrow() else None,
         )  # fmt: skip
         show_figure(figure, "feature_map")
         return
     weights = view.weights if units == "sd" else view.own_weights
     figure = feature_images_figure(
-        weights, view.shares, image, baseline=view.baseline, units=units, selected=feature
+        weights,
+        view.shares,
+        image,
+        baseline=view.baseline,
+        units=units,
+        selected=feature,
+        across=ACROSS_NARROW if is_narrow() else None,
     )
     show_clickable_figure(
         figure,

@@ -68,85 +68,108 @@ _CURVES = (
 
 _MODEL = """
 You have a table: objects in rows, numbers in columns, some perhaps missing. The **latent feature model** explains each
-object by **features** that it has or does not have. A feature adds something to every column, its **weights**: in a
-table of countries, one feature may raise several rates and lower others. An object may have several features at once,
-and their weights add up:
+object by **features** that it has or does not have:
 
 value = baseline + weights of all features that the object has + noise
 
-The **baseline** is an object without any feature, and each column has its own noise. So an object is not put into one
-cluster: four features that combine freely make sixteen kinds of objects. A run finds the weights, the probability of
-each feature for each object, the baseline, the noise and, with most methods, **how many features there are**.
+- A feature adds something to every column, its **weights**. In a table of countries, one feature may raise several
+  rates and lower others.
+- An object may have several features at once, and their weights add up. So four features that combine freely make
+  sixteen kinds of objects.
+- The **baseline** is an object without any feature. Each column has its own **noise**.
+
+A run finds the weights, the probability of each feature for each object, the baseline and the noise. With most methods
+it also finds **how many features there are**.
 
 A feature can be told from either side: *present in 80 %, adds 1* means the same as *absent in 20 %, takes 1 away*. FAB
-ends with the rarer side or, if both are about as good, with the one whose weights sum to something positive. With other
-methods it depends on the start.
+ends with the rarer side. If both are about as good, it takes the one whose weights sum to something positive. With
+other methods it depends on the start.
 """
 
 _FAB = """
-More features always fit better, so features must have a price. **FAB**, factorized asymptotic Bayesian inference,
-approximates the evidence of the model for large tables (FIC, the factorised information criterion) and raises it
-together with the fit. In each step, a feature that few objects have is made rarer still, until it holds less than one
-object and is dropped. You choose nothing: a run starts with the independent components of the columns, as many as stand
-out of the noise, or with random features, as many as the table has columns (or objects). The features that pay for
-themselves remain.
+More features always fit better, so features must have a price. **FAB**, factorized asymptotic Bayesian inference, sets
+it: it raises the factorised information criterion (FIC), which approximates the evidence of the model for large tables.
 
-After a few plain **warm-up** sweeps the shrinking is **accelerated**: each feature and its share jump to their common
-fixed point. A feature that all objects have becomes part of the baseline. At convergence, features are **merged** or
-left out if this raises the criterion. Two features that describe the sum and the difference of two others are
-**separated**.
+- A run starts with the independent components of the columns, as many as stand out of the noise. Or it starts with
+  random features, as many as the table has columns (or objects).
+- In each step, a feature that few objects have is made rarer still. When it holds less than one object, it is dropped.
+- The features that pay for themselves remain. You choose nothing.
+
+In more detail:
+
+- After a few plain **warm-up** sweeps the shrinking is **accelerated**: each feature and its share jump to their common
+  fixed point.
+- A feature that all objects have becomes part of the baseline.
+- At convergence, features are **merged** or left out if this raises the criterion.
+- Two features that describe the sum and the difference of two others are **separated**.
 """
 
 _MODES = """
-The **criterion** comes in two forms. The paper's form leaves the noise precision out of the curvature of the likelihood
-(*paper*). The other form charges each column's noise one degree of freedom for every feature (*dof*). It predicted
-better on most tables tried and is the default. The two bounds cannot be compared; use held-out cells to choose.
+The **criterion** comes in two forms:
+
+- *paper*: the paper's form leaves the noise precision out of the curvature of the likelihood.
+- *dof*: the other form charges each column's noise one degree of freedom for every feature. It predicted better on most
+  tables tried and is the default.
+
+The two bounds cannot be compared. Use held-out cells to choose.
 """
 
 _COMPARABLE = """
-**Held-out log likelihood** can be compared between all methods, settings and numbers of features, on the same hidden
-cells. **Lower bounds** cannot: each method bounds something else, and FAB's criterion has no upper limit as the share
-of a feature goes to zero, so compare it only at the same number of features. For the same reason several starts of a
-run race by held-out cells, and a table without hidden cells cannot have a race. **CPU time** can be compared between
-runs that converged.
+- **Held-out log likelihood** can be compared between all methods, settings and numbers of features, on the same hidden
+  cells.
+- **Lower bounds** cannot be compared: each method bounds something else. FAB's criterion has no upper limit as the
+  share of a feature goes to zero, so compare it only at the same number of features.
+- So several starts of a run race by held-out cells. A table without hidden cells cannot have a race.
+- **CPU time** can be compared between runs that converged.
 """
 
 _HELDOUT = """
-Before a run, a share of the known cells (30 % by default) is hidden from it, drawn at random with a seed of its own. So
-all runs are judged on the same cells. Every column keeps at least two different values. Cells that are missing in the
-data are left out of every sum, not filled in. Scores are on the standardised scale, so columns in grams and in metres
-count alike: the log likelihood of a cell in nats, the typical error (RMSE, root mean squared error) in standard
-deviations, and the share of the variance that was predicted.
+- Before a run, a share of the known cells is hidden from it: 30 % by default.
+- They are drawn at random, with a seed of its own. So all runs are judged on the same cells. Every column keeps at
+  least two different values.
+- Cells that are missing in the data are left out of every sum. They are not filled in.
+- Scores are on the standardised scale, so columns in grams and in metres count alike.
+- There are three scores: the log likelihood of a cell in nats (natural logarithms), the typical error (RMSE, root mean
+  squared error) in standard deviations, and the share of the variance that was predicted.
 """
 
 _STANDARDISE = """
-Columns in different units cannot be compared directly, so each is brought to mean 0 and standard deviation 1 before a
-run, based on its known cells. All weights, baselines and reconstructions are shown in the columns' own units; a switch
-on the Features page shows them in standard deviations. Turn standardising off when you load a file whose columns share
-one unit and whose sizes matter, such as the pixels of a picture.
+- Columns in different units cannot be compared directly. So each is brought to mean 0 and standard deviation 1 before a
+  run, based on its known cells.
+- All weights, baselines and reconstructions are shown in the columns' own units. A switch on the Features page shows
+  them in standard deviations.
+- Turn standardising off for columns that share one unit and whose sizes matter, such as the pixels of a picture.
 """
 
 _AVERAGING = """
-ACVB and the other averaged methods are not offered for tables. FAB, EM, VB and MEIBP raise a bound and come to an end
-by themselves, so they need no average. And averaging over sweeps makes no sense while features die, merge and
-change places: averaging two different features is meaningless. Only the sampler averages. It predicts with the average
-of all samples that are kept, and shows the features that most samples have, matched by the objects that have them.
+ACVB and the other averaged methods are not offered for tables:
+
+- FAB, EM, VB and MEIBP raise a bound and come to an end by themselves. They need no average.
+- Averaging over sweeps makes no sense while features die, merge and change places: averaging two different features is
+  meaningless.
+- Only the sampler averages. It predicts with the average of all samples that are kept. It shows the features that most
+  samples have, matched by the objects that have them.
 """
 
 _DYING = """
-A feature that holds less than one object is dropped, one that nearly all objects have joins the baseline, and two that
-occur together are merged. A run cannot undo this. If all features go, the table holds nothing that such features could
-explain: the baseline and the noise are the whole answer.
+- A feature that holds less than one object is dropped.
+- One that nearly all objects have joins the baseline.
+- Two that occur together are merged.
+
+A run cannot undo this. If all features go, the table holds nothing that such features could explain: the baseline and
+the noise are the whole answer.
 """
 
 _STARTS = """
-Another seed may end with other features. Rely on those that come back; the Compare page pairs the features of two runs.
-With restarts, several starts race by held-out log likelihood and the best one goes on.
+- Another seed may end with other features. Rely on those that come back: the Compare page pairs the features of two
+  runs.
+- With restarts, several starts race by held-out log likelihood, and the best one goes on.
 """
 
 _SIZE = """
-A sweep takes time in proportion to objects x columns x features. EM, VB and random starts begin with as many features
-as there are columns, so set smaller *maximum features* for very wide tables.
+- A sweep takes time in proportion to objects × columns × features.
+- EM, VB and random starts begin with as many features as there are columns. Set a smaller *Maximum features* for very
+  wide tables.
 """
 
 _METHODS = {
@@ -164,8 +187,8 @@ _METHODS = {
 }
 
 _CONVERGENCE = """
-- **FAB** and **EM** have converged when the lower bound rises by less than the tolerance per object in a sweep that
-  keeps the number of features, and no merge helps any more.
+- **FAB** and **EM** have converged when the lower bound rises by less than the tolerance per object. The sweep must
+  keep the number of features, and no merge may help any more.
 - **VB** and **MEIBP** have converged when their lower bound rises by less than the tolerance per object.
 - **IBP** sampling runs for the number of sweeps you choose.
 

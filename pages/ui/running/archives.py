@@ -1,8 +1,8 @@
-"""Runs, experiments and searches with their data as one file: to download, and to import elsewhere."""
+"""Runs, experiments, searches and data as one file: to download, and to import elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -22,9 +22,10 @@ from acvb_core.store.plans.book import PlanBook
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.kept_data import build_dataset, find_owner, put_aside
 
 _REPORT, _ROUND = "import_report", "import_round"
-_ONE_FILE = "One file with {} and their data, which another installation of ACVB can import."
+_ONE_FILE = "One file with {}, which another installation of ACVB can import."
 _NOT_IN_IT = "The file leaves out texts that are kept on disk, and the runs on them."
 
 
@@ -58,12 +59,13 @@ def _show_workspace_button(workspace: Workspace) -> None:
         (services.searches(), workspace.searches),
     )
     plans = [(book, job) for book, jobs in books for job in jobs if not _is_on_disk(book.folder(job.id).data)]
-    if workspace.jobs or plans:
+    owners = [find_owner(workspace.key, fingerprint) for fingerprint in workspace.removable_data]
+    if workspace.jobs or plans or owners:
         jobs = _choose_able(workspace, workspace.jobs)
         st.download_button(
-            "Download workspace", partial(_write_file, jobs, plans), "runs.acvb.zip", "application/zip",
-            key="archive_all", icon=":material/archive:", on_click="ignore", disabled=not (jobs or plans),
-            help=_ONE_FILE.format("all runs, experiments and searches") + _explain_absent(workspace.jobs, jobs),
+            "Download workspace", partial(_write_file, jobs, plans, owners), "runs.acvb.zip", "application/zip",
+            key="archive_all", icon=":material/archive:", on_click="ignore", disabled=not (jobs or plans or owners),
+            help=_ONE_FILE.format("all data, runs, experiments and searches") + _explain_absent(workspace.jobs, jobs),
         )  # fmt: skip
         st.caption(_NOT_IN_IT)
 
@@ -91,13 +93,13 @@ def show_archive_button(workspace: Workspace, label: str, jobs: Sequence[Job], k
     st.download_button(
         label, partial(_write_file, able), "runs.acvb.zip", "application/zip", key=key,
         icon=":material/archive:", on_click="ignore", disabled=not able,
-        help=_ONE_FILE.format("these runs") + _explain_absent(jobs, able),
+        help=_ONE_FILE.format("these runs and their data") + _explain_absent(jobs, able),
     )  # fmt: skip
 
 
-def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = ()) -> BinaryIO:
+def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = (), owners: Sequence[str] = ()) -> BinaryIO:
     file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115 - Streamlit reads it
-    write_archive(services.store(), {job.id: job.label for job in jobs}, file, __version__, plans)
+    write_archive(services.store(), {job.id: job.label for job in jobs}, file, __version__, plans, owners)
     file.seek(0)
     return file
 
@@ -111,10 +113,18 @@ def _import_runs(workspace: Workspace, given: UploadedFile) -> None:
     try:
         st.session_state[_REPORT] = read_archive(
             services.job_book(), services.store(), workspace.key, given, given.name,
-            (services.experiments(), services.searches()),
+            (services.experiments(), services.searches()), partial(_keep_data, workspace),
         )  # fmt: skip
     except AcvbError as error:
         st.session_state[_REPORT] = str(error)
+
+
+def _keep_data(workspace: Workspace, data: Any, lines: Sequence[str], settings: Mapping[str, Any]) -> bool:
+    """Put data of an archive aside, for the user to choose; return False where the workspace has them already."""
+    if data.fingerprint in workspace.data_names:
+        return False
+    put_aside(workspace.key, build_dataset(data, lines, settings))
+    return True
 
 
 def _show_report() -> None:
@@ -127,7 +137,7 @@ def _show_report() -> None:
         st.text(report)
         return
     said = []
-    parts = {"run": report} | report.plans
+    parts = {"run": report} | report.others
     for noun, part in parts.items():
         plural = "searches" if noun == "search" else None
         if part.imported or part is report:

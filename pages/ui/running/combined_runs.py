@@ -12,6 +12,7 @@ from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
 from acvb_core.views.comparison_table import same_split
 from pages.ui.shared import format as say
+from pages.ui.shared.charts import name_width
 from pages.ui.shared.compared_runs import ComparedRuns
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, Key, show_download
@@ -85,7 +86,7 @@ def _show_consensus(combined: Combination, domain: str, name: str, labels: Seque
         key=f"consensus_{domain}",
         height=min(320, 38 + 35 * len(table)),
         column_config={
-            "object": st.column_config.TextColumn("Object", width="medium"),
+            "object": st.column_config.TextColumn("Object", width=name_width()),
             "cluster": st.column_config.NumberColumn("Cluster"),
             "certainty": st.column_config.ProgressColumn(
                 "Certainty", min_value=0.0, max_value=1.0, format="%.2f"

@@ -92,14 +92,24 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
 
 
+def _say_what_is_shared(jobs: list[Job]) -> None:
+    """Say what all runs have in common, which their names on this page leave out."""
+    shared, _ = say.shorten_names(jobs)
+    data = set(say.name_datasets(jobs).values())
+    parts = [*([shared] if shared else []), *([f"on {data.pop()}"] if len(data) == 1 else [])]
+    if parts:
+        st.caption(f"All of them: {' · '.join(parts)}")
+
+
 @contain_failure()
-def show_curves(jobs: list[Job], model: str, note: str) -> None:
+def show_curves(runs: ComparedRuns, model: str, note: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Curves", anchor=False)
-        x = choose_axis("compare_x", jobs)
+        x = choose_axis("compare_x", runs.jobs)
     if note:
         st.caption(note)
-    draw_curves(jobs, x, key="compare_curves", of="compare", first=model)
+    labels = {job.id: label for job, label in zip(runs.jobs, runs.labels, strict=True)}
+    draw_curves(runs.jobs, labels, x, key="compare_curves", of="compare", first=model)
 
 
 @contain_failure("table")
@@ -195,14 +205,15 @@ def show_compare() -> None:
     if len(chosen) < 2:
         st.info("Choose two runs or more to compare.", icon=":material/compare_arrows:")
         st.stop()
-    runs = ComparedRuns.gather(chosen, say.label_runs(finished))
+    _say_what_is_shared(chosen)
+    runs = ComparedRuns.gather(chosen)
     results = runs.results
     states = [say.describe_state(job, job.inspect()).text for job in chosen]
     table = comparison_table(results, runs.labels, states)
     if not table.same_data:
         st.warning(table.notes[0], icon=":material/warning:")
     show_conclusion(runs)
-    show_curves(chosen, model, table.notes[0] if table.same_data and not table.same_split else "")
+    show_curves(runs, model, table.notes[0] if table.same_data and not table.same_split else "")
     show_scores(table)
     show_combination(runs)
     pages.compare(runs)

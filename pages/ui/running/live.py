@@ -70,9 +70,8 @@ def show_live_runs(workspace: Workspace, *, every: bool) -> None:
             st.caption(f"{more} for a place. **Runs** lists all.")
         show_races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
-        draw_curves(
-            jobs, choose_axis("x_axis", jobs), key="curves", of=workspace.id, first=model_in_use(workspace)
-        )
+        x, labels = choose_axis("x_axis", jobs), say.label_runs(jobs)
+        draw_curves(jobs, labels, x, key="curves", of=workspace.id, first=model_in_use(workspace))
 
     refresh(panels, REFRESH_SECONDS if busy else None)
 
@@ -141,12 +140,22 @@ def have_like_sweeps(jobs: Sequence[Job]) -> bool:
     return len(kinds) == len({model for model, *_ in kinds})
 
 
-def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str | None = None) -> None:
+def draw_curves(
+    jobs: Sequence[Job],
+    labels: Mapping[str, str],
+    x: XAxis,
+    *,
+    key: str,
+    of: str,
+    first: str | None = None,
+) -> None:
     """Draw the curves of some runs, those of each model in a figure of their own.
 
     Parameters
     ----------
     jobs : sequence of Job
+    labels : mapping of str to str
+        Their names by id.
     x : XAxis
         Of models without streaming methods, sweeps in place of documents and epochs.
     key : str
@@ -156,7 +165,6 @@ def draw_curves(jobs: Sequence[Job], x: XAxis, *, key: str, of: str, first: str 
     first : str, optional
         Model whose runs come first.
     """
-    labels = say.label_runs(jobs)
     for number, (model, some) in enumerate(group_by_model(jobs, first).items()):
         streams = any(method.streams for method in methods_of(model))
         own = x if streams or x == "cpu_seconds" else "sweep"

@@ -54,7 +54,7 @@ def conclude_runs(shown: Sequence[Job]) -> None:
     """Draw the conclusion about the newest runs that have ended, on the data of the last of them."""
     ended = [job for job in shown if job.inspect().verdict is not None]
     same = [job for job in ended if job.problem.fingerprint == ended[-1].problem.fingerprint]
-    show_conclusion(ComparedRuns.gather(same[-MOST_RUNS:], say.label_runs(same)))
+    show_conclusion(ComparedRuns.gather(same[-MOST_RUNS:]))
 
 
 def show_runs(workspace: Workspace) -> None:

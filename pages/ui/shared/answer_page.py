@@ -45,7 +45,7 @@ def open_answer(
         st.html(style)
     job, result = choose_run(workspace, page, show_empty_answer)
     if result.snapshot.verdict is not None:
-        show_conclusion(ComparedRuns.gather([job], {job.id: ""}))
+        show_conclusion(ComparedRuns.gather([job]))
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -12,6 +12,10 @@ from acvb_core.views.labels import ink_on
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, cluster_colour
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
+from pages.ui.shared.refresh import is_narrow
+
+#: Pixels of a column of names on a phone.
+_NARROW_NAME = 115
 
 
 def show_figure(
@@ -110,6 +114,11 @@ def clicked_number(point: Any) -> int | None:
     data = point.get("customdata")
     number = data[0] if isinstance(data, list | tuple) and data else data
     return int(number) if isinstance(number, int | float) and number >= 1 else None
+
+
+def name_width() -> int | Literal["medium"]:
+    """Return the width of a table's column of names: on a phone, the columns beside it must be seen, too."""
+    return _NARROW_NAME if is_narrow() else "medium"
 
 
 class PartChoice(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -10,6 +10,7 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.views.conclusion import describe_runs
+from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, answer_key, read_answer
 
@@ -30,8 +31,9 @@ class ComparedRuns(NamedTuple):
     labels: list[str]
 
     @classmethod
-    def gather(cls, jobs: Sequence[Job], names: Mapping[str, str]) -> ComparedRuns:
-        """Return those of some runs that have an answer, each with its name by id."""
+    def gather(cls, jobs: Sequence[Job]) -> ComparedRuns:
+        """Return those of some runs that have an answer, each with that part of its name which is its own."""
+        _, names = say.shorten_names(jobs)
         answers = [(job, result) for job in jobs if (result := read_answer(job)) is not None]
         return cls(
             tuple(answer_key(job, result) for job, result in answers),
@@ -44,17 +46,10 @@ class ComparedRuns(NamedTuple):
 @contain_failure("part of the page")
 def show_conclusion(runs: ComparedRuns) -> None:
     """Draw what runs that have ended come to, in plain sentences; nothing where no sentence is true of them all."""
-    text = conclude(runs.keys, _shorten_names(runs), runs.results)
+    text = conclude(runs.keys, tuple(runs.labels), runs.results)
     if text:
         with st.container(border=True, key="conclusion"):
             st.text(text, help=_HELP)  # it quotes the names of runs
-
-
-def _shorten_names(runs: ComparedRuns) -> tuple[str, ...]:
-    """Return the methods of runs of different methods that have their usual names, else the names."""
-    methods = tuple(job.problem.row.label for job in runs.jobs)
-    usual = all(job.label.name == job.problem.label for job in runs.jobs)
-    return methods if usual and len(set(methods)) == len(methods) else tuple(runs.labels)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

@@ -16,6 +16,8 @@ from acvb_core.engine.snapshot import Verdict
 if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset
 
+#: Between the parts of a run's name.
+_PART = " · "
 Colour = Literal["red", "orange", "blue", "green", "gray"]
 
 
@@ -137,6 +139,25 @@ def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
         job.id: f"{job.label.name} · {data[job.problem.fingerprint]}" if several else job.label.name
         for job in jobs
     }
+
+
+def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
+    """Return what the usual names of runs that are shown together share, and what is left of each by id.
+
+    A name that the user gave stays whole.
+    """
+    names, parts = label_runs(jobs), {job.id: job.problem.label.split(_PART) for job in jobs}
+    if len(jobs) < 2:
+        return "", names
+    shared = [part for part in next(iter(parts.values())) if all(part in each for each in parts.values())]
+    for job in jobs:
+        if job.label.name == job.problem.label:
+            own = [part for part in parts[job.id] if part not in shared]
+            own += (
+                names[job.id].removeprefix(job.label.name).split(_PART)[1:]
+            )  # the data, where there are several
+            names[job.id] = _PART.join(own) or job.label.name
+    return _PART.join(shared), names
 
 
 def name_datasets(jobs: Sequence[Job]) -> dict[str, str]:

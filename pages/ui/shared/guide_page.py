@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -20,11 +22,14 @@ TEXT_WIDTH = 760
 
 def show_model(pages: ModelPages) -> None:
     st.markdown(pages.words.model, width=TEXT_WIDTH)
-    for heading, text in pages.words.asides:
+    _show_texts((*pages.words.asides, ("Where your runs are stored", words.KEEPING_TEXT)))
+
+
+def _show_texts(texts: Sequence[tuple[str, str]]) -> None:
+    """Draw texts, each below its heading."""
+    for heading, text in texts:
         st.subheader(heading, anchor=False)
         st.markdown(text, width=TEXT_WIDTH)
-    st.subheader("Where your runs are stored", anchor=False)
-    st.markdown(words.KEEPING_TEXT, width=TEXT_WIDTH)
 
 
 def _describe_answer(row: Method) -> str:
@@ -59,6 +64,7 @@ def show_methods(pages: ModelPages) -> None:
             with column.container(border=True, height="stretch", gap="xsmall"):
                 st.markdown(f"**{row.label}**")
                 st.markdown(pages.words.methods.get(row.name, row.summary))
+    _show_texts(pages.words.advice)
 
 
 def show_curves(pages: ModelPages) -> None:
@@ -80,12 +86,7 @@ def show_verdicts(pages: ModelPages) -> None:
     if any(row.streams for row in methods_of(pages.model)):
         for name, state in (("MAX_SWEEPS, streams", STREAMED), ("MAX_SWEEPS, averaged streams", EPOCH_LIMIT)):
             _show_verdict(name, state.text, state.icon, state.colour, state.meaning)
-    st.subheader("How convergence is judged", anchor=False)
-    st.markdown(pages.words.convergence, width=TEXT_WIDTH)
-    for column, (heading, text) in zip(st.columns(len(pages.words.notes)), pages.words.notes, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f"**{heading}**")
-            st.markdown(text)
+    _show_texts((("How convergence is judged", pages.words.convergence), *pages.words.notes))
 
 
 def _show_verdict(name: str, text: str, icon: str, colour: str, meaning: str) -> None:

@@ -10,7 +10,7 @@ from acvb_core.registry import model_row
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import WholeObjects, pages_of_model
 from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.dataset import Dataset, usual_share
+from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_share
 
 #: Widgets that show what a data set holds: they begin anew with other data.
 _WIDGETS = ("heldout_percent", "heldout_percent_documents", "heldout_seed", "heldout_kind")
@@ -70,7 +70,7 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
         share = share_at.number_input(
             f"Share of {held_out.of if objects is None else f'the {objects.one}s'}, %",
             0.0,
-            90.0,
+            100 * MOST_HELD_OUT,
             round(100 * now, 6),
             1.0,
             format="%g",
@@ -81,7 +81,7 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
         seed = seed_at.number_input(
             "Seed",
             0,
-            2**31 - 1,
+            MOST_SEED,
             dataset.heldout_seed,
             key="heldout_seed",
             help=f"The same seed hides the same {many}, so that runs can be compared.",

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 # A page that was opened starts at its top: the browser would keep the place of the one before. A page is drawn again
-# when the browser turns dark or light, as its figures are coloured for one of them, and when its tab is seen again
-# after a while, as runs may have been added in another tab.
+# when the browser turns dark or light, as its figures are coloured for one of them, when its window becomes narrow or
+# wide, and when its tab is seen again after a while, as runs may have been added in another tab.
 _JS = """
 const AWAY_MS = 1500;
+const NARROW = 640; // pixels
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = document.documentElement;
@@ -21,15 +22,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.acvbPage = data.page;
 
   const app = document.querySelector(".stApp");
-  parentElement.drawn = data.theme; // the colours that the figures have
+  parentElement.drawn = data; // what the figures are drawn for
   if (parentElement.compare) return parentElement.compare();
   parentElement.compare = () => {
-    const shown = getComputedStyle(app).colorScheme;
-    if (shown === parentElement.drawn || !["light", "dark"].includes(shown)) return;
-    parentElement.drawn = shown;
-    setTriggerValue("theme", shown);
+    const theme = getComputedStyle(app).colorScheme;
+    const narrow = window.innerWidth < NARROW;
+    if (theme !== parentElement.drawn.theme && ["light", "dark"].includes(theme)) setTriggerValue("theme", theme);
+    if (narrow !== parentElement.drawn.narrow) setTriggerValue("width", narrow ? "narrow" : "wide");
+    parentElement.drawn = { theme, narrow };
   };
   parentElement.compare();
+  window.addEventListener("resize", () => parentElement.isConnected && parentElement.compare());
   const observer = new MutationObserver(parentElement.compare);
   observer.observe(app, { attributes: true, attributeFilter: ["class"] });
 
@@ -40,6 +43,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   });
 }
 """
+#: Keys in the session: of what the browser reports, and of what is known of its window.
+_BROWSER, _NARROW = "browser", "is_narrow"
 _watch = st.components.v2.component("acvb_watch", html="<span></span>", js=_JS, isolate_styles=False)
 
 
@@ -53,11 +58,21 @@ def follow_browser(page: str) -> None:
     """
     with st.container(key="follow_browser"):
         _watch(
-            data={"page": page, "theme": st.context.theme.type},
-            key="browser",
+            data={"page": page, "theme": st.context.theme.type, "narrow": is_narrow()},
+            key=_BROWSER,
             on_theme_change=_draw_again,
             on_seen_change=_draw_again,
+            on_width_change=_note_width,
         )
+
+
+def is_narrow() -> bool:
+    """Return whether the browser's window is as narrow as that of a phone."""
+    return bool(st.session_state.get(_NARROW))
+
+
+def _note_width() -> None:
+    st.session_state[_NARROW] = st.session_state[_BROWSER]["width"] == "narrow"
 
 
 def _draw_again() -> None:

@@ -34,6 +34,7 @@ from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:
+    from pages.ui.upload.loading import Loading
     from pages.ui.workspace.dataset import Dataset
 
 
@@ -180,6 +181,12 @@ def used_datasets() -> dict[str, dict[str, Dataset]]:
 @st.cache_resource(show_spinner=False)
 def data_problems() -> dict[str, str]:
     """Return why the data of workspaces could not be saved or read, by workspace."""
+    return {}
+
+
+@st.cache_resource(show_spinner=False)
+def loadings() -> dict[str, Loading]:
+    """Return the files that are being loaded, by workspace."""
     return {}
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.engine.handle import Handle, Status
+from acvb_core.store.shelf import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared.overview import switch_data
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
+from pages.ui.upload.loading import find_loading
 from pages.ui.workspace.entrance import remember_workspace
 from pages.ui.workspace.links import show_share_links
 from pages.ui.workspace.places import show_places
@@ -66,21 +68,44 @@ def _use_choice(workspace: Workspace) -> None:
     switch_data(workspace, st.session_state[_CHOICE])
 
 
+def _is_loading(workspace: Workspace) -> bool:
+    loading = find_loading(workspace)
+    return loading is not None and not loading.is_over
+
+
+def _show_loading(workspace: Workspace) -> None:
+    """Draw which file is being loaded, or why one could not be that nobody waited for."""
+    loading = find_loading(workspace)
+    if workspace.view_only or loading is None:
+        return
+    if not loading.is_over:
+        st.badge(
+            "loading", icon=":material/upload:", color="blue", help="It goes on when you leave the page."
+        )
+        st.text(loading.name)
+    elif loading.error is not None:
+        st.badge("not loaded", icon=":material/error:", color="red")
+        st.text(loading.name)
+        with st.popover("Why", type="tertiary"):
+            st.text(explain_error(loading.error))
+
+
 def show_sidebar(workspace: Workspace) -> None:
     """Draw the part of the sidebar below the navigation."""
-    busy = bool(count_moving_jobs(workspace))
+    busy = bool(count_moving_jobs(workspace)) or _is_loading(workspace)
 
     def jobs() -> None:
-        now = count_moving_jobs(workspace)
-        if busy and not now:
+        now, loads = count_moving_jobs(workspace), _is_loading(workspace)
+        if busy and not (now or loads):
             st.rerun()
+        _show_loading(workspace)
         held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
         for noun, number in now.items():
             named = say.count(number, noun, _PLURALS.get(noun))
             st.badge(f"{named} active", icon=":material/sync:", color="blue")
         if held and not now:
             st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
-        elif not now:
+        elif not (now or loads):
             st.caption("Nothing is running")
         if unsaved := len(workspace.unsaved):
             st.badge(

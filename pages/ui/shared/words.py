@@ -36,6 +36,8 @@ class ModelWords(NamedTuple):
         How each method is judged.
     notes : tuple of (str, str)
         What else is to be known of how a run goes: heading and text.
+    advice : tuple of (str, str)
+        Which method to take: heading and text.
     """
 
     model: str
@@ -44,12 +46,13 @@ class ModelWords(NamedTuple):
     curves: tuple[Curve, ...]
     convergence: str
     notes: tuple[tuple[str, str], ...]
+    advice: tuple[tuple[str, str], ...] = ()
 
 
 KEEPING_TEXT = """
-Runs continue when you close the tab, and finished runs are stored on this machine. Your browser finds its workspace
-again. The address of a page contains it too (`ws=…`), so a bookmark leads back to it. Another browser has its own
-workspace. Nothing leaves this machine.
+- Runs continue when you close the tab, and finished runs are stored on this machine. Nothing leaves it.
+- Your browser finds its workspace again. Another browser has its own.
+- The address of a page contains the workspace, too (`ws=…`), so a bookmark leads back to it.
 """
 
 REFERENCES: tuple[tuple[str, str, str], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -84,7 +85,8 @@ class Workspace:
         services.datasets()[self.key] = self._remember(dataset)
         # First, so that its files never have no owner.
         if before is not None and not before.on_disk and before.data.fingerprint != dataset.data.fingerprint:
-            put_aside(self.key, before)
+            with suppress(StoreError):  # keeping the data in use says why; the server has these until it ends
+                put_aside(self.key, before)
         self.save_dataset()
 
     def _remember(self, dataset: Dataset | None) -> Dataset | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -131,6 +132,16 @@ def rewind(file: DataFile) -> DataFile:
             remedy="Copy the file itself into that folder.",
         )
     return file
+
+
+def reopen(file: DataFile) -> DataFile:
+    """Return the file for a reader of its own, which may go on while others read it."""
+    if isinstance(file, Path):
+        return file
+    file.seek(0)
+    own = io.BytesIO(file.read())  # the same bytes, not a copy of them
+    own.name = file.name
+    return own
 
 
 def _label(path: Path) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from acvb_core.core.errors import AcvbError, DataError
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
 from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Workspace
-from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, rewind
+from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind
 from pages.ui.upload.kind import KindChoice, all_readers, choose_encoding, choose_kind
+from pages.ui.upload.loading import Load, find_loading, forget_loading, start_loading
 from pages.ui.upload.parts import choose_part, inspect_file, part_prefix
 from pages.ui.upload.preview import show_layout
 from pages.ui.upload.problem import show_error
@@ -133,9 +135,11 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
         "Name", _name_from_file(reader, opened.file.name), max_chars=LONGEST_NAME, key=f"{prefix}_name",
         persist_state="session",
     )  # fmt: skip
+    waiting = find_loading(workspace)
+    busy = waiting is not None and not waiting.is_over
     go_on = pressed = False
     if not loaded:
-        blocked = problem is not None or bool(refusal)
+        blocked = problem is not None or bool(refusal) or busy
         with st.container(horizontal=True):
             go_on = st.button(
                 "Load and go to Run", type="primary", icon=":material/arrow_forward:", key="load_and_run",
@@ -146,38 +150,47 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
                 help="Loads the file, and shows what was read.",
             )  # fmt: skip
     skip = st.session_state.pop(_SKIP, None) == prefix
-    again = not loaded and st.session_state.get(_REST) == rest
+    again = not loaded and not busy and st.session_state.get(_REST) == rest
     if refusal:
         st.warning(refusal, icon=":material/warning:")
-    elif problem is not None:
+        return loaded
+    if problem is not None:
         _show_problem(reader, loading, problem)
-    elif go_on or pressed or skip or again:
-        try:
-            data, report = _load(opened, draft, name, skip)
-        except AcvbError as error:
-            offered = (
-                reader.can_skip_lines(loading) and isinstance(error, DataError) and "broken=" in error.remedy
-            )
-            _show_problem(reader, loading, error, prefix if offered and not skip else None)
-            return False
-        before = workspace.dataset
+        return loaded
+    if go_on or pressed or skip or (again and (waiting is None or waiting.signature != signature)):
+        load = _prepare_load(opened, draft, name, skip, again)
+        waiting = start_loading(workspace, name or opened.file.name, signature, load)
+    if waiting is None or waiting.signature != signature:
+        return loaded
+    waiting.follow()
+    forget_loading(workspace)
+    if isinstance(waiting.error, AcvbError):
+        offered = reader.can_skip_lines(loading) and "broken=" in getattr(waiting.error, "remedy", "")
+        _show_problem(reader, loading, waiting.error, prefix if offered and not skip else None)
+        return False
+    if waiting.error is not None:
+        raise waiting.error
+    forget_held_out()
+    st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
+    if go_on:
+        st.switch_page("pages/run.py")
+    st.rerun()
+
+
+def _prepare_load(opened: OpenFile, draft: Draft, name: str | None, skip: bool, again: bool) -> Load:
+    """Return the function that reads a file; what the user added to data that are read `again` is kept."""
+    reader, file = opened.kind.reader, reopen(opened.file)
+
+    def load(before: Dataset | None, note_share: Callable[[float], None]) -> Dataset:
+        how = draft.loading | ({"broken": "skip"} if skip else {})
+        if reader.tells_share(how):
+            how["progress"] = note_share
+        data, report = reader.load(rewind(file), name or None, draft.looking, how, draft.settings)
         if again and before is not None:
             data = reader.carry_over(before.data, data)
-        workspace.set_dataset(Dataset.fresh(data, report, name or data.name).like(before))
-        forget_held_out()
-        st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
-        if go_on:
-            st.switch_page("pages/run.py")
-        st.rerun()
-    return loaded
+        return Dataset.fresh(data, report, name or data.name).like(before)
 
-
-def _load(opened: OpenFile, draft: Draft, name: str | None, skip: bool) -> Any:
-    """Return the data of a file and the report of the reading."""
-    reader = opened.kind.reader
-    with reader.show_reading(draft.loading) as further:
-        how = draft.loading | ({"broken": "skip"} if skip else {}) | further
-        return reader.load(rewind(opened.file), name or None, draft.looking, how, draft.settings)
+    return load
 
 
 def _show_problem(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import streamlit as st
@@ -90,11 +89,9 @@ class Reader(ABC):
         """Return another way to read a file that stops `load` with such an error; by default ""."""
         return ""
 
-    @contextmanager
-    def show_reading(self, loading: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Draw the progress of the reading, and give further arguments of `load`."""
-        with st.spinner("Reading"):
-            yield {}
+    def tells_share(self, loading: dict[str, Any]) -> bool:
+        """Return whether `load` takes `progress`, which it calls with the share that is read; by default not."""
+        return False
 
     def make_draft(
         self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str

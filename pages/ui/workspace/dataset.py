@@ -10,6 +10,9 @@ from acvb_core.registry import model_for
 from acvb_core.samples.catalogue import SAMPLES, load_sample
 from pages.ui.shared.model_pages import HeldOut, pages_of_model
 
+#: Largest share that can be held out, and largest seed.
+MOST_HELD_OUT, MOST_SEED = 0.9, 2**31 - 1
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -37,9 +40,9 @@ class Dataset:
 
     @classmethod
     def of_sample(cls, key: str) -> Dataset:
-        """Return a sample, with the usual share held out."""
-        sample = load_sample(key)
-        return cls.fresh(sample.data, sample.report, SAMPLES[key].title)
+        """Return a sample under its title, with the usual share held out."""
+        sample, title = load_sample(key), SAMPLES[key].title
+        return cls.fresh(replace(sample.data, name=title), sample.report, title)
 
     @classmethod
     def fresh(cls, data: Any, report: ReadReport, name: str) -> Dataset:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from acvb_core.data.report import Fact, ReadReport
 from acvb_core.store.files import StoreError
 from pages.ui.shared import services
-from pages.ui.workspace.dataset import Dataset, usual_share
+from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_share
 
 
 def keep_data_in_use(key: str, dataset: Dataset) -> None:
@@ -29,9 +30,11 @@ def read_data_in_use(key: str) -> Dataset | None:
 
 
 def put_aside(key: str, dataset: Dataset) -> None:
-    """Keep a data set that is no longer in use; where that fails, the server has it until it ends."""
-    with suppress(StoreError):  # keeping the data in use says why
-        _keep(_owner_aside(key, dataset.data.fingerprint), dataset)
+    """Keep a data set that is not in use.
+
+    Raises StoreError: it cannot be kept.
+    """
+    _keep(_owner_aside(key, dataset.data.fingerprint), dataset)
 
 
 def read_data_aside(key: str, fingerprint: str) -> Dataset | None:
@@ -63,6 +66,12 @@ def remove_data(key: str, fingerprint: str) -> None:
     services.used_datasets().get(key, {}).pop(fingerprint, None)
 
 
+def find_owner(key: str, fingerprint: str) -> str:
+    """Return the name under which the store has a data set of a workspace, in use or put aside."""
+    now = services.datasets().get(key)
+    return key if now is not None and now.data.fingerprint == fingerprint else _owner_aside(key, fingerprint)
+
+
 def _owner_aside(key: str, fingerprint: str = "") -> str:
     """Return the name of a data set put aside, in place of a workspace's; the beginning of all such names."""
     return f"{key} {fingerprint}"
@@ -81,16 +90,24 @@ def _keep(owner: str, dataset: Dataset) -> None:
 
 def _read(owner: str) -> Dataset | None:
     stored = services.store().load_dataset(owner)
-    if stored is None:
-        return None
-    data, lines, settings = stored
+    return None if stored is None else build_dataset(*stored)
+
+
+def build_dataset(data: Any, lines: Sequence[str], settings: Mapping[str, Any]) -> Dataset:
+    """Return a data set out of what the store, or an archive, has of it.
+
+    Raises StoreError: a setting is out of its range.
+    """
     name = str(settings.get("name", data.name))
     facts = tuple(Fact("stored", 0, line) for line in lines)
+    share, seed = float(settings.get("heldout", usual_share(data))), int(settings.get("heldout_seed", 0))
+    if not (0 <= share <= MOST_HELD_OUT and 0 <= seed <= MOST_SEED):
+        raise StoreError("The settings of these data are damaged. Load the data again.")
     return Dataset(
         data,
         ReadReport(str(settings.get("source", name)), facts),
         name,
-        float(settings.get("heldout", usual_share(data))),
-        int(settings.get("heldout_seed", 0)),
+        share,
+        seed,
         bool(settings.get("whole_documents", False)),
     )

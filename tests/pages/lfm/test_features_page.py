@@ -52,6 +52,11 @@ def figure(app: AppTest, said: str) -> dict[str, Any]:
     return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if said in one.proto.spec)
 
 
+def chart(app: AppTest, key: str) -> dict[str, Any]:
+    """The figure with this key."""
+    return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if key in one.proto.id)
+
+
 def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
     app = opened(open_app)
     assert app.subheader[0].value == "No features yet"
@@ -286,3 +291,16 @@ def test_files() -> None:
 def test_the_list_has_a_line_for_each_feature() -> None:
     listed = list_features(view(fitted()), "table")
     assert listed["columns"].str.count(", ").tolist() == [2, 2]
+
+
+def test_a_phone_has_columns_below_each_other_and_few_pictures_side_by_side(open_app: Open) -> None:
+    app = opened(open_app, fitted(), fit(pictures(), "fab", seed=0))
+    app.selectbox(key="features_run").set_value(f"{0:012x}").run()
+    names = set(chart(app, "feature_map")["layout"]["xaxis"]["ticktext"])
+    app.session_state["is_narrow"] = True  # as the browser reports it
+    app.run()
+    assert set(chart(app, "feature_map")["layout"]["yaxis"]["ticktext"]) == names
+    app.selectbox(key="features_run").set_value(f"{1:012x}").run()
+    assert not app.exception
+    places = [picture["x"] for picture in chart(app, "feature_images")["layout"]["images"]]
+    assert 1 < len(set(places)) <= 3

@@ -17,6 +17,8 @@ from acvb_core.engine.tuning.search import plan_search
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.kept_data import find_owner
 from pages.ui.workspace.viewing import view_id
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, press, texts
 
@@ -95,6 +97,54 @@ def test_experiments_and_searches_are_in_the_file(
     viewer = open_app("runs", None, view=view_id(WORKSPACE))
     assert "Download workspace" in [button.label for button in viewer.get("download_button")]
     assert not viewer.file_uploader
+
+
+def test_data_without_runs_are_in_the_file(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for sample in ("survey", "southern_women"):  # the one is put aside, the other in use
+        app = open_app("data")
+        app.selectbox(key="sample").select(sample).run()
+        press(app, "use_sample")
+    app.number_input(key="heldout_percent").set_value(25.0).run()
+    here = Workspace(WORKSPACE)
+    names, report = here.data_names, here.dataset.report.lines() if here.dataset else []
+    assert len(names) == 2
+    owners = [find_owner(WORKSPACE, fingerprint) for fingerprint in here.removable_data]
+    with _write_file([], (), owners) as file:
+        archive = file.read()
+    st.cache_resource.clear()
+    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+    app = bring(open_app("runs"), archive)
+    assert [success.value for success in app.success] == ["0 runs imported. 2 data sets imported."]
+    assert here.data_names == names
+    assert here.dataset is None, "the user chooses"
+    women = next(key for key, name in names.items() if "women" in name)
+    here.use_data(women)
+    assert here.dataset is not None
+    assert (here.dataset.heldout, here.dataset.report.lines()) == (0.25, report)
+    bring(app, archive)
+    assert [success.value for success in app.success] == ["0 runs imported. 2 data sets are here already."]
+    labels: list[Any] = [button.label for button in app.get("download_button")]
+    assert "Download workspace" in labels
+
+
+@pytest.mark.parametrize(
+    "settings", [{"heldout": 7}, {"heldout": "nan"}, {"heldout": "all"}, {"heldout_seed": -1}]
+)
+def test_data_with_damaged_settings_are_named_and_not_taken(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
+    services.store().save_dataset(WORKSPACE, links, ["a line"], {"name": "my links"} | settings)
+    with _write_file([], (), [WORKSPACE]) as file:
+        archive = file.read()
+    st.cache_resource.clear()
+    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+    app = bring(open_app("runs"), archive)
+    assert "1 could not be imported:" in [warning.value for warning in app.warning]
+    assert "my links: " in texts(app)
+    assert not Workspace(WORKSPACE).data_names
 
 
 def test_a_file_that_is_no_archive_is_refused_in_a_sentence(open_app: Open, exported: bytes) -> None:

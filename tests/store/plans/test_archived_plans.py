@@ -110,7 +110,10 @@ def timeless(experiment: Experiment) -> list[dict[str, Any]]:
 
 def test_plans_come_back_in_another_store(filled: Home, archive: bytes, other: Home) -> None:
     report = other.read(archive)
-    assert {noun: len(part.imported) for noun, part in report.plans.items()} == {"experiment": 1, "search": 1}
+    assert {noun: len(part.imported) for noun, part in report.others.items()} == {
+        "experiment": 1,
+        "search": 1,
+    }
     for home in (other, Home(other.store.folder, "another")):  # at once, and after a restart
         for one, here in ((filled.experiment, home.experiment), (filled.search, home.search)):
             assert (one.id, one.created) == (here.id, here.created)
@@ -137,11 +140,11 @@ def test_an_imported_experiment_goes_on_as_it_would_have_at_home(archive: bytes,
 def test_a_plan_is_imported_once_and_another_workspace_has_copies(archive: bytes, other: Home) -> None:
     other.read(archive)
     again = other.read(archive)
-    assert [(part.imported, len(part.known)) for part in again.plans.values()] == [([], 1)] * 2
+    assert [(part.imported, len(part.known)) for part in again.others.values()] == [([], 1)] * 2
     guest = Home(other.store.folder, "guest")
     guest.read(archive)
     assert guest.experiment.id != other.experiment.id
-    assert [(part.imported, len(part.known)) for part in guest.read(archive).plans.values()] == [([], 1)] * 2
+    assert [(part.imported, len(part.known)) for part in guest.read(archive).others.values()] == [([], 1)] * 2
     guest.experiments.remove("guest", guest.experiment.id)
     assert len(Home(other.store.folder, "another").experiment.inspect().experiment.rows) == 5
 
@@ -157,7 +160,7 @@ def test_a_folder_that_does_not_say_whose_it_is_stays(filled: Home, archive: byt
     place.mkdir(parents=True)
     (place / "about.json").write_text("damage")
     (place / "experiment.json").write_text("{}")
-    assert len(other.read(archive).plans["experiment"].imported) == 1
+    assert len(other.read(archive).others["experiment"].imported) == 1
     assert other.experiment.id != filled.experiment.id
     assert (place / "experiment.json").read_text() == "{}"
 
@@ -170,7 +173,7 @@ def test_a_plan_on_texts_on_disk_is_left_out(tmp_path: Path) -> None:
     file = io.BytesIO()
     left_out = write_archive(home.store, {}, file, "1.0", [(home.searches, job)])
     assert list(left_out.values()) == ["Its documents are kept on disk, and are too many for an archive."]
-    assert Home(tmp_path / "two").read(file.getvalue()).plans == {}
+    assert Home(tmp_path / "two").read(file.getvalue()).others == {}
 
 
 def test_a_plan_that_is_gone_is_left_out(tmp_path: Path) -> None:
@@ -181,7 +184,7 @@ def test_a_plan_that_is_gone_is_left_out(tmp_path: Path) -> None:
     file = io.BytesIO()
     left_out = write_archive(home.store, {}, file, "1.0", [(home.experiments, job)])
     assert list(left_out) == [job.id]
-    assert Home(tmp_path / "two").read(file.getvalue()).plans == {}
+    assert Home(tmp_path / "two").read(file.getvalue()).others == {}
 
 
 Files = dict[str, bytes]
@@ -271,7 +274,7 @@ def test_an_experiment_that_holds_something_else_is_refused(
     archive: bytes, other: Home, tmp_path: Path, change: Change
 ) -> None:
     report = other.read(rewrite(archive, change))
-    part = report.plans["experiment"]
+    part = report.others["experiment"]
     assert (part.imported, list(part.refused)) == ([], ["experiment on links"])
     assert str(tmp_path) not in str(part.refused)
     assert other.experiments.jobs("another") == []
@@ -297,7 +300,7 @@ SEARCH: dict[str, Change] = {
 
 @pytest.mark.parametrize("change", SEARCH.values(), ids=SEARCH)
 def test_a_search_that_holds_something_else_is_refused(archive: bytes, other: Home, change: Change) -> None:
-    part = other.read(rewrite(archive, change)).plans["search"]
+    part = other.read(rewrite(archive, change)).others["search"]
     assert (part.imported, list(part.refused)) == ([], ["search on texts b"])
     assert other.searches.jobs("another") == []
     assert len(other.experiment.inspect().experiment.rows) == 5, "what is not damaged is taken"
@@ -325,7 +328,7 @@ def test_a_list_that_names_plans_otherwise_is_refused(
 
 def test_a_plan_of_a_kind_that_is_not_known_is_passed_over(archive: bytes, other: Home) -> None:
     report = other.read(rewrite(archive, move_data("search", noun="study")))
-    assert list(report.plans) == ["experiment"]
+    assert list(report.others) == ["experiment"]
 
 
 def test_a_full_disk_leaves_nothing_behind(
@@ -336,7 +339,7 @@ def test_a_full_disk_leaves_nothing_behind(
 
     monkeypatch.setattr(ExperimentFolder, "copy_lines", refuse)
     report = other.read(archive)
-    assert list(report.plans["experiment"].refused.values()) == ["no space left"]
+    assert list(report.others["experiment"].refused.values()) == ["no space left"]
     assert not list((other.store.folder / "experiments").glob("*"))
     assert not list(other.store.folder.glob("relations/*"))
     assert len(other.search.result().trials) == 3

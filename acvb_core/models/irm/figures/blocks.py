@@ -96,7 +96,9 @@ def _figure(
         newselection={"line": {"color": BORDER, "width": 1}},
         showlegend=True,
         legend={
-            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom",
+            # As wide as the figure, not as the matrix: it stays one line on a phone.
+            "orientation": "h", "x": 0.5, "xref": "container", "xanchor": "center",
+            "y": 0, "yref": "container", "yanchor": "bottom",
             "itemclick": False, "itemdoubleclick": False, "font": {"size": 12},
         },
         xaxis=_axis(above, column_low, column_high) | {"side": "top", "tickangle": -90 if above.named else 0},

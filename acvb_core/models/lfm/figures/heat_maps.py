@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 MOST_CORRELATED, _ANNOTATED_COLUMNS = 200, 10
 #: Most columns and features with names, columns that are drawn, and a side of a map of weights with numbers in it.
 _NAMED, _DRAWN, _ANNOTATED = 60, 1500, 14
+#: Most features side by side in a narrow window with numbers in them.
+_ANNOTATED_UPRIGHT = 5
 _TOP = 36  # pixels
 
 
@@ -104,6 +106,7 @@ def weight_map_figure(
     shares: ArrayLike | None = None,
     clustered: bool = True,
     standardised: bool = True,
+    upright: bool = False,
     height: int | None = None,
 ) -> Figure:
     """Return the weights of all features as a heat map: features down, columns across, one scale around 0.
@@ -114,6 +117,7 @@ def weight_map_figure(
     `shares`: shape (K,); of the objects that have each feature.
     `clustered`: put columns that the same features move side by side; else the table's order.
     `standardised`: False: the table is not, and weights are in its own units.
+    `upright`: columns down and features across, for a narrow window.
     """
     given = np.asarray(weights, dtype=np.float64)
     n_features, n_columns = given.shape
@@ -128,29 +132,37 @@ def weight_map_figure(
     if shares is not None:
         labels = [f"{k} · {percent(s)}" for k, s in zip(numbers, np.asarray(shares).tolist(), strict=True)]
     limit, unit = robust_end(given), " sd" if standardised else ""
-    hover = f"feature %{{y}}<br>weight %{{z:.3g}}{unit}<extra></extra>"
+    hover = f"feature %{{{'x' if upright else 'y'}}}<br>weight %{{z:.3g}}{unit}<extra></extra>"
     bar = colour_bar("weight (sd)" if standardised else "weight")
-    columns_shown, values = range(shown.shape[1]), b64(shown.astype(np.float32))
-    trace = heat_map("weight-map", columns_shown, numbers, values, ends=(-limit, limit), scale=DIVERGING)
+    places, values = range(shown.shape[1]), shown.astype(np.float32)
+    axes = (numbers, places, b64(values.T)) if upright else (places, numbers, b64(values))
+    trace = heat_map("weight-map", *axes, ends=(-limit, limit), scale=DIVERGING)
     trace |= {"colorbar": bar, "hovertemplate": hover}
     if exact and shown.size <= 20_000:
-        trace["hovertext"] = [[escape(name, 60) for name in names]] * n_features
+        texts = [escape(name, 60) for name in names]
+        trace["hovertext"] = [[text] * n_features for text in texts] if upright else [texts] * n_features
         trace["hovertemplate"] = "<b>%{hovertext}</b><br>" + hover
-    if max(shown.shape) <= _ANNOTATED:
+    if max(shown.shape) <= _ANNOTATED and not (upright and n_features > _ANNOTATED_UPRIGHT):
         trace |= {"texttemplate": "%{z:.2f}", "xgap": 1, "ygap": 1}
     named = exact and n_columns <= _NAMED
-    below = text_room(names, 11) + 18 if named else 34
-    row = 26 if n_features <= 30 else 14 if n_features <= _NAMED else 5
     note = " · columns in the table's order" if not clustered else " · similar columns side by side"
     note += f" · colours end at ±{limit:.3g}{unit}" if limit < largest(given) else ""
-    x_ticks = name_ticks(range(n_columns), names) if named else {"tickvals": []}
-    y_ticks = {"tickvals": numbers, "ticktext": labels} if n_features <= _NAMED else {"nticks": 20}
+    ticks = name_ticks(range(n_columns), names) if named else {"tickvals": []}
+    columns_axis = bare_axis("" if named else f"{n_columns:,} columns", **ticks)
+    number_ticks = {"tickvals": numbers, "ticktext": labels} if n_features <= _NAMED else {"nticks": 20}
+    features_axis = bare_axis("feature", **number_ticks)
+    across, down = (features_axis, columns_axis) if upright else (columns_axis, features_axis)
+    across_names, down_names = (labels, names) if upright else (names, labels)
+    below = text_room(across_names, 11) + 18 if named or upright else 34
+    n_down = shown.shape[1] if upright else n_features
+    row = 26 if n_down <= 30 else 14 if n_down <= _NAMED else 5 if n_down <= 200 else 1
+    left = text_room(down_names, 11) + 40 if named or not upright else 40
     layout = base_layout(
-        height or max(200, _TOP + below + 22 + row * n_features),
-        margin={"l": text_room(labels, 11) + 40, "r": 20, "t": _TOP - 2, "b": below + 24},
-        title=figure_title(f"<b>Weights of {feature_word(n_features)}</b>", note),
-        xaxis=bare_axis("" if named else f"{n_columns:,} columns", **x_ticks) | {"tickangle": -90},
-        yaxis=bare_axis("feature", **y_ticks, range=[n_features + 0.5, 0.5]),
+        height or max(200, _TOP + below + 22 + row * n_down),
+        margin={"l": left, "r": 20, "t": _TOP - 2, "b": below + 24},
+        title=figure_title(f"<b>Weights of {feature_word(n_features)}</b>", "" if upright else note),
+        xaxis=across | {"tickangle": -90},
+        yaxis=down | {"range": [n_down - 0.5, -0.5] if upright else [n_features + 0.5, 0.5]},
     )
     return {"data": [trace], "layout": layout}
 

@@ -67,6 +67,14 @@ def tones(values: ArrayLike, low: float, high: float, nothing: tuple[int, int, i
     return _fill_unknown((1 - share) * 255 + share * np.array(INK), nothing)
 
 
+def turn_lightness(colours: Colours) -> Colours:
+    """Return colours (..., 3) as a dark page has them: what was light is dark, and the hue stays."""
+    given = colours.astype(np.int16)
+    return (given + 255 - given.max(axis=-1, keepdims=True) - given.min(axis=-1, keepdims=True)).astype(
+        np.uint8
+    )
+
+
 def _fill_unknown(colours: Floats, nothing: tuple[int, int, int]) -> Colours:
     unknown = np.isnan(colours).any(axis=-1)
     colours[unknown] = nothing

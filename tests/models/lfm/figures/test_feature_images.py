@@ -18,6 +18,7 @@ from acvb_core.models.lfm.figures.pictures import (
     diverging_colours,
     picture_aspect,
     tones,
+    turn_lightness,
 )
 from acvb_core.views.theme import INK, cluster_colour
 from tests.views.reading import numbers, pixels, trace
@@ -31,6 +32,13 @@ def image() -> Image:
 
 
 WEIGHTS = np.array([[2.0, -4.0, 0.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5, 0.5]])
+
+
+def test_on_a_dark_page_light_is_dark_and_hues_stay() -> None:
+    given = np.array([[255, 255, 255], [0, 0, 0], ABOVE], dtype=np.uint8)
+    turned = turn_lightness(given)
+    assert turned.tolist() == [[0, 0, 0], [255, 255, 255], [231, 77, 96]]
+    assert turn_lightness(turned).tolist() == given.tolist()
 
 
 def test_colours_go_both_ways_from_white() -> None:

@@ -139,6 +139,14 @@ def test_the_map_has_each_weight_at_its_feature_and_column() -> None:
     assert (shown["zmin"], shown["zmax"]) == (-largest(weights), largest(weights))
     assert figure["layout"]["yaxis"]["ticktext"] == ["1 · 50 %", "2 · 25 %", "3 · 10 %"]
     assert shown["hovertext"][1] == names
+    upright = weight_map_figure(weights, COLUMNS, shares=[0.5, 0.25, 0.1], upright=True)
+    turned = trace(upright, "weight-map")
+    assert numbers(turned["z"]) == pytest.approx(weights[:, order].T, abs=1e-6)
+    assert upright["layout"]["yaxis"]["ticktext"] == names
+    assert upright["layout"]["yaxis"]["range"] == [3.5, -0.5]
+    assert upright["layout"]["xaxis"]["ticktext"] == figure["layout"]["yaxis"]["ticktext"]
+    assert [row[0] for row in turned["hovertext"]] == names
+    go.Figure(upright)
     plain = weight_map_figure(weights, COLUMNS, clustered=False)
     assert plain["layout"]["xaxis"]["ticktext"] == COLUMNS
     go.Figure(figure)

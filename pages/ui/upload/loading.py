@@ -1,0 +1,88 @@
+"""The loading of a file into a workspace: it goes on when its page is left."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.kept_data import put_aside
+
+#: Seconds between two looks at a loading.
+_LOOK_SECONDS = 0.1
+#: (data in use, called with the share that is read) -> the data of the file.
+Load = Callable[[Dataset | None, Callable[[float], None]], Dataset]
+
+
+class Loading:
+    """A file that is being loaded, or what became of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the data.
+    signature : str
+        Identifies the file and how it is read.
+    share : float or None
+        Part that is read; None where that is not known.
+    error : Exception or None
+        The reason why it could not be loaded.
+    """
+
+    def __init__(self, name: str, signature: str) -> None:
+        self.name, self.signature = name, signature
+        self.share: float | None = None
+        self.error: Exception | None = None
+        self._over = threading.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the file is loaded, or could not be."""
+        return self._over.is_set()
+
+    def run(self, workspace: Workspace, load: Load) -> None:
+        """Load the file and use its data; put them aside where the user has chosen others meanwhile."""
+        before = workspace.dataset
+        try:
+            dataset = load(before, self._note_share)
+            if dataset.on_disk or workspace.dataset is before:
+                workspace.set_dataset(dataset)
+            else:
+                put_aside(workspace.key, dataset)
+        except Exception as error:
+            self.error = error
+        finally:
+            self._over.set()
+
+    def _note_share(self, share: float) -> None:
+        self.share = min(share, 1.0)
+
+    def follow(self) -> None:
+        """Draw the progress until the loading is over. Who leaves the page ends this, and not the loading."""
+        with st.spinner("Reading"):
+            place = st.empty()
+            while not self._over.wait(_LOOK_SECONDS):
+                place.empty() if self.share is None else place.progress(self.share, f"{self.share:.0%} read")
+            place.empty()
+
+
+def start_loading(workspace: Workspace, name: str, signature: str, load: Load) -> Loading:
+    """Start to load a file, and note it until what came of it was shown."""
+    workspace.check_owner()
+    loading = services.loadings()[workspace.key] = Loading(name, signature)
+    threading.Thread(target=loading.run, args=(workspace, load), name="acvb-load", daemon=True).start()
+    return loading
+
+
+def find_loading(workspace: Workspace) -> Loading | None:
+    """Return the loading of a workspace of which nobody has seen the end."""
+    return services.loadings().get(workspace.key)
+
+
+def forget_loading(workspace: Workspace) -> None:
+    """Note that the end of the loading was shown."""
+    services.loadings().pop(workspace.key, None)
