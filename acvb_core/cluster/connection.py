@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from acvb_core.cluster import worker
 from acvb_core.cluster.messages import SentData
-from acvb_core.cluster.versions import describe_process, list_differences, refuse_versions
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.versions import describe_process, list_differences, refuse_versions
 from acvb_core.store.datasets import dataset_key
 
 if TYPE_CHECKING:
