@@ -27,7 +27,8 @@ SETTLED = 0.01
 MOTION = {True: "settled", False: "still moving around its mean"}
 
 #: Kinds of moves, as columns of a history: clusters merged or split; features dropped, recoded, or turned to their
-#: complement; and, which changes nothing else, workers that were lost and replaced, and failed savings of shards' states.
+#: complement; and, which changes nothing else, workers that were lost and replaced, and states of shards that could not
+#: be saved.
 MOVES = ("merged", "split", "dropped", "recoded", "turned", "lost", "unsaved")
 
 

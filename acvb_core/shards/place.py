@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.shards.group import ShardGroup
@@ -39,12 +39,17 @@ class Place:
 
 
 #: Of each thread: the runs that it begins.
-_place = ContextVar("place", default=Place())
+_place = ContextVar[Place | None]("place", default=None)
 
 
 def current_place() -> Place:
     """Return where the shards of the next run are held."""
-    return _place.get()
+    return _place.get() or Place()
+
+
+def count_shards(inference: Any) -> int:
+    """Return over how many shards a method, or the method that an average is taken of, is spread; 0 where it is not."""
+    return int(getattr(getattr(inference, "inner", inference), "n_shards", 0))
 
 
 @contextmanager
