@@ -101,8 +101,8 @@ class DaskExecutor(Executor):
     ) -> Iterator[RaceUpdate]:
         """Yield a run of the cluster about once a second, and at its end; parameters as for `Executor.compute`.
 
-        The checkpoint is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a run
-        over shards, the workers hold these, and all else is here: it is yielded after each sweep.
+        The checkpoint is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a
+        run over shards, the workers hold these, and all else is here: it is yielded after each sweep.
 
         Raises AcvbError: the run has a fault, no worker may compute it, or several workers died of it.
         Raises InterruptedRun: the scheduler cannot be reached any more.
