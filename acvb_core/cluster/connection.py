@@ -89,7 +89,8 @@ class Cluster:
     def list_workers(self) -> list[Worker]:
         """Return the workers there are now; of new ones it is asked which versions they have."""
         try:
-            known: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+            # Without a connection, nothing is known.
+            known: dict[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
         except (OSError, TimeoutError):
             return self._workers
         new = [address for address in known if address not in self._versions]

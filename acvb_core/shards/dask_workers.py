@@ -36,8 +36,10 @@ class DaskWorkers:
 
     def find_addresses(self) -> list[str]:
         """Return the addresses of the workers that are there, in order; none where the scheduler is gone."""
+        if self.client.status != "running":
+            return []
         try:
-            return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+            return sorted(self.client.scheduler_info(n_workers=-1).get("workers", ()))
         except OSError:
             return []
 

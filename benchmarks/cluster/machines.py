@@ -87,6 +87,7 @@ def small_disk(folder: Path) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
+        folder.rmdir()
 
 
 def fill_disk(folder: Path) -> None:
