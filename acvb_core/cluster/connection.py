@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from acvb_core.cluster import worker
 from acvb_core.cluster.messages import SentData
-from acvb_core.cluster.versions import describe_process, list_differences, refuse_versions
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.versions import describe_process, list_differences, refuse_versions
 from acvb_core.store.datasets import dataset_key
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class Cluster:
     def list_workers(self) -> list[Worker]:
         """Return the workers there are now; of new ones it is asked which versions they have."""
         try:
-            known: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+            # Without a connection, nothing is known.
+            known: dict[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
         except (OSError, TimeoutError):
             return self._workers
         new = [address for address in known if address not in self._versions]

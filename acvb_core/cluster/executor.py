@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -19,10 +20,13 @@ from acvb_core.engine.executor import Executor, ResultT
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun
+from acvb_core.shards.place import count_shards, shard_workers
 
 if TYPE_CHECKING:
     from distributed import Client
 
+#: The environment variable that names where the states of shards are saved; all workers must see it.
+SHARED_FOLDER = "ACVB_SHARED_FOLDER"
 #: Number, result and fault of a call.
 _End = tuple[int, Any, BaseException | None]
 
@@ -97,12 +101,21 @@ class DaskExecutor(Executor):
     ) -> Iterator[RaceUpdate]:
         """Yield a run of the cluster about once a second, and at its end; parameters as for `Executor.compute`.
 
-        The checkpoint is called here, every 50 ms or so. The worker of a run that is held computes another one.
+        The checkpoint is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a
+        run over shards, the workers hold these, and all else is here: it is yielded after each sweep.
 
         Raises AcvbError: the run has a fault, no worker may compute it, or several workers died of it.
         Raises InterruptedRun: the scheduler cannot be reached any more.
         """
+        if count_shards(problem.inference) > 1:
+            options = {"max_sweeps": max_sweeps, "checkpoint": checkpoint, "compiling": compiling}
+            return self._spread(super().compute(problem, resume=resume, **options))  # type: ignore[arg-type]
         return RemoteRun(self._cluster, problem, resume, max_sweeps).updates(checkpoint, compiling)
+
+    def _spread(self, updates: Iterator[RaceUpdate]) -> Iterator[RaceUpdate]:
+        """Yield a run whose shards the workers hold."""
+        with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
+            yield from updates
 
     def compute_all(
         self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from acvb_core.cluster import worker
 from acvb_core.cluster.messages import Message, Order, Reader, pack_order, pack_update
-from acvb_core.cluster.versions import refuse_versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.versions import refuse_versions
 from acvb_core.engine.executor import InterruptedRun
 from acvb_core.engine.keeper import KEEP_EVERY, KEEP_RATIO
 from acvb_core.engine.problem import Problem

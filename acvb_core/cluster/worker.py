@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from acvb_core.cluster.messages import Message, Order, SentData, pack_update, unpack_order
-from acvb_core.cluster.versions import describe_process
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.protocols import can_keep
+from acvb_core.core.versions import describe_process
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun

@@ -132,11 +132,13 @@ class SweepInfo(NamedTuple):
     effective: Mapping[str, int] | None = None
     elsewhere: float = 0.0  #: processor seconds of the sweep in other threads, processes or machines
     losses: int = 0  #: workers that were lost and replaced in the sweep
+    unsaved: int = 0  #: times that the states of shards could not be saved
 
     @property
     def marks(self) -> Mapping[str, int] | None:
-        """Moves and lost workers, which a chart marks."""
-        return {**(self.moves or {}), "lost": self.losses} if self.losses else self.moves
+        """Moves, lost workers and failed savings, which a chart marks."""
+        troubles = {"lost": self.losses, "unsaved": self.unsaved}
+        return {**(self.moves or {}), **{name: n for name, n in troubles.items() if n}} or None
 
 
 @runtime_checkable

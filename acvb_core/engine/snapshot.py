@@ -27,8 +27,9 @@ SETTLED = 0.01
 MOTION = {True: "settled", False: "still moving around its mean"}
 
 #: Kinds of moves, as columns of a history: clusters merged or split; features dropped, recoded, or turned to their
-#: complement; and workers that were lost and replaced, which changes nothing else.
-MOVES = ("merged", "split", "dropped", "recoded", "turned", "lost")
+#: complement; and, which changes nothing else, workers that were lost and replaced, and states of shards that could not
+#: be saved.
+MOVES = ("merged", "split", "dropped", "recoded", "turned", "lost", "unsaved")
 
 
 @dataclass(frozen=True, kw_only=True)

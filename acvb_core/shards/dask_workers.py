@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
-from distributed import Client
+from distributed import CancelledError, Client
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.versions import describe_process, refuse_versions
 from acvb_core.shards.host import Host
 from acvb_core.shards.workers import WorkerLostError
 
 #: Seconds between two looks at whether a worker is still there.
 _LOOK_EVERY = 1.0
+#: Seconds to wait for a scheduler that is gone, and for workers where none is left.
+_PATIENCE = 120.0
 
 
 class DaskWorkers:
@@ -20,7 +25,9 @@ class DaskWorkers:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._taken: dict[str, int] = {}
+        self._address, self._taken = str(client.scheduler.address), dict[str, int]()
+        self._refusals = dict[str, str | None]()  # why a worker holds no shards
+        self._lock = Lock()
 
     @property
     def n_workers(self) -> int:
@@ -28,20 +35,55 @@ class DaskWorkers:
         return len(self.find_addresses())
 
     def find_addresses(self) -> list[str]:
-        """Return the addresses of the workers that are there, in order."""
-        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        """Return the addresses of the workers that are there, in order; none where the scheduler is gone."""
+        if self.client.status != "running":
+            return []
+        try:
+            return sorted(self.client.scheduler_info(n_workers=-1).get("workers", ()))
+        except OSError:
+            return []
 
     def take(self) -> str:
-        """Return the address of a worker with as few actors as any.
+        """Return the address of a worker with as few actors as any; wait for one where none is left.
 
-        Raises AcvbError: there is none.
+        Raises AcvbError: there is none, or none with the sources of this program.
         """
-        found = self.find_addresses()
-        if not found:
-            raise AcvbError("The cluster has no workers left. Start some and run again.")
-        address = min(found, key=lambda one: self._taken.get(one, 0))
-        self._taken[address] = self._taken.get(address, 0) + 1
-        return address
+        end = time.monotonic() + _PATIENCE
+        while True:
+            with self._lock:
+                self._connect()
+                found = self.find_addresses()
+                able = [one for one in found if self._refuse(one) is None]
+                if able:
+                    address = min(able, key=lambda one: self._taken.get(one, 0))
+                    self._taken[address] = self._taken.get(address, 0) + 1
+                    return address
+            if found:
+                raise AcvbError(f"No worker can hold the shards. {found[0]}: {self._refusals[found[0]]}")
+            if time.monotonic() > end:
+                raise AcvbError("The cluster has no workers left. Start some and run again.")
+            time.sleep(_LOOK_EVERY)
+
+    def _connect(self) -> None:
+        """Connect to the scheduler again where Dask has given it up."""
+        if self.client.status in ("closing", "closed"):
+            try:
+                self.client = Client(
+                    self._address, security=self.client.security, timeout=_LOOK_EVERY, set_as_default=False
+                )
+            except OSError:
+                return
+
+    def _refuse(self, address: str) -> str | None:
+        """Return why a worker cannot hold shards of this program; None where it can, or is silent."""
+        if address not in self._refusals:
+            answer = self.client.run(describe_process, workers=[address], on_error="return")[address]
+            if isinstance(answer, OSError):
+                return None
+            self._refusals[address] = (
+                refuse_versions(answer) if isinstance(answer, dict) else "It does not have this acvb_core."
+            )
+        return self._refusals[address]
 
     def start(self, number: int) -> DaskWorker:
         """Start an actor on a worker of the cluster."""
@@ -54,6 +96,7 @@ class DaskWorker:
     def __init__(self, cluster: DaskWorkers, number: int) -> None:
         self.sent = self.received = 0
         self._cluster, self._number, self.address = cluster, number, cluster.take()
+        self._client = cluster.client
         self._actor: Any = None
         self._thread = ThreadPoolExecutor(1, f"shards-{number}")
 
@@ -64,12 +107,13 @@ class DaskWorker:
     def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
         try:
             if self._actor is None:
-                placed = self._cluster.client.submit(
+                placed = self._client.submit(
                     Host, actor=True, workers=[self.address], allow_other_workers=False, pure=False
                 )
-                self._actor = self._wait(placed)
+                with self._client.as_current():  # which the actor is asked through
+                    self._actor = self._wait(placed)
             return self._wait(getattr(self._actor, method)(*arguments))
-        except (OSError, RuntimeError) as problem:
+        except (OSError, RuntimeError, CancelledError) as problem:
             if self._is_there():
                 raise
             raise WorkerLostError(f"Worker {self.address} was lost.") from problem

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +30,14 @@ class Step(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+class Tally(NamedTuple):
+    """What the workers of a group have come to so far."""
+
+    seconds: float  #: processor time of the workers
+    losses: int  #: workers lost
+    unsaved: int  #: savings of the states that failed
+
+
 class ShardGroup:
     """P shards on some workers (shard i on worker i mod W).
 
@@ -38,7 +48,8 @@ class ShardGroup:
 
     `save_every`: sweeps between two savings; 0 never saves: once a step has changed the shards, the loss of a worker is
       the end of the run.
-    `folder`: where the states are saved; other machines must see it too. By default a temporary one.
+    `folder`: where the states are saved; other machines must see it too. By default a temporary one. Where it is full
+      or cannot be reached, a warning says so, and the steps are remembered from the last saving on.
     """
 
     def __init__(
@@ -51,6 +62,7 @@ class ShardGroup:
     ) -> None:
         self.sweeps = 0  #: sweeps done by all shards
         self.losses = 0  #: workers lost
+        self.unsaved = 0  #: savings of the states that failed
         self.seconds = 0.0  #: processor time of the workers
         self._factories = list(factories)
         self._save_every = save_every
@@ -82,6 +94,15 @@ class ShardGroup:
     def traffic(self) -> tuple[int, int]:
         """Bytes that went to the workers, and that came from them."""
         return sum(w.sent for w in self.workers), sum(w.received for w in self.workers)
+
+    def tally(self) -> Tally:
+        """Return what the workers have come to so far."""
+        return Tally(self.seconds, self.losses, self.unsaved)
+
+    def since(self, before: Tally) -> dict[str, Any]:
+        """Return what has come since then, as fields of a `SweepInfo`."""
+        seconds, losses, unsaved = (now - then for now, then in zip(self.tally(), before, strict=True))
+        return {"elsewhere": seconds, "losses": losses, "unsaved": unsaved}
 
     def change(self, name: str, *arguments: Any, checkpoint: Checkpoint = no_checkpoint) -> list[Any]:
         """Call a method that changes the shards; return what they give, in their order.
@@ -162,11 +183,27 @@ class ShardGroup:
         requests = [
             self._request(w, "save", numbers, *step.arguments) for w, numbers in enumerate(self._numbers)
         ]
-        self._wait_for_all(step, requests)
-        before, self._saved = self._saved, step.arguments[1]
-        self._journal.clear()
-        for number in range(self.n_shards) if before else ():
-            state_file(self._folder, before, number).unlink(missing_ok=True)
+        self._wait(step, requests, no_checkpoint)
+        faults = [one.exception() for one in requests]
+        fault = next((one for one in faults if one is not None), None)
+        if fault is not None and not isinstance(fault, OSError):
+            raise fault
+        if fault is None:
+            useless, self._saved = self._saved, step.arguments[1]
+            self._journal.clear()
+        else:  # what was saved before, and the steps since then, are as good
+            useless = step.arguments[1]
+            self.unsaved += 1
+            warnings.warn(
+                f"The states of the shards after sweep {self.sweeps} could not be saved in {self._folder} ({fault}). "
+                f"The run goes on, and this program remembers the steps since {self._saved or 'the start'}. Make room "
+                "there, or choose a folder that all workers reach.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        for number in range(self.n_shards) if useless else ():
+            with suppress(OSError):
+                state_file(self._folder, useless, number).unlink(missing_ok=True)
 
     def _request(self, w: int, method: str, *arguments: Any) -> Future[Any]:
         return self.workers[w].request(method, *arguments)

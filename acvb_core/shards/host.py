@@ -56,12 +56,16 @@ class Host:
         for number in numbers:
             path = state_file(folder, name, number)
             half = path.with_suffix(".part")
-            with half.open("wb") as file:
-                np.savez(file, allow_pickle=False, **self._shards[number].save())
-                file.flush()
-                os.fsync(file.fileno())
-            written += half.stat().st_size
-            half.replace(path)
+            try:
+                with half.open("wb") as file:
+                    np.savez(file, allow_pickle=False, **self._shards[number].save())
+                    file.flush()
+                    os.fsync(file.fileno())
+                written += half.stat().st_size
+                half.replace(path)
+            except OSError:  # the disk is full, say
+                half.unlink(missing_ok=True)
+                raise
         return written
 
     def restore(self, factories: Mapping[int, Factory], folder: str, name: str) -> None:

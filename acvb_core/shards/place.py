@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.shards.group import ShardGroup
@@ -37,23 +38,29 @@ class Place:
         return self.workers or os.cpu_count() or 1
 
 
-_place = Place()
+#: Of each thread: the runs that it begins.
+_place = ContextVar[Place | None]("place", default=None)
 
 
 def current_place() -> Place:
     """Return where the shards of the next run are held."""
-    return _place
+    return _place.get() or Place()
+
+
+def count_shards(inference: Any) -> int:
+    """Return over how many shards a method, or the method that an average is taken of, is spread; 0 where it is not."""
+    return int(getattr(getattr(inference, "inner", inference), "n_shards", 0))
 
 
 @contextmanager
 def use_place(place: Place) -> Iterator[None]:
-    """Have the shards of runs that begin inside held there."""
-    global _place
-    before, _place = _place, place
+    """Have the shards of runs that begin inside, on this thread, held there."""
+    before = _place.get()
+    _place.set(place)
     try:
         yield
     finally:
-        _place = before
+        _place.set(before)
 
 
 @contextmanager
@@ -81,7 +88,8 @@ def shard_workers(
         Sweeps between two savings of the shards' states, from which those of a lost worker go on; 0: not saved, and the
         loss of a worker ends the run. Threads are not lost, and save nothing.
     folder : path, optional
-        Where the states are saved; all machines must see it. By default a temporary folder of this machine.
+        Where the states are saved; all machines must see it. By default a temporary folder of this machine. Where it
+        is full, a warning says so and the run goes on.
 
     Raises
     ------

@@ -197,12 +197,12 @@ class _RunTraces:
         return [self._trace(panel, "burn-in", mode="markers", **point, marker=marker, hovertemplate=hover)]
 
 
-def move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, lost: int) -> str:
+def move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, *troubles: int) -> str:
     """Return a triangle that points to where the number of clusters goes; a diamond for both directions or neither.
 
-    A cross where nothing but a worker was lost.
+    A cross where there were troubles alone: a worker was lost, or the states of shards could not be saved.
     """
-    if lost and not (merged or split or dropped or recoded or turned):
+    if any(troubles) and not (merged or split or dropped or recoded or turned):
         return "x"
     if split or not (merged or dropped):
         return "triangle-up" if split and not (merged or dropped) else "diamond"
@@ -211,10 +211,12 @@ def move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, 
 
 def move_text(noun: str, counts: NDArray[np.int64]) -> str:
     """Return "2 clusters merged, 1 split", or "1 worker lost and replaced"."""
-    *moves, lost = counts.tolist()
-    loss = [f"{lost} worker{'' if lost == 1 else 's'} lost and replaced"] if lost else []
+    *moves, lost, unsaved = counts.tolist()
+    troubles = [f"{lost} worker{'' if lost == 1 else 's'} lost and replaced"] if lost else []
+    if unsaved:
+        troubles.append("the states of the shards could not be saved; the run goes on")
     parts = [f"{count} {kind}" for kind, count in zip(MOVES, moves, strict=False) if count]
-    if not parts:
-        return loss[0]
-    number, _, rest = parts[0].partition(" ")
-    return ", ".join([f"{number} {noun}{'' if number == '1' else 's'} {rest}", *parts[1:], *loss])
+    if parts:
+        number, _, rest = parts[0].partition(" ")
+        parts[0] = f"{number} {noun}{'' if number == '1' else 's'} {rest}"
+    return ", ".join([*parts, *troubles])

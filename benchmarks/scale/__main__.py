@@ -1,6 +1,7 @@
 """Runs over shards: what they cost, what they give, and what would come after them.
 
     python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
+    python -m benchmarks.scale links --shards 4 --workers 2 --k 20     a relation of ten million links
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
     python -m benchmarks.scale relations --k 15 --seeds 5              the same for planted blocks
     python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
@@ -19,7 +20,7 @@ from typing import Any
 import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import planted_topics
-from benchmarks.scale import measure, rotation, staleness
+from benchmarks.scale import links, measure, rotation, staleness
 
 NUMBERS = [1, 2, 4, 8, 16]
 
@@ -34,9 +35,13 @@ def load(file: str | None) -> Corpus:
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("run", "shards", "relations", "network", "rotation"))
+    parser.add_argument("what", choices=("run", "links", "shards", "relations", "network", "rotation"))
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--method", default="cvb0")
+    parser.add_argument("--ones", type=int, default=10_000_000, help="links: how many")
+    parser.add_argument(
+        "--labels", type=Path, help="links: where the run with --shards 0 leaves its clusters"
+    )
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--workers", type=int, default=2)
@@ -50,6 +55,10 @@ def main() -> None:
         more: dict[str, Any] = {"shards": given.shards}
         more |= {"inner": 1} if given.method == "vb" else {"short": given.short}
         measure.measure(Path(given.source), given.method, values | more, given.workers, given.save_every)
+    elif given.what == "links":
+        sizes = {"k_rows": given.k, "k_cols": given.k, "init": "spectral", "shards": given.shards}
+        sizes |= {"max_sweeps": given.sweeps, "tol": 1e-12}
+        links.measure_links(given.method, sizes, given.workers, given.ones, given.labels)
     elif given.what == "shards":
         staleness.compare(load(given.source), given.method, values, NUMBERS, given.seeds)
     elif given.what == "relations":

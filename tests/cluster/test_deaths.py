@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.cluster import connection, remote_run, versions
+from acvb_core.cluster import connection, remote_run
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.cluster.local import LOOPBACK, start_cluster
+from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.handle import Status

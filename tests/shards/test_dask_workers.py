@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
 
+from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.shards.dask_workers import DaskWorkers
 from acvb_core.shards.group import ShardGroup
@@ -16,6 +18,7 @@ from tests.shards.test_group import Diary
 
 def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acvb_core.shards.dask_workers._LOOK_EVERY", 0.1)
+    monkeypatch.setattr("acvb_core.shards.dask_workers._PATIENCE", 1.0)
     factories = [partial(Diary, number) for number in range(3)]
     alone = ShardGroup(factories, ThreadWorker, 1)
     with (
@@ -37,3 +40,37 @@ def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(AcvbError, match="no workers left"):
             group.change("multiply", 2.0)
         group.close()
+
+
+def test_shards_outlive_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.shards.dask_workers._LOOK_EVERY", 0.2)
+    factories = [partial(Diary, number) for number in range(3)]
+    alone = ShardGroup(factories, ThreadWorker, 1)
+    options: dict[str, Any] = {"threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options |= {"protocol": "tcp://", "host": "127.0.0.1"}
+    with LocalCluster(n_workers=2, **options) as first:
+        port = int(first.scheduler_address.rsplit(":", 1)[1])
+        client = Client(first.scheduler_address, timeout=1.0, set_as_default=False)
+        workers = DaskWorkers(client)
+        group = ShardGroup(factories, workers.start, workers.n_workers, save_every=2)
+        for factor in (1.5, 0.25, 3.0):
+            assert group.change("multiply", factor) == alone.change("multiply", factor)
+            group.end_sweep()
+    with LocalCluster(n_workers=1, scheduler_port=port, **options):
+        assert group.change("multiply", 1.25) == alone.change("multiply", 1.25)
+        group.close()
+        workers.client.close()
+    client.close()
+    assert group.losses == 2
+
+
+def test_workers_with_other_sources_hold_no_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = versions.describe_process()
+    options: dict[str, Any] = {"threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with LocalCluster(n_workers=1, **options) as cluster, Client(cluster) as client:
+        monkeypatch.setattr(
+            "acvb_core.shards.dask_workers.refuse_versions",
+            lambda there: "It has other sources." if there == here else None,
+        )
+        with pytest.raises(AcvbError, match=r"No worker can hold the shards. tcp|inproc.*has other sources"):
+            ShardGroup([partial(Diary, 0)], DaskWorkers(client).start, 1)

@@ -85,6 +85,28 @@ def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path)
     group.close()
 
 
+def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = ShardGroup(diaries(3), ThreadWorker, 1)
+    group = ShardGroup(diaries(3), ProcessWorker, 2, save_every=2, folder=tmp_path)
+    blocker = tmp_path / "sweep-4-shard-00001.npz"
+    blocker.mkdir()  # nothing can be written there, as on a full disk
+    for sweep, factor in enumerate((1.5, 0.25, 3.0, 1.25, 0.5, 2.0), 1):
+        if sweep == 5:
+            group.workers[1].process.kill()  # type: ignore[attr-defined]
+        assert group.change("multiply", factor) == alone.change("multiply", factor)
+        if sweep == 4:
+            with pytest.warns(RuntimeWarning, match=r"after sweep 4 could not be saved in .*since sweep-2"):
+                group.end_sweep()
+            assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {
+                f"sweep-2-shard-{i:05d}.npz" for i in range(3)
+            }
+        else:
+            group.end_sweep()
+    assert (group.losses, group.unsaved) == (1, 1)
+    assert (tmp_path / "sweep-6-shard-00000.npz").exists()
+    group.close()
+
+
 def test_a_worker_that_always_dies_ends_the_run() -> None:
     group = ShardGroup(diaries(2), ProcessWorker, 1)
     group.workers[0].process.kill()  # type: ignore[attr-defined]

@@ -381,9 +381,10 @@ def test_a_move_between_two_bounds_lies_on_the_line() -> None:
 @pytest.mark.parametrize(
     ("counts", "text", "sign"),
     [
-        ([2, 1, 0, 0, 0, 0], "2 clusters merged, 1 split", "diamond"),
-        ([0, 0, 0, 0, 0, 2], "2 workers lost and replaced", "x"),
-        ([1, 0, 0, 0, 0, 1], "1 cluster merged, 1 worker lost and replaced", "triangle-down"),
+        ([2, 1, 0, 0, 0, 0, 0], "2 clusters merged, 1 split", "diamond"),
+        ([0, 0, 0, 0, 0, 2, 0], "2 workers lost and replaced", "x"),
+        ([1, 0, 0, 0, 0, 1, 0], "1 cluster merged, 1 worker lost and replaced", "triangle-down"),
+        ([0, 0, 0, 0, 0, 0, 1], "the states of the shards could not be saved; the run goes on", "x"),
     ],
 )
 def test_moves_and_lost_workers_are_told(counts: list[int], text: str, sign: str) -> None:

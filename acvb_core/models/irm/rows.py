@@ -251,7 +251,7 @@ _RELATION_METHODS = (
         "irm", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
-        (*_IRM, *_RUN), references_to("models.irm.vb")("build_vb"), "lower_bound",
+        (*_IRM, _SHARDS, *_RUN), _SHARDED("build_vb"), "lower_bound",
         paper=_VB_PAPER,
     ),
     Method(

@@ -46,11 +46,11 @@ class VariationalIrm(VariationalMethod):
         rows, cols = (state.q[domain] for domain in self.layout.axes)
         links, zeros = observed_sums(self.relation, cols, checkpoint)
         n, n_zero = rows.T @ links, rows.T @ zeros
-        rows = update_domain(rows, links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
+        rows = update_domain(rows.sum(axis=0), links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
         if self.schedule == "domains":  # the paper updates q(theta) after both
             n, n_zero = rows.T @ links, rows.T @ zeros
         links, zeros = observed_sums(self.relation.transposed, rows, checkpoint)
-        cols = update_domain(cols, links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
+        cols = update_domain(cols.sum(axis=0), links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
         ones = np.ascontiguousarray((cols.T @ links).T)
         entries = ones + (cols.T @ zeros).T
         return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), None
@@ -58,7 +58,7 @@ class VariationalIrm(VariationalMethod):
     def _update_network(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> IrmState:
         """Update every object in a fresh random order, under q(v) and q(theta) as they were before the sweep."""
         objects = NetworkPass(self.relation, state)
-        log_one, log_zero = _expected_logs(objects.blocks.ones, objects.blocks.zeros)
+        log_one, log_zero = expected_logs(objects.blocks.ones, objects.blocks.zeros)
         mass = objects.blocks.mass
         shares = expected_log_shares(mass, objects.alpha)
         visits = rng.permutation(len(objects.q))
@@ -72,24 +72,24 @@ class VariationalIrm(VariationalMethod):
         return replace(state, q=q, ones=ones, entries=entries)
 
 
-def _expected_logs(beta_ones: Floats, beta_zeros: Floats) -> tuple[Floats, Floats]:
+def expected_logs(beta_ones: Floats, beta_zeros: Floats) -> tuple[Floats, Floats]:
     """Return E log theta and E log(1 - theta) under Beta(beta_ones, beta_zeros)."""
     log_total = psi(beta_ones + beta_zeros)
     return psi(beta_ones) - log_total, psi(beta_zeros) - log_total
 
 
 def update_domain(
-    own: Floats, links: Floats, zeros: Floats, beta_ones: Floats, beta_zeros: Floats, alpha: float
+    mass: Floats, links: Floats, zeros: Floats, beta_ones: Floats, beta_zeros: Floats, alpha: float
 ) -> Floats:
     """Return new responsibilities of a domain, shape (N, K), given everything else.
 
     log q_ik = E log pi_k + sum_l n+_il E log theta_kl + N+_il E log(1 - theta_kl) + const, with
-    q(theta_kl) = Beta(beta_ones, beta_zeros), shape (K, L), and q(v) the conjugate factor of `own`.
+    q(theta_kl) = Beta(beta_ones, beta_zeros), shape (K, L), and q(v) the conjugate factor of clusters of sizes `mass`.
     """
-    log_one, log_zero = _expected_logs(beta_ones, beta_zeros)
+    log_one, log_zero = expected_logs(beta_ones, beta_zeros)
     weights = links @ log_one.T
     weights += zeros @ log_zero.T
-    weights += expected_log_shares(own.sum(axis=0), alpha)
+    weights += expected_log_shares(mass, alpha)
     weights -= weights.max(axis=1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(axis=1, keepdims=True)

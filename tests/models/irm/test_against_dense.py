@@ -76,7 +76,7 @@ def test_vb_update_equals_dense_update(options: dict) -> None:
     a, b = state.hyper.blocks(state.ones.shape)
     links, zeros = case.data.ones @ case.q2, case.data.zeros @ case.q2
     beta_zeros = b + state.entries - state.ones
-    rows = update_domain(case.q1, links, zeros, a + state.ones, beta_zeros, case.alpha1)
+    rows = update_domain(case.q1.sum(axis=0), links, zeros, a + state.ones, beta_zeros, case.alpha1)
     np.testing.assert_allclose(
         rows, vb_update(case.data, case.q1, case.q2, case.a, case.b, case.alpha1), atol=1e-10
     )

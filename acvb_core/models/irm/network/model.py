@@ -14,6 +14,17 @@ from acvb_core.models.irm.network.kernels_second import NetworkSpreads, second_o
 from acvb_core.models.irm.state import IrmState
 
 
+def links_of(relation: Relation, directed: bool) -> NetworkLinks:
+    """Return the links of a network as the kernels take them."""
+    ones, missing, turned = relation.ones, relation.missing, relation.transposed
+    return NetworkLinks(
+        pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
+        indices=(ones.indices, missing.indices, turned.ones.indices, turned.missing.indices),
+        own=relation.self_links,
+        directed=directed,
+    )
+
+
 class NetworkPass:
     """Updates of the objects of a network, one by one.
 
@@ -31,13 +42,7 @@ class NetworkPass:
             self.b + np.maximum(state.entries - state.ones, 0.0),
             self.q.sum(axis=0),
         )
-        ones, missing, turned = relation.ones, relation.missing, relation.transposed
-        self.links = NetworkLinks(
-            pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
-            indices=(ones.indices, missing.indices, turned.ones.indices, turned.missing.indices),
-            own=relation.self_links,
-            directed=not state.layout.symmetric,
-        )
+        self.links = links_of(relation, not state.layout.symmetric)
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, K), as they were kept up."""

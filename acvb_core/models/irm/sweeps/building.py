@@ -1,4 +1,4 @@
-"""CVB0 and ACVB0 of relations and networks: over shards where the settings ask for them."""
+"""CVB0, ACVB0 and VB of relations and networks: over shards where the settings ask for them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import SHARDS, Values
-from acvb_core.models.irm import cvb
+from acvb_core.models.irm import cvb, vb
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.sweeping import read_variational_settings
 from acvb_core.models.irm.sweeps.sharded import ShardedIrm
 from acvb_core.models.irm.sweeps.sharded_network import ShardedNetwork
+from acvb_core.models.irm.sweeps.sharded_vb import ShardedVb
 
 
 def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
@@ -28,3 +29,10 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
 def build_acvb0(data: Any, values: Values) -> AveragedInference:
     """Return ACVB0; the rest as for CVB0."""
     return AveragedInference(build_cvb0(data, values), values["burn_in"], restart=values["restart_mean"])
+
+
+def build_vb(data: Any, values: Values) -> vb.VariationalIrm:
+    """Return VB on data, over shards where the values of its parameters say so."""
+    if not values.get(SHARDS):
+        return vb.build_vb(data, values)
+    return ShardedVb(**read_variational_settings(data, values), n_shards=values[SHARDS])

@@ -1,4 +1,4 @@
-"""CVB0 for the IRM of two domains over shards: rows given the columns, then columns given the rows, a part each."""
+"""Shards of a relation of two domains: rows given the columns, then columns given the rows, a part each; and CVB0."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.core.protocols import Array, Checkpoint
+from acvb_core.core.protocols import Array, Checkpoint, SweepInfo, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import DomainPass, observed_counts
 from acvb_core.models.irm.kernels import BlockCounts, Floats
 from acvb_core.models.irm.state import IrmState, observed_sums
 from acvb_core.models.irm.sweeps.rest import Objects
+from acvb_core.models.irm.vb import update_domain
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.place import current_place
 from acvb_core.shards.sums import tree_sum
@@ -92,6 +93,17 @@ class RelationShard:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
         return domain_pass.own, UpdateSums(after, loo)
 
+    def climb(
+        self, side: str, turn: int, other: Floats, blocks: BlockCounts, alpha: float
+    ) -> tuple[Floats, BlockCounts]:
+        """Update the shard's objects by VB; return their responsibilities, and the ones and zeros of every block.
+
+        `blocks`: parameters of q(theta), and the sizes of the clusters, of all objects.
+        """
+        links, zeros = self._observe(side, turn, other)
+        own = update_domain(blocks.mass, links, zeros, blocks.ones, blocks.zeros, alpha)
+        return own, BlockCounts(own.T @ links, own.T @ zeros, own.sum(axis=0))
+
     def _observe(self, side: str, turn: int, other: Floats) -> tuple[Floats, Floats]:
         """Return the ones and zeros of the shard's objects by cluster of the other domain."""
         if self._sums is None or self._sums[0] != turn:
@@ -106,22 +118,41 @@ class RelationShard:
         """Leave everything as it is."""
 
 
+class ShardedSweeps:
+    """A method whose sweeps also say what the workers of its shards have come to."""
+
+    group: ShardGroup
+
+    def sweep(
+        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    ) -> tuple[IrmState, SweepInfo]:
+        """Sweep as the method does."""
+        before = self.group.tally()
+        swept, info = super().sweep(state, rng, checkpoint)  # type: ignore[misc]
+        return swept, info._replace(**self.group.since(before))
+
+
+def open_shards(relation: Relation, n_shards: int) -> ShardGroup:
+    """Return the shards of a relation of two domains."""
+    sides = (relation, relation.transposed)
+    cuts = [cut(n_shards, side) for side in sides]
+    slices = [
+        [Slice.of(side, bounds, number) for side, bounds in zip(sides, cuts, strict=True)]
+        for number in range(n_shards)
+    ]
+    return current_place().open([partial(RelationShard, i, *parts) for i, parts in enumerate(slices)])
+
+
 @dataclass(frozen=True)
-class ShardedIrm(CollapsedIrm):
+class ShardedIrm(ShardedSweeps, CollapsedIrm):
     """CVB0 whose objects are updated a part each: between the parts, the blocks are those before the pass."""
 
     n_shards: int = 1
 
     @cached_property
-    def group(self) -> ShardGroup:
+    def group(self) -> ShardGroup:  # type: ignore[override]
         """The shards, opened when they are first needed; all runs of this method share them."""
-        sides = (self.relation, self.relation.transposed)
-        cuts = [cut(self.n_shards, side) for side in sides]
-        slices = [
-            [Slice.of(side, bounds, number) for side, bounds in zip(sides, cuts, strict=True)]
-            for number in range(self.n_shards)
-        ]
-        return current_place().open([partial(RelationShard, i, *parts) for i, parts in enumerate(slices)])
+        return open_shards(self.relation, self.n_shards)
 
     def _update_domains(
         self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
@@ -151,7 +182,7 @@ class ShardedIrm(CollapsedIrm):
         objects: NDArray[np.int64],
     ) -> tuple[Floats, BlockCounts, float]:
         """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i."""
-        group, turn = self.group, _next_turn()
+        group, turn = self.group, next_turn()
         sums: Any = tree_sum(group.ask("block_sums", side, turn, *q))
         blocks = BlockCounts(priors[0] + sums.ones, priors[1] + sums.zeros, sums.mass)
         answers = group.ask("update", side, turn, (*q, blocks, alpha), objects)
@@ -172,7 +203,7 @@ def cut(n_parts: int, *relations: Relation) -> NDArray[np.int64]:
 _turn = 0
 
 
-def _next_turn() -> int:
+def next_turn() -> int:
     """Return a number that no other pass of this program has."""
     global _turn
     _turn += 1

@@ -1,4 +1,4 @@
-"""CVB0 for networks over shards: each updates its own objects, against the others as they were before."""
+"""Shards of a network: each updates its own objects, against the others as they were before; and CVB0."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.protocols import Array, Checkpoint
+from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import observed_counts
 from acvb_core.models.irm.kernels import BlockCounts, Floats
-from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.network.model import NetworkPass, links_of
+from acvb_core.models.irm.network.vb import coordinate_ascent
 from acvb_core.models.irm.state import IrmState, network_counts
 from acvb_core.models.irm.sweeps.rest import Objects
-from acvb_core.models.irm.sweeps.sharded import Slice, UpdateSums, cut
+from acvb_core.models.irm.sweeps.sharded import ShardedSweeps, Slice, UpdateSums, cut
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.place import current_place
 from acvb_core.shards.sums import tree_sum
@@ -89,6 +91,26 @@ class NetworkShard:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
         return objects, network.q[objects], UpdateSums(after, loo)
 
+    def climb(
+        self,
+        q: Floats,
+        symmetric: bool,
+        expected: tuple[Floats, Floats, Floats],
+        mass: Floats,
+        objects: Objects,
+    ) -> tuple[Objects, Floats]:
+        """Update the shard's objects by VB, one after another; return them and their responsibilities.
+
+        `expected`: E log theta, E log(1 - theta) and E log pi.
+        """
+        begin, end = self.out[:2]
+        objects = objects[(objects >= begin) & (objects < end)]
+        q = q.copy()
+        log_one, log_zero, shares = expected
+        links = links_of(self.links, not symmetric)  # type: ignore[arg-type]
+        coordinate_ascent(objects, q, links, log_one, log_zero, shares, mass.copy())
+        return objects, q[objects]
+
     def count(self, q: Floats, symmetric: bool) -> tuple[Floats, Floats]:
         """Return what the shard's objects add to the ones and the observed entries of every block."""
         own = slice(*self.out[:2])
@@ -103,29 +125,33 @@ class NetworkShard:
         """Leave everything as it is."""
 
 
+def open_network_shards(relation: Relation, n_shards: int) -> ShardGroup:
+    """Return the shards of a network."""
+    turned = relation.transposed
+    bounds = cut(n_shards, relation, turned)
+    factories = [
+        partial(
+            NetworkShard,
+            number,
+            Slice.of(relation, bounds, number),
+            Slice.of(turned, bounds, number),
+            relation.self_links,
+        )
+        for number in range(n_shards)
+    ]
+    return current_place().open(factories)
+
+
 @dataclass(frozen=True)
-class ShardedNetwork(CollapsedIrm):
+class ShardedNetwork(ShardedSweeps, CollapsedIrm):
     """CVB0 whose objects are updated a part each, with several exchanges between the parts in a sweep."""
 
     n_shards: int = 1
 
     @cached_property
-    def group(self) -> ShardGroup:
+    def group(self) -> ShardGroup:  # type: ignore[override]
         """The shards, opened when they are first needed; all runs of this method share them."""
-        relation = self.relation
-        turned = relation.transposed
-        bounds = cut(self.n_shards, relation, turned)
-        factories = [
-            partial(
-                NetworkShard,
-                number,
-                Slice.of(relation, bounds, number),
-                Slice.of(turned, bounds, number),
-                relation.self_links,
-            )
-            for number in range(self.n_shards)
-        ]
-        return current_place().open(factories)
+        return open_network_shards(self.relation, self.n_shards)
 
     def _update_network(
         self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint

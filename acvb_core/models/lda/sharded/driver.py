@@ -165,21 +165,14 @@ class ShardedLda(UnaveragedMethod, ABC):
                 "start a run of its own to go another way"
             )
         checkpoint()
-        seconds, losses = group.seconds, group.losses
+        before = group.tally()
         swept, loo = self.pass_over(state, checkpoint)
         # From here on nothing may stop the sweep: the documents belong to the new state.
         swept, order = self._drop(replace(swept, age=state.age + 1))
         swept = self._learn(swept)
         group.end_sweep()
         settling = swept.learning or is_beginning(swept.age, swept.change, state.change)
-        return swept, SweepInfo(
-            loo,
-            order,
-            change=swept.change,
-            settling=settling,
-            elsewhere=group.seconds - seconds,
-            losses=group.losses - losses,
-        )
+        return swept, SweepInfo(loo, order, change=swept.change, settling=settling, **group.since(before))
 
     def posterior(self, state: ShardedState) -> Posterior:
         """Return what the state says: of topics and words only."""
