@@ -25,22 +25,26 @@ class PaperData:
     name: str
     sources: tuple[PaperSource, ...] = ()
     is_large: bool = False  #: a full run takes hours: a quick look is taken unless all is asked for
+    is_huge: bool = False  #: left out unless all is asked for
     size: float = 0.0  #: what a figure has along its axis: the number of objects, say
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper: one method has a better score than others, or one that is low enough."""
+    """A statement of a paper: one method has a better score than others, or one within a limit."""
 
     text: str
-    better: str  #: method
-    worse: tuple[str, ...] = ()  #: methods; empty where the score is held against `at_most`
+    better: str = ""  #: method
+    worse: tuple[str, ...] = ()  #: methods; empty where the score is held against `at_most` or `at_least`
     #: Numbers of clusters or topics, and names of data, that the statement is about; empty: all of the table.
     ks: tuple[int, ...] = ()
     data: tuple[str, ...] = ()
     score: str = ""  #: empty: that of the table
-    at_most: float = 0.0  #: what the score is not above, where no method is worse
+    at_most: float | None = None
+    at_least: float | None = None
+    target: float | None = None  #: scores are counted by their distance from it
     alike: bool = False  #: the statement is that there is no difference
+    follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
 
 
 @dataclass(frozen=True)
