@@ -39,14 +39,16 @@ class CourseRecorder:
     keep_answer: Callable[[Problem, Any], Any] | None = None
     _points: list[dict[str, float]] = field(default_factory=list)
     _answers: dict[str, Any] = field(default_factory=dict)
+    _last: dict[str, float] = field(default_factory=dict)
     _run: Problem | None = None
 
     def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
         """Keep what a snapshot says."""
         if problem is not self._run:
-            self._run, self._points, self._answers = problem, [], {}
+            self._run, self._points, self._answers, self._last = problem, [], {}, {}
         row = snapshot.row()
         row["effective_k"] = float(sum(snapshot.effective_k.values()))
+        self._last = {**self._last, **row}
         self._points.append({name: row[name] for name in (*AXES, *self.quantities) if name in row})
         if self.keep_answer is not None:
             if snapshot.sweep == EARLY_SWEEP:
@@ -75,9 +77,13 @@ class CourseRecorder:
         """Return how often each quantity fell in the last run, and how far it ends below its highest value.
 
         `falls_…`: share of the steps in which it fell. `drop_…`: relative to the highest value. `unit_lower_bound`: the
-        bound divided by the number of known entries, words or cells.
+        bound divided by the number of known entries, words or cells. `gap_log_likelihood`: of a known cell less that of
+        a held-out one.
         """
         facts: dict[str, float] = {}
+        known, unknown = (self._last.get(f"{which}_log_likelihood", np.nan) for which in ("train", "heldout"))
+        if np.isfinite(known - unknown):
+            facts["gap_log_likelihood"] = known - unknown
         bounds = self._read("lower_bound")
         if bounds and self._run is not None and self._run.model_row.observed is not None:
             facts["unit_lower_bound"] = bounds[-1][-1] / self._run.model_row.observed(self._run.train)

@@ -23,7 +23,7 @@ from acvb_core.registry import MODELS, method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
 
 #: Beginnings of further scores of which a lower one is better.
-_LESS_IS_BETTER = ("falls_", "drop_", "effective_k_", "missed_", "loo_", "sweeps")
+_LESS_IS_BETTER = ("falls_", "drop_", "effective_k_", "gap_", "loo_", "sweeps")
 #: Splits of a quick look.
 QUICK_SPLITS = 3
 
@@ -232,6 +232,8 @@ class PaperResult:
         """Return how much better the claim's method is than another, or how far it is within the limit."""
         own = cell.scores[self.table.methods.index(claim.better)]
         if not method:
+            if claim.target is not None:
+                own = np.abs(own - claim.target)
             if claim.at_least is not None:
                 return compare_paired(own, np.full(own.shape, claim.at_least))
             return compare_paired(np.full(own.shape, claim.at_most), own)

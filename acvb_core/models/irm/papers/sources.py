@@ -54,7 +54,7 @@ PRIORS = "The paper reports the best of several priors at the start; here there 
 _GENERATED = {"k_rows": 20, "k_cols": 30, "seed": 1, "skew": 1.0}
 
 
-def _drawn(n_rows: int, n_cols: int, n_ones: int) -> tuple[PaperSource, ...]:
+def _list_generators(n_rows: int, n_cols: int, n_ones: int) -> tuple[PaperSource, ...]:
     """Return a source of a relation of a size, with uneven degrees as real ones have."""
     size = {"n_rows": n_rows, "n_cols": n_cols, "n_ones": n_ones}
     text = f"drawn anew, {n_rows:,} x {n_cols:,} with about {n_ones:,} links of uneven degrees"
@@ -62,9 +62,9 @@ def _drawn(n_rows: int, n_cols: int, n_ones: int) -> tuple[PaperSource, ...]:
 
 
 LARGE = (
-    PaperData("Lastfm UserXUser", _drawn(1_892, 1_892, 21_512)),
-    PaperData("Lastfm ArtistXTag", _drawn(6_099, 1_088, 23_253)),
-    PaperData("Movielens-10M", _drawn(10_681, 69_878, 10_000_054), is_huge=True),
-    PaperData("Netflix-rate1", _drawn(480_189, 17_770, 4_266_479), is_huge=True),
-    PaperData("Netflix-rate5", _drawn(480_189, 17_770, 23_168_232), is_huge=True),
+    PaperData("Lastfm UserXUser", _list_generators(1_892, 1_892, 21_512)),
+    PaperData("Lastfm ArtistXTag", _list_generators(6_099, 1_088, 23_253)),
+    PaperData("Movielens-10M", _list_generators(10_681, 69_878, 10_000_054), is_huge=True),
+    PaperData("Netflix-rate1", _list_generators(480_189, 17_770, 4_266_479), is_huge=True),
+    PaperData("Netflix-rate5", _list_generators(480_189, 17_770, 23_168_232), is_huge=True),
 )

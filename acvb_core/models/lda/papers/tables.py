@@ -131,8 +131,8 @@ TABLES = (
         ("vb", "cvb", "gibbs"), (8,), _SOME_DOCUMENTS,
         {"preset": "paper", **_ALL_SWEEPS, "max_sweeps": 100, **_FIXED}, {"gibbs": {"burn_in": 50}}, splits=5,
         figures=(
-            PaperFigure("Figure 2", "by the number of documents", "sizes", ("heldout_log_likelihood", "unit_lower_bound"),
-                        "documents"),
+            PaperFigure("Figure 2", "by the number of documents", "sizes",
+                        ("heldout_log_likelihood", "unit_lower_bound"), "documents"),
         ),
         claims=(
             Claim("CVB suffers less than VB from few documents", "cvb", ("vb",),
