@@ -18,11 +18,11 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.views.svg import draw_curves
 from benchmarks.peers import __main__ as command
 from benchmarks.peers.answers import mean_of_later_half
 from benchmarks.peers.blocks import block_probability, degree_corrected_probability
 from benchmarks.peers.cases import METHODS, Case, list_cases
-from benchmarks.peers.drawing import draw_curves
 from benchmarks.peers.factors import conditional_cells
 from benchmarks.peers.gibbs_topics import word_probability
 from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
 class PaperSource:
-    """A place where data can be had: a file in a folder of the user's, or a sample."""
+    """A place where data can be had: a file in a folder of the user's, a sample, or a generator of samples."""
 
-    name: str  #: of the file, or of the sample
+    name: str  #: of the file, of the sample or of the generator
     is_file: bool = True
-    options: Mapping[str, Any] = field(default_factory=dict)  #: of the reader
+    options: Mapping[str, Any] = field(default_factory=dict)  #: of the reader, or of the generator
     instead: str = ""  #: what these data are, where they are not the paper's own
+    first: int = 0  #: only so many documents, the first ones; 0 takes all
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,44 @@ class PaperData:
     name: str
     sources: tuple[PaperSource, ...] = ()
     is_large: bool = False  #: a full run takes hours: a quick look is taken unless all is asked for
+    is_huge: bool = False  #: left out unless all is asked for
+    size: float = 0.0  #: what a figure has along its axis: the number of objects, say
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper: one method has a better score than others."""
+    """A statement of a paper: one method has a better score than others, or one within a limit."""
 
     text: str
-    better: str  #: method
-    worse: tuple[str, ...]  #: methods
+    better: str = ""  #: method
+    worse: tuple[str, ...] = ()  #: methods; empty where the score is held against `at_most` or `at_least`
     #: Numbers of clusters or topics, and names of data, that the statement is about; empty: all of the table.
     ks: tuple[int, ...] = ()
     data: tuple[str, ...] = ()
+    score: str = ""  #: empty: that of the table
+    at_most: float | None = None
+    at_least: float | None = None
+    target: float | None = None  #: scores are counted by their distance from it
+    alike: bool = False  #: the statement is that there is no difference
+    follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper, drawn from the runs of a table: a panel for each data set and number of clusters.
+
+    `kind`: "course" draws a quantity while the methods compute, the mean over the splits and a standard deviation on
+    either side. "histogram" counts the scores of all splits. "sizes" draws mean scores by the size of the data.
+    "scatter" sets two scores of every run against each other. "answers" draws what the methods found.
+    """
+
+    number: str  #: "Figure 7"
+    title: str
+    kind: Literal["course", "histogram", "sizes", "scatter", "answers"]
+    y: tuple[str, ...] = ()  #: quantities of a course, or scores
+    x: str = "sweep"  #: of a course: "sweep", "cpu_seconds" or "passes"; of a scatter a score
+    logarithmic: bool = False  #: the axis across
+    methods: tuple[str, ...] = ()  #: empty: all of the table
 
 
 #: Printed figures by number of clusters or topics and name of the data: one for each method, None where there is none.
@@ -44,7 +71,10 @@ Printed = Mapping[tuple[int, str], tuple[float | None, ...]]
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure of a paper: every method on all data, for every number of clusters or topics."""
+    """A table or figure of a paper: every method on all data, for every number of clusters or topics.
+
+    A method may come with several settings: each is written as the method, a colon and what it is called.
+    """
 
     paper: str
     number: str  #: "Table 5"
@@ -61,6 +91,7 @@ class PaperTable:
     split: Mapping[str, float] = field(default_factory=lambda: {"heldout": 0.1})
     printed: Printed = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    figures: tuple[PaperFigure, ...] = ()
     note: str = ""  #: how the experiment differs from the paper's
     quick_ks: tuple[int, ...] = ()  #: for a look within minutes; empty: the first
     quick_settings: Mapping[str, Any] = field(default_factory=dict)  #: replace those above in a quick look
@@ -69,6 +100,11 @@ class PaperTable:
         """Return what the paper prints; None where it prints nothing."""
         row = self.printed.get((k, data))
         return None if row is None else row[self.methods.index(method)]
+
+
+def name_method(method: str) -> str:
+    """Return the registry's name of a method of a table."""
+    return method.partition(":")[0]
 
 
 def read_printed(text: str) -> Printed:

@@ -243,3 +243,22 @@ _ALL = (
     Sample("planted_features", "Synthetic, 5 features", (500, 30), _draw(mixtures.features_5), "lfm"),
 )
 SAMPLES = {sample.name: sample for sample in _ALL}
+
+_GENERATORS: dict[str, Callable[..., Truth]] = {
+    "block_images": mixtures.block_images,
+    "large_relation": synthetic.large_relation,
+    "planted_features": mixtures.planted_features,
+}
+
+
+def draw_sample(generator: str, **options: Any) -> Relation | Corpus | Table:
+    """Return data of any size from a generator of samples; `options` are those of its function.
+
+    Raises
+    ------
+    ParameterError
+        There is no such generator, or it cannot draw such data.
+    """
+    if generator not in _GENERATORS:
+        raise ParameterError(f"There is no generator {generator!r}; choose among {', '.join(_GENERATORS)}.")
+    return _GENERATORS[generator](**options).with_report()[0]

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.views.svg import draw_curves
 from benchmarks.peers.__main__ import describe_machine
-from benchmarks.peers.drawing import draw_curves
 from benchmarks.peers.runner import ROOT
 
 

@@ -1,4 +1,4 @@
-"""Runs of a paper within a limit of processor seconds."""
+"""Runs of a paper within a limit of processor seconds, and what is kept of them."""
 
 from __future__ import annotations
 
@@ -7,35 +7,49 @@ from pathlib import Path
 
 import pytest
 
-from acvb_core.cli.experiment import _make_runs
+from acvb_core import __version__
+from acvb_core.cli.papers.reproduce import PlannedRuns, _make_runs, _read_notes
 from acvb_core.cli.progress import Progress
 from acvb_core.core.protocols import no_checkpoint
-from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.store.plans.experiments import ExperimentFolder
 
 
-def plans() -> dict[str, Plan]:
+def plans(out: Path | None = None) -> dict[str, PlannedRuns]:
     women = load_sample("southern_women").data
-    return {
-        name: plan_experiment(women, ["cvb0"], splits=2, k=k, max_sweeps=3)
-        for name, k in (("first", 2), ("second", 3))
-    }
+    planned = {}
+    for name, k in (("first", 2), ("second", 3)):
+        plan = plan_experiment(women, ["cvb0"], splits=2, k=k, max_sweeps=3)
+        folder = None if out is None else ExperimentFolder(out / name, plan, __version__)
+        made = Experiment(plan) if folder is None else folder.read()
+        notes = {} if folder is None else _read_notes(folder.folder / "notes.jsonl")
+        planned[name] = PlannedRuns(plan, [], made, notes, folder)
+    return planned
+
+
+def make(planned: dict[str, PlannedRuns], seconds: float | None) -> list[int]:
+    assert _make_runs(planned, seconds, Progress(io.StringIO(), quiet=True), no_checkpoint)
+    return [len(one.experiment.rows) for one in planned.values()]
 
 
 def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None:
-    quiet = Progress(io.StringIO(), quiet=True)
-    none = _make_runs(plans(), tmp_path, 0.0, quiet, no_checkpoint)
-    assert none is not None
-    assert [len(one.rows) for one in none.values()] == [0, 0]
-    done = _make_runs(plans(), tmp_path, None, quiet, no_checkpoint)
-    assert done is not None
-    assert all(one.is_complete for one in done.values())
-    again = _make_runs(plans(), tmp_path, 0.0, quiet, no_checkpoint)
-    assert again is not None
-    assert [len(one.rows) for one in again.values()] == [2, 2]
+    assert make(plans(tmp_path), 0.0) == [0, 0]
+    assert make(plans(tmp_path), None) == [2, 2]
+    again = plans(tmp_path)
+    assert make(again, 0.0) == [2, 2]
+    notes = again["first"].notes
+    assert sorted(notes) == [1, 2]
+    course = notes[1]["courses"]["pseudo_loo"]
+    assert [point[0] for point in course] == [1.0, 2.0, 3.0]
+    row = again["first"].experiment.rows[0]
+    assert course[-1][-1] == pytest.approx(row["pseudo_loo"], rel=1e-5)
+    falls = sum(b[-1] < a[-1] for a, b in zip(course[:-1], course[1:], strict=True))
+    assert row["falls_pseudo_loo"] == falls / 2
 
 
-def test_the_data_with_the_least_time_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_with_the_least_time_go_first() -> None:
     seen: list[object] = []
 
     class Recorder(Progress):
@@ -43,5 +57,5 @@ def test_the_data_with_the_least_time_go_first(monkeypatch: pytest.MonkeyPatch) 
             if problem not in seen:
                 seen.append(problem)
 
-    _make_runs(plans(), None, None, Recorder(io.StringIO(), quiet=True), no_checkpoint)
+    _make_runs(plans(), None, Recorder(io.StringIO(), quiet=True), no_checkpoint)
     assert [one.settings.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]

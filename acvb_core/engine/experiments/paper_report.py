@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.display import write_number
-from acvb_core.engine.experiments.papers import Cell, ClaimEvidence, PaperResult
-from acvb_core.registry import method_row
+from acvb_core.engine.experiments.papers import Cell, ClaimEvidence, PaperResult, label_method
 
 
-def write_report(paper: str, results: Sequence[PaperResult], facts: Mapping[str, str]) -> str:
+def write_report(
+    paper: str,
+    results: Sequence[PaperResult],
+    facts: Mapping[str, str],
+    pictures: Sequence[Sequence[str]] | None = None,
+) -> str:
     """Return the page of a paper.
 
     `facts`: `command`, `machine` and `seconds`, as they are to be read.
+    `pictures`: of each table, lines that show its figures.
     """
     head = (
         f"# {paper}, made anew\n\nBy `{facts['command']}` on {facts['machine']}, in {facts['seconds']} of processor "
@@ -23,12 +28,15 @@ def write_report(paper: str, results: Sequence[PaperResult], facts: Mapping[str,
         "best of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by "
         "Holm's method, p < 0.05)."
     )
-    return "\n\n".join([head, *(_write_table(result) for result in results), _write_claims(results)]) + "\n"
+    parts = [head]
+    for result, shown in zip(results, pictures or [()] * len(results), strict=True):
+        parts += [_write_table(result), *shown]
+    return "\n\n".join([*parts, _write_claims(results)]) + "\n"
 
 
 def _write_table(result: PaperResult) -> str:
     table = result.table
-    labels = [method_row(table.model, name).label for name in table.methods]
+    labels = [label_method(table, name) for name in table.methods]
     has_k = table.ks != (0,)
     lines = [f"## {table.number}: {table.title}", ""]
     lines += [f"| data |{' K |' if has_k else ''} splits | {' | '.join(labels)} |"]

@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable
-from acvb_core.engine.experiments.plan import Plan, plan_experiment
-from acvb_core.engine.experiments.report import LEVEL, Experiment
+from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, name_method
+from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
+from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
 from acvb_core.engine.reading import READERS
-from acvb_core.evaluate.significance import adjust_holm, compare_paired, compare_with_best
+from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired, compare_with_best
 from acvb_core.registry import MODELS, method_row, model_row
-from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.catalogue import draw_sample, load_sample
 
+#: Beginnings of further scores of which a lower one is better.
+_LESS_IS_BETTER = ("falls_", "drop_", "effective_k_", "gap_", "loo_", "sweeps")
 #: Splits of a quick look.
 QUICK_SPLITS = 3
 
@@ -67,18 +70,27 @@ def plan_part(
     asked = [(k, method) for k in ks for method in table.methods]
     plans = []
     for k, method in asked:
-        options: dict[str, Any] = {
-            "heldout": 0.0,
-            **table.split,
-            **_settings_of(table, method, quick),
-        }
+        split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
+        shares = (
+            split if any(split.values()) else {"heldout": HELD_OUT}
+        )  # methods need not be judged by a share
+        options: dict[str, Any] = {**shares, **_settings_of(table, method, quick)}
         options |= {"k": k} if k else {}
-        plans.append(plan_experiment(taken, [method], model=table.model, splits=n_splits, **options))
+        name = name_method(method)
+        plans.append(plan_experiment(taken, [name], model=table.model, splits=n_splits, **options))
     conditions = []
-    for plan, (k, _) in zip(plans, asked, strict=True):
+    for plan, (k, method) in zip(plans, asked, strict=True):
         (one,) = plan.conditions
-        conditions.append(replace(one, label=f"{one.label} · K {k}") if k else one)
-    return PaperPart(table, data.name, source, replace(plans[0], conditions=tuple(conditions)), quick)
+        label = label_method(table, method)
+        conditions.append(replace(one, label=f"{label} · K {k}" if k else label))
+    plan = replace(plans[0], conditions=tuple(conditions), split=split)
+    return PaperPart(table, data.name, source, plan, quick)
+
+
+def label_method(table: PaperTable, method: str) -> str:
+    """Return what a method of a table is called."""
+    name, _, label = method.partition(":")
+    return label or method_row(table.model, name).label
 
 
 def _settings_of(table: PaperTable, method: str, quick: bool) -> dict[str, Any]:
@@ -88,7 +100,7 @@ def _settings_of(table: PaperTable, method: str, quick: bool) -> dict[str, Any]:
         **table.own_settings.get(method, {}),
         **(table.quick_settings if quick else {}),
     }
-    names = [parameter.name for parameter in method_row(table.model, method).parameters]
+    names = [parameter.name for parameter in method_row(table.model, name_method(method)).parameters]
     return {name: value for name, value in given.items() if name in names}
 
 
@@ -104,10 +116,24 @@ def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Pat
 
 def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
     if path is None:
-        return load_sample(source.name).data
+        drawn = (
+            draw_sample(source.name, **source.options) if source.options else load_sample(source.name).data
+        )
+        return _take_first(drawn, source.first)
     kind = model_row(table.model).kind
     loaded = getattr(import_module(READERS[kind]), f"load_{kind}")(path, **source.options)
-    return getattr(loaded, kind)
+    return _take_first(getattr(loaded, kind), source.first)
+
+
+def _take_first(data: Any, n: int) -> Any:
+    """Return a corpus of the first documents, over the words that stand in them; 0 takes all."""
+    if not n:
+        return data
+    some = data.take_documents(np.arange(min(n, data.n_documents)))
+    used = np.flatnonzero(some.frequencies)
+    return type(some).build(
+        some.counts[:, used], vocabulary=some.vocabulary[used], documents=some.documents, name=some.name
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +158,8 @@ class ClaimEvidence:
     """The comparisons that decide a claim, on all cells that it is about."""
 
     claim: Claim
-    #: One a comparison of the better method with a worse one: data, K, method, difference, adjusted p.
+    #: One a comparison of the better method with a worse one: data, K, method, difference, adjusted p. Where no method
+    #: is worse: how far the score lies below its limit.
     tests: tuple[tuple[str, int, str, float, float], ...]
 
     @property
@@ -143,6 +170,12 @@ class ClaimEvidence:
         n = sum(bool(np.isfinite(p)) for *_, p in self.tests)
         if not n:
             return "not tested: too few splits" if self.tests else "not tested: no data"
+        if self.claim.alike:
+            return (
+                f"does not hold here: they differ in {yes + no} of {n}"
+                if yes + no
+                else "holds: no difference found"
+            )
         if no == 0 and 2 * yes >= n:
             return "holds"
         if yes == 0:
@@ -160,26 +193,32 @@ class PaperResult:
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """One a data set and number of clusters or topics."""
+        return self.list_cells(self.table.score)
+
+    def list_cells(self, score: str) -> tuple[Cell, ...]:
+        """Return the cells of a score, which need not be that of the table."""
         return tuple(
             cell
             for part, done in self.parts
             if done is not None
-            for cell in _list_cells(self.table, part, done)
+            for cell in _list_cells(self.table, part, done, score)
         )
 
     def judge(self, claim: Claim) -> ClaimEvidence:
-        """Return the comparisons that decide a claim: paired t-tests, adjusted by Holm over all its comparisons."""
-        compared = [
-            (cell, method)
-            for cell in self.cells
-            for method in claim.worse
+        """Return the comparisons that decide a claim: paired t-tests, adjusted by Holm over all its comparisons.
+
+        Where no method is worse, the better one's scores are tested against the limit.
+        """
+        score = claim.score or self.table.score
+        if claim.follows:
+            return self._correlate(claim, score)
+        cells = [
+            cell
+            for cell in (self.cells if score == self.table.score else self.list_cells(score))
             if (not claim.ks or cell.k in claim.ks) and (not claim.data or cell.data in claim.data)
         ]
-        place, sign = self.table.methods.index, -1.0 if self.table.lower_is_better else 1.0
-        tests = [
-            compare_paired(sign * cell.scores[place(claim.better)], sign * cell.scores[place(method)])
-            for cell, method in compared
-        ]
+        compared = [(cell, method) for cell in cells for method in claim.worse or ("",)]
+        tests = [self._compare(claim, score, cell, method) for cell, method in compared]
         p = adjust_holm([float(test.p_t[0]) for test in tests])
         return ClaimEvidence(
             claim,
@@ -189,10 +228,48 @@ class PaperResult:
             ),
         )
 
+    def _compare(self, claim: Claim, score: str, cell: Cell, method: str) -> PairedTests:
+        """Return how much better the claim's method is than another, or how far it is within the limit."""
+        own = cell.scores[self.table.methods.index(claim.better)]
+        if not method:
+            if claim.target is not None:
+                own = np.abs(own - claim.target)
+            if claim.at_least is not None:
+                return compare_paired(own, np.full(own.shape, claim.at_least))
+            return compare_paired(np.full(own.shape, claim.at_most), own)
+        other = cell.scores[self.table.methods.index(method)]
+        if claim.target is not None:
+            return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target))
+        sign = _sign_of(self.table, score)
+        return compare_paired(sign * own, sign * other)
 
-def _list_cells(table: PaperTable, part: PaperPart, done: Experiment) -> Iterator[Cell]:
-    values = done.scores_by_condition(table.score)
-    step, sign = len(table.methods), -1.0 if table.lower_is_better else 1.0
+    def _correlate(self, claim: Claim, score: str) -> ClaimEvidence:
+        """Return the correlation of two scores over all runs on each data set, and its p."""
+        tests = []
+        for part, done in self.parts:
+            rows = [] if done is None else done.rows
+            pairs = [
+                (row[claim.follows], row[score]) for row in rows if row.get(claim.follows) and row.get(score)
+            ]
+            if len(pairs) > 2:
+                found = stats.pearsonr(*np.array(pairs, dtype=np.float64).T)
+                tests.append((part.data, 0, "correlation", float(found.statistic), float(found.pvalue)))
+        p = adjust_holm([test[-1] for test in tests])
+        return ClaimEvidence(
+            claim, tuple((*test[:-1], float(own)) for test, own in zip(tests, p, strict=True))
+        )
+
+
+def _sign_of(table: PaperTable, score: str) -> float:
+    """Return 1 where more is better, else -1."""
+    if score == table.score:
+        return -1.0 if table.lower_is_better else 1.0
+    return -1.0 if score in LOWER_IS_BETTER or score.startswith(_LESS_IS_BETTER) else 1.0
+
+
+def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str) -> Iterator[Cell]:
+    values = done.scores_by_condition(score)
+    step, sign = len(table.methods), _sign_of(table, score)
     for first in range(0, len(values), step):
         scores = values[first : first + step]
         best, tests = compare_with_best(sign * scores)

@@ -101,6 +101,12 @@ _HELP = {
     "too small, a column that some features follow closely seems to have no noise.",
     "alpha": "Expected number of features of an object at the start; the value is learned.",
     "noise": "columns: each column has its own noise. one: all columns share it.",
+    "noise_sd": "Standard deviation of the noise, in those of a column, where it is known; 0: it is drawn.",
+    "meibp_init": "empty: without features, which are added one by one. random: from the maximum number of them, each "
+    "with a random half of the objects, of which those that nobody wants are dropped, as in the paper.",
+    "sizes": "one: one run from the largest number, from which features that are not needed die. each: a run from "
+    "every number, 2 and up, one after the other, and the one with the highest bound answers, as in the paper.",
+    "answer": "mean: the mean of the kept samples. best: the most probable of all samples, as in the paper.",
     "burn_in": "Sweeps that are not kept; in them the sampler drops features that the others can replace.",
 }
 
@@ -119,6 +125,7 @@ _FAB = (
     Parameter("moves", "choice", "all", _HELP["moves"], "Moves at convergence", choices=("all", "merge")),
 )
 _VB = (
+    Parameter("sizes", "choice", "one", _HELP["sizes"], "Runs", choices=("one", "each")),
     Parameter("alpha", "float", 1.0, _HELP["prior"], "Features of an object (alpha)", 1e-6, 1e6),
     Parameter("noise_weight", "float", 0.1, _HELP["noise_weight"], "Weight of the noise's prior", 1e-6, 1e3),
 )
@@ -133,6 +140,9 @@ _PROCESS = (
     Parameter("alpha", "float", 1.0, _HELP["alpha"], "Features of an object (alpha)", 1e-2, 1e3),
     Parameter("noise", "choice", "columns", _HELP["noise"], "Noise", choices=("columns", "one")),
 )
+_NOISE_SD = Parameter("noise_sd", "float", 0.0, _HELP["noise_sd"], "Noise held at", 0.0, 10.0)
+_MEIBP_START = Parameter("init", "choice", "empty", _HELP["meibp_init"], "Start", choices=("empty", "random"))
+_ANSWER = Parameter("answer", "choice", "mean", _HELP["answer"], "Answer", choices=("mean", "best"))
 
 
 def _method(
@@ -178,20 +188,22 @@ _EM_PAPER = Paper(
     "HF13 §2.2 and §4", _FLOORLESS, "By default a column's noise has a floor, so that no column seems to have none.",
 )  # fmt: skip
 _VB_PAPER = Paper(
-    "HF13 §4, after Doshi-Velez et al. 2009", {"alpha": 1.0},
-    "HF13 runs it with K = 2, ..., D and takes the highest free energy: vary k_max in an experiment. Here one run from "
-    "the largest K lets superfluous features die. In both, noise and the weights' prior are learned; the paper fixes "
-    "the noise at its true value.",
+    "HF13 §4, after Doshi-Velez et al. 2009", {"alpha": 1.0, "sizes": "each", "max_sweeps": 100_000},
+    "By default there is one run from the largest number of features, from which superfluous ones die: it costs a "
+    "fraction of the runs from K = 2, ..., D. In both, noise and the weights' prior are learned; the paper fixes the "
+    "noise at its true value.",
 )  # fmt: skip
 _IBP_PAPER = Paper(
-    "HF13 §4, after Doshi-Velez and Ghahramani 2009", {"alpha": 3.0, "learn_alpha": False, "noise": "one"},
-    "By default alpha is drawn, and every column has its own noise. In both, the noise is drawn (the paper holds it), "
-    "and the mean of the samples answers (the paper: the most probable one).",
+    "HF13 §4, after Doshi-Velez and Ghahramani 2009",
+    {"alpha": 3.0, "learn_alpha": False, "noise": "one", "noise_sd": 0.75, "answer": "best"},
+    "By default alpha and the noise of each column are drawn, as nobody knows them, and the mean of the samples "
+    "answers, which predicts better than any one of them. In both, the variance of the weights is drawn, and in the "
+    "burn-in the sampler drops features that the others can replace.",
 )  # fmt: skip
 _MEIBP_PAPER = Paper(
-    "HF13 §4, after Reed and Ghahramani 2013", {"alpha": 3.0, "noise": "one"},
-    "By default alpha begins at 1, and every column has its own noise. In both, alpha and the noise are learned, and a "
-    "run begins without features and adds them (the paper: from min(N, D) of them).",
+    "HF13 §4, after Reed and Ghahramani 2013", {"alpha": 3.0, "noise": "one", "init": "random"},
+    "By default a run begins without features and adds them, which ends at a higher bound; alpha begins at 1, and "
+    "every column has its own noise. In both, alpha and the noise are learned, and columns have baselines.",
 )  # fmt: skip
 
 MODELS = (LFM,)
@@ -220,7 +232,7 @@ METHODS = (
         "out.",
         "Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009, finite approximation",
         (*_VB, *_LIMITS),
-        references_to("models.lfm.vb.vb")("build_vb"),
+        references_to("models.lfm.vb.sizes")("build_vb"),
         _VB_PAPER,
     ),
     _method(
@@ -228,8 +240,8 @@ METHODS = (
         "Accelerated Gibbs sampling under the Indian buffet process: samples the posterior of the features, predicts "
         "with the mean of the kept samples, runs for a given number of sweeps.",
         "Doshi-Velez, Ghahramani, ICML 2009",
-        (*_PROCESS, _LEARN_ALPHA, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
-        references_to("models.lfm.ibp.ibp")("build_ibp"),
+        (*_PROCESS, _LEARN_ALPHA, _NOISE_SD, _ANSWER, burn_in(100, 0, _HELP["burn_in"]), max_sweeps(400)),
+        references_to("models.lfm.ibp.best")("build_ibp"),
         _IBP_PAPER,
         sampled=True,
     ),
@@ -238,7 +250,7 @@ METHODS = (
         "Features that only add: weights are not negative, and submodular maximisation of a lower bound chooses each "
         "object's features.",
         "Reed, Ghahramani, ICML 2013",
-        (*_PROCESS, *_LIMITS),
+        (*_PROCESS, _MEIBP_START, *_LIMITS),
         references_to("models.lfm.meibp.meibp")("build_meibp"),
         _MEIBP_PAPER,
     ),

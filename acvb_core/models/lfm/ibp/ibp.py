@@ -11,9 +11,7 @@ import numpy as np
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
-from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells, Floats
-from acvb_core.models.lfm.feature_mean import FeatureMean
 from acvb_core.models.lfm.ibp.features import draw_features, flip_features, log_joint
 from acvb_core.models.lfm.ibp.kernels import Bits
 from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths, draw_weights, moments, weight_posterior
@@ -78,6 +76,7 @@ class IbpGibbs(UnaveragedMethod):
     noise: str = "columns"  #: "columns": every column has a noise variance of its own
     learn: bool = True  #: draw alpha, or hold it at its start value
     burn_in: int = 0  #: sweeps that are not kept, in which the sampler may look for a good start
+    noise_sd: float = 0.0  #: what the noise is held at, in standard deviations of a column; 0 draws it
 
     @property
     def most(self) -> int:
@@ -99,7 +98,8 @@ class IbpGibbs(UnaveragedMethod):
         n = self.cells.n_objects
         z = (rng.random((n, min(START, self.most))) < 0.5).astype(np.int8)
         z = z[:, z.any(axis=0)]
-        widths = Widths(self.scales, self.scale, self.scale)
+        noise = self.noise_sd**2 * self.scales if self.noise_sd else self.scales
+        widths = Widths(noise, self.scale, self.scale)
         return _state(z, self._weights(z, widths, checkpoint), widths, self.alpha, 0)
 
     def sweep(
@@ -161,17 +161,22 @@ class IbpGibbs(UnaveragedMethod):
         error = cells.values - drawn[0] - z.astype(np.float64) @ drawn[1:]
         if cells.observed is not None:
             error *= cells.observed
-        squares, number, scale = np.einsum("nd,nd->d", error, error), cells.per_column, self.scales
-        if self.noise == "one":
-            squares, number = squares.sum(keepdims=True), number.sum(keepdims=True)
-            scale = scale.mean(keepdims=True)
-        noise = _draw_variance(
-            squares + PSEUDO * number * scale, (1.0 + PSEUDO) * number, NOISE_PRIOR, scale, rng
-        )
+        noise = state.widths.noise if self.noise_sd else self._draw_noise(error, rng)
         drawn_squares = drawn**2
         weights = _draw_variance(drawn_squares[1:].sum(), drawn[1:].size, WEIGHT_PRIOR, self.scale, rng)
         bias = _draw_variance(drawn_squares[0].sum(), cells.n_columns, WEIGHT_PRIOR, self.scale, rng)
         return z, Widths(np.broadcast_to(noise, (cells.n_columns,)).copy(), float(weights), float(bias))
+
+    def _draw_noise(self, error: Floats, rng: np.random.Generator) -> Floats:
+        cells = self.cells
+        squares, number, scale = np.einsum("nd,nd->d", error, error), cells.per_column, self.scales
+        if self.noise == "one":
+            squares, number = squares.sum(keepdims=True), number.sum(keepdims=True)
+            scale = scale.mean(keepdims=True)
+        noise: Floats = _draw_variance(
+            squares + PSEUDO * number * scale, (1.0 + PSEUDO) * number, NOISE_PRIOR, scale, rng
+        )
+        return noise
 
     def _draw_alpha(self, n_features: int, rng: np.random.Generator) -> float:
         shape, rate = ALPHA_PRIOR
@@ -226,14 +231,3 @@ def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:
     weights[0] += weights[1:][over].sum(axis=0)
     weights[1:][over] *= -1.0
     return np.where(over, 1.0 - z, z), weights
-
-
-def build_ibp(data: Any, values: Values) -> FeatureMean:
-    """Return IBP sampling on data, with the values of its parameters."""
-    burn = values["burn_in"]
-    return FeatureMean(
-        IbpGibbs(
-            Cells.of(data), values["k_max"], values["alpha"], values["noise"], values["learn_alpha"], burn
-        ),
-        burn,
-    )

@@ -19,6 +19,8 @@ from acvb_core.models.lfm.meibp.state import (
     Meibp,
     improve_state,
     known_counts,
+    learn_rest,
+    learn_weights,
     lower_bound,
     residual,
 )
@@ -71,6 +73,9 @@ class SubmodularIbp(UnaveragedMethod):
     k_max: int = 0
     alpha: float = 1.0  #: to start from; the best value is learned
     noise: str = "columns"  #: "columns": every column has a noise variance of its own
+    #: "empty", or as the paper prints it "random": from all features of the model, each with a random half of the
+    #: objects; none is then added or tried without, and those that nobody has are dropped.
+    start: str = "empty"
 
     @property
     def most(self) -> int:
@@ -78,7 +83,7 @@ class SubmodularIbp(UnaveragedMethod):
         return self.k_max or min(self.cells.values.shape)
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> MeibpState:
-        """Return the state without features."""
+        """Return the state without features, or with random ones and the weights that fit them."""
         n, n_columns = self.cells.values.shape
         none, variance = np.empty((0, n_columns)), self.cells.variance
         start = Meibp(
@@ -91,7 +96,13 @@ class SubmodularIbp(UnaveragedMethod):
             alpha=self.alpha,
             scales=variance,
         )
-        return self._evaluate(self._improve(start, checkpoint)[0])
+        if self.start == "empty":
+            return self._evaluate(self._improve(start, checkpoint)[0])
+        z = (rng.random((n, self.most)) < 0.5).astype(np.int8)
+        zeros = np.zeros((self.most, n_columns))
+        start = replace(start, z=z, parent=zeros, spread=zeros + start.prior).alive()
+        start = learn_weights(self.cells, start, checkpoint)
+        return self._evaluate(learn_rest(self.cells, start, self.most, self.noise == "one"))
 
     def sweep(
         self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -99,12 +110,13 @@ class SubmodularIbp(UnaveragedMethod):
         """Improve the state; where that has become slow, try another number of features."""
         better, changed = self._improve(state.answer, checkpoint)
         new = replace(self._evaluate(better), births=state.births, deaths=state.deaths)
-        if new.bound - state.bound < CALM * self.cells.n_objects:
+        moving = self.start == "empty"
+        if moving and new.bound - state.bound < CALM * self.cells.n_objects:
             new = self._try_move(new, rng, checkpoint)
         before, now = state.answer.n_features, new.answer.n_features
         if now != before:
             new = replace(new, births=0, deaths=0)
-        over = new.births >= ATTEMPTS and new.deaths >= now
+        over = not moving or (new.births >= ATTEMPTS and new.deaths >= now)
         moves = {"dropped": before - now} if now < before else None
         change = self._change(state.answer, new.answer, changed)
         return new, SweepInfo(None, None, change=change, settling=now != before or not over, moves=moves)
@@ -239,4 +251,4 @@ class SubmodularIbp(UnaveragedMethod):
 
 def build_meibp(data: Any, values: Values) -> SubmodularIbp:
     """Return MEIBP on data, with the values of its parameters."""
-    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"])
+    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"], values["init"])

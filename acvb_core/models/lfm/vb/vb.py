@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from acvb_core.core.clusters import Order, is_identity
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
-from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FEATURES, build_posterior
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
@@ -167,8 +165,3 @@ def take_features(state: VbState, order: Order) -> VbState:
         means=state.means[order],
         variances=state.variances[order],
     )
-
-
-def build_vb(data: Any, values: Values) -> VariationalLfm:
-    """Return VB on data, with the values of its parameters."""
-    return VariationalLfm(Cells.of(data), values["k_max"], values["alpha"], values["noise_weight"])

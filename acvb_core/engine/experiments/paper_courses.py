@@ -1,0 +1,148 @@
+"""The courses of runs, as the figures of papers show them: what was measured while a method computed, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.papers import PaperFigure
+from acvb_core.engine.fitting import Watcher
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.snapshot import Snapshot
+
+Floats = NDArray[np.float64]
+
+#: What stands along the axis of a course.
+AXES = ("sweep", "cpu_seconds", "passes")
+#: Points of a course that are kept, and those that a figure shows.
+_KEPT, _SHOWN = 60, 40
+#: What cannot fall by less, relative to its size: rounding.
+_ROUNDING = 1e-9
+#: Sweeps of an answer that is kept while a run goes on.
+EARLY_SWEEP = 5
+
+#: A quantity while a run goes on: points of `AXES` and the value.
+Course = Sequence[Sequence[float]]
+
+
+@dataclass(eq=False)
+class CourseRecorder:
+    """A watcher that keeps what the figures of a table need of the run under way, and tells another watcher."""
+
+    then: Watcher
+    quantities: tuple[str, ...] = ()
+    #: (model row, posterior) -> the answer in plain values; None keeps no answers.
+    keep_answer: Callable[[Problem, Any], Any] | None = None
+    _points: list[dict[str, float]] = field(default_factory=list)
+    _answers: dict[str, Any] = field(default_factory=dict)
+    _last: dict[str, float] = field(default_factory=dict)
+    _run: Problem | None = None
+
+    def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
+        """Keep what a snapshot says."""
+        if problem is not self._run:
+            self._run, self._points, self._answers, self._last = problem, [], {}, {}
+        row = snapshot.row()
+        row["effective_k"] = float(sum(snapshot.effective_k.values()))
+        self._last = {**self._last, **row}
+        self._points.append({name: row[name] for name in (*AXES, *self.quantities) if name in row})
+        if self.keep_answer is not None:
+            if snapshot.sweep == EARLY_SWEEP:
+                self._answers["early"] = self.keep_answer(problem, snapshot.posterior)
+            if snapshot.verdict is not None:
+                self._answers["last"] = self.keep_answer(problem, snapshot.posterior)
+        self.then(problem, snapshot)
+
+    def starting(self, problem: Problem) -> None:
+        """Pass on that a run begins."""
+        getattr(self.then, "starting", lambda _: None)(problem)
+
+    def compiling(self, problem: Problem) -> None:
+        """Pass on that functions are compiled."""
+        getattr(self.then, "compiling", lambda _: None)(problem)
+
+    def read_courses(self) -> dict[str, list[list[float]]]:
+        """Return the course of each quantity in the last run, fewer points where there are many."""
+        return {name: _thin_course(self._read(name)) for name in self.quantities}
+
+    def read_answers(self) -> dict[str, Any]:
+        """Return the answers that were kept of the last run."""
+        return dict(self._answers)
+
+    def read_facts(self) -> dict[str, float]:
+        """Return how often each quantity fell in the last run, and how far it ends below its highest value.
+
+        `falls_…`: share of the steps in which it fell. `drop_…`: relative to the highest value. `unit_lower_bound`: the
+        bound divided by the number of known entries, words or cells. `gap_log_likelihood`: of a known cell less that of
+        a held-out one.
+        """
+        facts: dict[str, float] = {}
+        known, unknown = (self._last.get(f"{which}_log_likelihood", np.nan) for which in ("train", "heldout"))
+        if np.isfinite(known - unknown):
+            facts["gap_log_likelihood"] = known - unknown
+        bounds = self._read("lower_bound")
+        if bounds and self._run is not None and self._run.model_row.observed is not None:
+            facts["unit_lower_bound"] = bounds[-1][-1] / self._run.model_row.observed(self._run.train)
+        for name in self.quantities:
+            values = np.array([point[-1] for point in self._read(name)])
+            if len(values) > 1:
+                falls = np.diff(values) < -_ROUNDING * np.abs(values[:-1])
+                facts[f"falls_{name}"] = float(falls.mean())
+                facts[f"drop_{name}"] = float((values.max() - values[-1]) / max(abs(values.max()), 1e-300))
+        return facts
+
+    def _read(self, name: str) -> list[list[float]]:
+        return [
+            [*(point[axis] for axis in AXES), point[name]]
+            for point in self._points
+            if np.isfinite(point.get(name, np.nan))
+        ]
+
+
+def list_quantities(figures: Iterable[PaperFigure]) -> tuple[str, ...]:
+    """Return the quantities whose courses figures show."""
+    return tuple(dict.fromkeys(name for one in figures if one.kind == "course" for name in one.y))
+
+
+def _thin_course(course: list[list[float]]) -> list[list[float]]:
+    """Return some points of a course, closer together at its beginning, with five digits."""
+    n = len(course)
+    if n > _KEPT:
+        spread = np.concatenate([np.geomspace(1, n, _KEPT // 2), np.linspace(1, n, _KEPT // 2)])
+        course = [course[at] for at in np.unique(np.rint(spread).astype(int)) - 1]
+    return [[float(f"{value:.6g}") for value in point] for point in course]
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCourse:
+    """The mean of several runs' courses, and a standard deviation on either side."""
+
+    at: Floats
+    mean: Floats
+    spread: Floats  #: zeros for one run
+
+
+def average_courses(courses: Sequence[Course], axis: str, *, logarithmic: bool = False) -> MeanCourse | None:
+    """Return the mean of courses at common places; a run that is over stays where it ended. None without any."""
+    known = [np.array(course, dtype=np.float64) for course in courses if len(course)]
+    if not known:
+        return None
+    column = AXES.index(axis)
+    begin = max(float(course[0, column]) for course in known)
+    end = max(float(course[-1, column]) for course in known)
+    if logarithmic:
+        begin = max(begin, 1e-4)
+        at = np.geomspace(begin, max(end, begin), _SHOWN)
+    else:
+        at = np.linspace(begin, end, _SHOWN)
+    values = np.stack([np.interp(at, course[:, column], course[:, -1]) for course in known])
+    spread = values.std(axis=0, ddof=1) if len(known) > 1 else np.zeros(len(at))
+    return MeanCourse(at, values.mean(axis=0), spread)
+
+
+#: What was kept of a run beside its row: "courses" by quantity, and "answers".
+RunNotes = Mapping[str, Any]

@@ -1,0 +1,40 @@
+"""Figures of acvb17 (JMLR 18, 2017) that no table of it has the runs of."""
+
+from __future__ import annotations
+
+from acvb_core.core.papers import Claim, PaperFigure, PaperTable
+from acvb_core.models.irm.papers.sources import ALL_SWEEPS, AS_PRINTED, MODEL, QUICK, REAL, SYNTHETIC
+
+FIGURES = (
+    PaperTable(
+        "acvb17", "Figures 2 and 3 (relations)", "Pseudo leave-one-out after 100 sweeps", MODEL,
+        ("cvb", "cvb0"), (20,),
+        SYNTHETIC, {**AS_PRINTED, **ALL_SWEEPS, "max_sweeps": 100}, score="pseudo_loo", splits=5,
+        quick_settings={"max_sweeps": 60},
+        figures=(
+            PaperFigure("Figure 2 (relations)", "bound and pseudo leave-one-out of CVB", "course",
+                        ("lower_bound", "pseudo_loo"), methods=("cvb",)),
+            PaperFigure("Figure 3 (relations)", "bound and pseudo leave-one-out of CVB0", "course",
+                        ("lower_bound", "pseudo_loo"), methods=("cvb0",)),
+        ),
+        claims=(
+            Claim("The pseudo leave-one-out seems to rise in every sweep of CVB", "cvb", score="falls_pseudo_loo",
+                  at_most=0.01),
+            Claim("The pseudo leave-one-out seems to rise in every sweep of CVB0", "cvb0", score="falls_pseudo_loo",
+                  at_most=0.01),
+            Claim("On relations the bound of CVB ends at its highest value", "cvb", score="drop_lower_bound",
+                  at_most=0.001),
+            Claim("On relations the bound of CVB0 ends at its highest value", "cvb0", score="drop_lower_bound",
+                  at_most=0.001),
+        ),
+    ),
+    *(
+        PaperTable(
+            "acvb17", number, "Clusterings: held-out log likelihood of an entry", MODEL,
+            ("acvb0", "acvb", "vb", "gibbs", "cvb", "cvb0"), (60,), (data,),
+            {**AS_PRINTED, "max_sweeps": 200}, splits=1, quick_ks=(20,), quick_settings=QUICK,
+            figures=(PaperFigure(number, "the most probable clusters of one run of each method", "answers"),),
+        )
+        for number, data in (("Figure 4", SYNTHETIC[1]), ("Figure 5", REAL[4]))
+    ),
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""Relations of the papers on the IRM by Ishiguro, Sato and Ueda, and the settings that their tables share."""
+
+from __future__ import annotations
+
+from acvb_core.core.papers import PaperData, PaperSource
+
+MODEL = "irm"
+_MAILS = "mails of the same month among 149 people (Priebe et al.), not the paper's table"
+
+
+def _sample(name: str, instead: str) -> PaperSource:
+    return PaperSource(name, is_file=False, instead=instead)
+
+
+SYNTHETIC = (
+    PaperData("Synth1", (_sample("synth1", "drawn anew, 100 x 200 with 4 x 5 blocks"),)),
+    PaperData("Synth2", (_sample("synth2", "drawn anew, 1,000 x 1,500 with 7 x 6 blocks"),), is_large=True),
+)
+REAL = (
+    PaperData(
+        "Enron Jun.",
+        (
+            PaperSource("enron_2001-06.csv", options={"domains": "two"}, instead=_MAILS),
+            _sample("les_miserables", "who meets whom in Les Misérables, 77 x 77"),
+        ),
+    ),
+    PaperData("Enron Aug.", (PaperSource("enron_2001-08.csv", options={"domains": "two"}, instead=_MAILS),)),
+    PaperData("Enron Oct."),
+    PaperData("Enron Dec."),
+    PaperData(
+        "Lastfm UserXUser",
+        (PaperSource("lastfm_user_user.csv", options={"shape": (1892, 1892), "domains": "two"}),),
+        is_large=True,
+    ),
+    PaperData(
+        "Lastfm ArtistXTag",
+        (
+            PaperSource(
+                "package_debtag_12sections.csv", instead="Debian's packages and their tags, 5,460 x 410"
+            ),
+            _sample("debtag_games", "Debian's games and their tags, 937 x 121"),
+        ),
+        is_large=True,
+    ),
+)
+
+AS_PRINTED = {"preset": "paper"}
+GIBBS = {"gibbs": {"max_sweeps": 3000, "burn_in": 1500}}
+#: All sweeps are made: no change is smaller.
+ALL_SWEEPS = {"tol": 1e-12}
+QUICK = {"max_sweeps": 60, "burn_in": 20}
+PRIORS = "The paper reports the best of several priors at the start; here there is one, which is learned."
+
+_GENERATED = {"k_rows": 20, "k_cols": 30, "seed": 1, "skew": 1.0}
+
+
+def _list_generators(n_rows: int, n_cols: int, n_ones: int) -> tuple[PaperSource, ...]:
+    """Return a source of a relation of a size, with uneven degrees as real ones have."""
+    size = {"n_rows": n_rows, "n_cols": n_cols, "n_ones": n_ones}
+    text = f"drawn anew, {n_rows:,} x {n_cols:,} with about {n_ones:,} links of uneven degrees"
+    return (PaperSource("large_relation", is_file=False, options={**size, **_GENERATED}, instead=text),)
+
+
+LARGE = (
+    PaperData("Lastfm UserXUser", _list_generators(1_892, 1_892, 21_512)),
+    PaperData("Lastfm ArtistXTag", _list_generators(6_099, 1_088, 23_253)),
+    PaperData("Movielens-10M", _list_generators(10_681, 69_878, 10_000_054), is_huge=True),
+    PaperData("Netflix-rate1", _list_generators(480_189, 17_770, 4_266_479), is_huge=True),
+    PaperData("Netflix-rate5", _list_generators(480_189, 17_770, 23_168_232), is_huge=True),
+)
