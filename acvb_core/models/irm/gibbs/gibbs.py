@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,14 +58,15 @@ class GibbsIrm(UnaveragedMethod):
 
     def draw(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[dict[str, Labels], int]:
-        """Draw every row object's cluster, then every column object's; return them, and how many changed company."""
+    ) -> tuple[GibbsState, int]:
+        """Draw every row object's cluster, then every column object's; return how many changed company, too."""
         if self.layout.one_domain:
             (domain,) = self.layout.domains
-            nodes, moved = sample_network(
-                self.relation, state.labels[domain], state.hyper, self.layout, rng, checkpoint
+            counts = (state.ones, state.entries)
+            nodes, counts, moved = sample_network(
+                self.relation, state.labels[domain], counts, state.hyper, self.layout, rng, checkpoint
             )
-            return {domain: nodes}, moved
+            return GibbsState({domain: nodes}, state.hyper, *counts), moved
         a, b = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
         alpha, labels = state.hyper.alpha, state.labels
         rows, moved_rows = sample_domain(
@@ -74,15 +75,16 @@ class GibbsIrm(UnaveragedMethod):
         cols, moved_cols = sample_domain(
             self.relation.transposed, labels["cols"], one_hot(rows), a, b, alpha["cols"], rng, checkpoint
         )
-        return {"rows": rows, "cols": cols}, moved_rows + moved_cols
+        drawn = {"rows": rows, "cols": cols}
+        counts = count_blocks(self.relation, drawn, self.layout, checkpoint)
+        return GibbsState(drawn, state.hyper, *counts), moved_rows + moved_cols
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[GibbsState, SweepInfo]:
         """Draw every object's cluster, then the hyper-parameters."""
-        hyper = state.hyper
-        labels, moved = self.draw(state, rng, checkpoint)
-        ones, entries = count_blocks(self.relation, labels, self.layout, checkpoint)
+        state, moved = self.draw(state, rng, checkpoint)
+        labels, hyper, ones, entries = state.labels, state.hyper, state.ones, state.entries
         if self.hyper_rule == "tied":
             distinct = np.broadcast_to(self.layout.distinct(len(ones)), ones.shape) > 0
             a, b = sample_beta_prior(
@@ -92,9 +94,9 @@ class GibbsIrm(UnaveragedMethod):
                 domain: sample_concentration(value, int(labels[domain].max()) + 1, len(labels[domain]), rng)
                 for domain, value in hyper.alpha.items()
             }
-            hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
+            state = replace(state, hyper=Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b)))
         change = 2.0 * moved / sum(map(len, labels.values()))
-        return GibbsState(labels, hyper, ones, entries), SweepInfo(None, None, change=change)
+        return state, SweepInfo(None, None, change=change)
 
     def posterior(self, state: GibbsState) -> Posterior:
         """Return the sample as one-hot responsibilities, largest cluster first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -11,35 +12,32 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import (
-    OPTIONS,
-    BlockCounts,
-    Floats,
-    ObjectSums,
-    add_row,
-    add_share,
-    block_bases,
-    block_terms,
-    chunk_length,
-    normalise,
-    total_of,
+from acvb_core.models.irm.gibbs.evidence import (
+    BlockPrior,
+    BlockSums,
+    Counts,
+    extend_counts,
+    row_evidence,
+    tabulate_prior,
 )
+from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length, normalise
 from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.state import observed_sums
 
 Labels = NDArray[np.int64]
 
 
-def one_hot(labels: Labels) -> Floats:
-    """Return labels 0..K-1 as responsibilities, shape (N, K)."""
-    out = np.zeros((len(labels), int(labels.max()) + 1))
+def one_hot(labels: Labels, n_clusters: int | None = None) -> Floats:
+    """Return labels 0..K-1 as responsibilities, shape (N, K), or with further clusters that are empty."""
+    out = np.zeros((len(labels), n_clusters or int(labels.max()) + 1))
     out[np.arange(len(labels)), labels] = 1.0
     return out
 
 
 def close_gaps(labels: Labels) -> Labels:
     """Return labels 0..K-1 of the same clusters, every number in use."""
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    used = np.bincount(labels) > 0
+    return labels if used.all() else (np.cumsum(used) - 1)[labels]
 
 
 def count_blocks(
@@ -56,12 +54,12 @@ def count_blocks(
     if layout.one_domain:
         for pairs, own in zip((ones, zeros), relation.self_links.T, strict=True):
             inner = np.bincount(rows, own, minlength=len(pairs))
-            diagonal = np.diag_indices_from(pairs)
-            pairs[diagonal] -= inner
+            diagonal = np.einsum("kk->k", pairs)  # a view
+            diagonal -= inner
             if layout.symmetric:
                 pairs[:] = (pairs + pairs.T) / 2.0
-                pairs[diagonal] /= 2.0
-            pairs[diagonal] += inner
+                diagonal /= 2.0
+            diagonal += inner
     return ones, ones + zeros
 
 
@@ -91,36 +89,28 @@ def sample_domain(
     `labels` have no gaps; `other` are the one-hot responsibilities of the column objects, shape (N', L). Returns the
     new labels, without gaps, and how many objects changed company (renumbering left out).
     """
-    sums = ObjectSums(*observed_sums(relation, other, checkpoint))
+    sums = observed_sums(relation, other, checkpoint)
+    links, zeros = (extend_counts(array, array.shape) for array in sums)
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     labels = labels.copy()
     width = int(labels.max()) + 1
     q = one_hot(labels)
-    size = np.bincount(labels, minlength=width).astype(np.float64)
-    blocks = BlockCounts(a + q.T @ sums.links, b + q.T @ sums.zeros, size)
+    counts: tuple[NDArray[Any], ...] = (q.T @ sums[0], q.T @ sums[1], q.sum(axis=0))
+    prior = tabulate_prior(a, b, float((counts[0] + counts[1]).max()))
     at = moved = 0
     while at < len(objects):
         # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
         room = max(2 * width, 8)
-        blocks = BlockCounts(
-            *(extend_rows(array, room, fill) for array, fill in zip(blocks, (a, b, 0.0), strict=True))
-        )
+        blocks = BlockSums(*(extend_counts(array, (room, *array.shape[1:])) for array in counts))
         end = min(at + chunk_length(*blocks.ones.shape), len(objects))
         while at < end and width < room:
             at, width, changed = _sample_some(
-                objects[at:end], at, labels, sums, blocks, width, a, b, alpha, uniforms
+                objects[at:end], at, labels, links, zeros, blocks, width, prior, alpha, uniforms
             )
             moved += changed
+        counts = blocks
         checkpoint()
     return close_gaps(labels), moved
-
-
-def extend_rows(array: Floats, length: int, fill: float) -> Floats:
-    """Return the array with its first axis made `length` long."""
-    out = np.full((length, *array.shape[1:]), fill)
-    keep = min(length, len(array))
-    out[:keep] = array[:keep]
-    return out
 
 
 @nb.njit(**OPTIONS)
@@ -128,69 +118,61 @@ def _sample_some(
     objects: Labels,
     at: int,
     labels: Labels,
-    sums: ObjectSums,
-    blocks: BlockCounts,
+    links: Counts,
+    others: Counts,
+    blocks: BlockSums,
     width: int,
-    a: float,
-    b: float,
+    prior: BlockPrior,
     alpha: float,
     uniforms: Floats,
 ) -> tuple[int, int, int]:
     """Draw objects until the run is through or there is no room for another cluster.
 
-    Rows of the blocks from `width` on stand for clusters yet to be born and hold the prior alone. Returns the position
-    of the next object, the number of clusters in use (the last one takes the place of a cluster that dies), and how
-    many objects changed company.
+    `links`, `others`: shape (N, L); ones and zeros of every object by cluster of the other domain.
+    Rows of the blocks from `width` on stand for clusters yet to be born and are empty. Returns the position of the next
+    object, the number of clusters in use (the last one takes the place of a cluster that dies), and how many objects
+    changed company.
     """
-    links, zeros = sums
-    beta_ones, beta_zeros, size = blocks
-    room, n_other = beta_ones.shape
-    x, y = np.empty((room, n_other)), np.empty((room, n_other))
-    terms = np.empty(room * n_other)
-    bases = np.empty(room)
-    block_bases(beta_ones, beta_zeros, bases)
+    ones, zeros, size = blocks
+    room, n_other = ones.shape
+    bases, weights = np.zeros(room), np.empty(room)
+    nothing = np.zeros(n_other, dtype=np.int64)
+    for k in range(width):
+        bases[k] = row_evidence(ones[k], zeros[k], nothing, nothing, prior)
     moved = 0
     for i in objects:
         if width == room:
             break
-        plus, minus = links[i], zeros[i]
+        plus, minus = links[i], others[i]
         k = labels[i]
-        size[k] -= 1.0
-        alone = size[k] < 0.5
+        _shift_cluster(ones[k], zeros[k], plus, minus, -1)
+        size[k] -= 1
+        alone = size[k] == 0
         if alone:
             width -= 1
             if k != width:
-                beta_ones[k] = beta_ones[width]
-                beta_zeros[k] = beta_zeros[width]
+                for m in range(n_other):
+                    ones[k, m], zeros[k, m] = ones[width, m], zeros[width, m]
+                    ones[width, m] = zeros[width, m] = 0
                 size[k], bases[k] = size[width], bases[width]
+                size[width] = 0
                 for j in range(labels.shape[0]):
                     if labels[j] == width:
                         labels[j] = k
-            beta_ones[width] = a
-            beta_zeros[width] = b
-            size[width] = 0.0
-            bases[width] = bases[width + 1]
+            bases[width] = 0.0
         else:
-            _shift_cluster(beta_ones[k], beta_zeros[k], plus, minus, -1.0, terms, bases, k)
-        choices = width + 1
-        add_row(beta_ones[:choices], plus, x)
-        add_row(beta_zeros[:choices], minus, y)
-        block_terms(x.reshape(-1), y.reshape(-1), choices * n_other, terms)
-        weights = np.empty(choices)
-        for c in range(choices):
-            weights[c] = total_of(terms[c * n_other : (c + 1) * n_other]) - bases[c]
+            bases[k] = row_evidence(ones[k], zeros[k], nothing, nothing, prior)
+        for c in range(width + 1):
+            weights[c] = row_evidence(ones[c], zeros[c], plus, minus, prior) - bases[c]
             weights[c] += math.log(size[c]) if c < width else math.log(alpha)
-        normalise(weights)
-        left = uniforms[at]
-        new = 0
-        while new < width and left > weights[new]:
-            left -= weights[new]
-            new += 1
+        normalise(weights[: width + 1])
+        new = draw_choice(weights[: width + 1], uniforms[at])
         if (new == width) != alone or (not alone and new != k):
             moved += 1
         labels[i] = new
-        size[new] += 1.0
-        _shift_cluster(beta_ones[new], beta_zeros[new], plus, minus, 1.0, terms, bases, new)
+        size[new] += 1
+        _shift_cluster(ones[new], zeros[new], plus, minus, 1)
+        bases[new] = row_evidence(ones[new], zeros[new], nothing, nothing, prior)
         if new == width:
             width += 1
         at += 1
@@ -198,18 +180,18 @@ def _sample_some(
 
 
 @nb.njit(**OPTIONS)
-def _shift_cluster(
-    beta_ones: Floats,
-    beta_zeros: Floats,
-    plus: Floats,
-    minus: Floats,
-    sign: float,
-    terms: Floats,
-    bases: Floats,
-    k: int,
-) -> None:
-    """Put an object into cluster k (sign 1) or take it out (-1), and bring the cluster's base up to date."""
-    add_share(beta_ones, plus, sign, beta_ones)
-    add_share(beta_zeros, minus, sign, beta_zeros)
-    block_terms(beta_ones, beta_zeros, len(plus), terms)
-    bases[k] = total_of(terms[: len(plus)])
+def draw_choice(weights: Floats, uniform: float) -> int:
+    """Return a choice by probabilities and a number from [0, 1)."""
+    at = 0
+    while at < weights.shape[0] - 1 and uniform > weights[at]:
+        uniform -= weights[at]
+        at += 1
+    return at
+
+
+@nb.njit(**OPTIONS)
+def _shift_cluster(ones: Counts, zeros: Counts, plus: Counts, minus: Counts, sign: int) -> None:
+    """Put an object into a cluster (sign 1) or take it out (-1)."""
+    for m in range(ones.shape[0]):
+        ones[m] += sign * plus[m]
+        zeros[m] += sign * minus[m]

@@ -6,68 +6,78 @@ import math
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, extend_rows, one_hot
+from acvb_core.models.irm.gibbs.evidence import (
+    BlockPrior,
+    BlockSums,
+    Counts,
+    block_evidence,
+    extend_counts,
+    tabulate_prior,
+)
+from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, draw_choice
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import OPTIONS, BlockCounts, Floats, normalise
+from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length, normalise
 from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.network.kernels import (
+    IN_ONES,
+    IN_ZEROS,
+    OUT_ONES,
+    OUT_ZEROS,
     NetworkLinks,
-    ObjectLinks,
-    cluster_terms,
-    make_workspace,
-    refresh_terms,
-    shift_counts,
-    sum_object_links,
 )
-from acvb_core.models.irm.network.model import NetworkPass
-from acvb_core.models.irm.state import IrmState
+from acvb_core.models.irm.network.model import list_links
 
 
 def sample_network(
     relation: Relation,
     labels: Labels,
+    counts: tuple[Floats, Floats],
     hyper: Hyper,
     layout: Layout,
     rng: np.random.Generator,
     checkpoint: Checkpoint,
-) -> tuple[Labels, int]:
+) -> tuple[Labels, tuple[Floats, Floats], int]:
     """Draw the cluster of every object in turn, in a fresh random order.
 
-    Returns the labels, without gaps, and how many objects changed company.
+    `counts`: ones and observed entries of the labels' blocks.
+    Returns the labels, without gaps, their counts, and how many objects changed company.
     """
     (domain,) = layout.domains
     labels = labels.copy()
+    links = list_links(relation, not layout.symmetric)
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     width = int(labels.max()) + 1
+    prior = tabulate_prior(float(hyper.a[0, 0]), float(hyper.b[0, 0]), float(counts[1].max()))
+    neighbours = (relation.n_ones + relation.n_missing) // len(labels)
     at = moved = 0
     while at < len(objects):
         # Always room for clusters to be born; the kernel comes back when it has used it up. Empty ones cost time, too.
         room = width + max(width // 4, 4)
-        q = {domain: extend_rows(one_hot(labels).T, room, 0.0).T}
-        counts = count_blocks(relation, {domain: labels}, layout, checkpoint)
-        ones, entries = (np.pad(count, (0, room - width)) for count in counts)
-        network = NetworkPass(relation, IrmState(q, ones, entries, hyper, layout))
-        length = network.chunk_length(room, 6.0)
+        ones, entries = (extend_counts(array, (room, room)) for array in counts)
+        blocks = BlockSums(ones, entries - ones, np.bincount(labels, minlength=room))
+        length = chunk_length(2 * room, room + neighbours // room)
         while at < len(objects) and width < room:
             at, width, changed = _sample_some(
                 objects[at : at + length],
                 at,
                 labels,
-                network.q,
-                network.links,
-                network.blocks,
+                links,
+                blocks,
                 width,
-                network.alpha,
+                prior,
+                hyper.alpha[domain],
                 uniforms,
             )
             moved += changed
             checkpoint()
         labels = close_gaps(labels)
         width = int(labels.max()) + 1
-    return labels, moved
+        counts = count_blocks(relation, {domain: labels}, layout, checkpoint)
+    return labels, counts, moved
 
 
 @nb.njit(**OPTIONS)
@@ -75,10 +85,10 @@ def _sample_some(
     objects: Labels,
     at: int,
     labels: Labels,
-    q: Floats,
     links: NetworkLinks,
-    blocks: BlockCounts,
+    blocks: BlockSums,
     width: int,
+    prior: BlockPrior,
     alpha: float,
     uniforms: Floats,
 ) -> tuple[int, int, int]:
@@ -89,44 +99,37 @@ def _sample_some(
     far, and how many objects changed company.
     """
     ones, zeros, size = blocks
-    directed = links.directed
-    room = ones.shape[0]
-    workspace = make_workspace(room, room, directed)
-    terms, changed = np.empty((room, room)), np.ones(room, dtype=np.bool_)
-    brought, log_weights = np.empty((4, room)), np.empty(room)
+    directed, room = links.directed, ones.shape[0]
+    terms, changed = np.zeros((room, room)), np.ones(room, dtype=np.bool_)
+    brought, log_weights = np.empty((4, room), dtype=np.int64), np.empty(room)
     choices = np.empty(room, np.int64)
     moved = 0
     for i in objects:
         if width == room:
             break
-        sum_object_links(i, links, q, size, brought)
-        item = ObjectLinks(brought, links.own[i], directed)
         old = labels[i]
-        q[i, old] = 0.0
-        size[old] -= 1.0
-        shift_counts(-1.0, old, item, ones, zeros)
+        size[old] -= 1
+        _sum_links(i, links, labels, size, brought)
+        own = (int(links.own[i, 0]), int(links.own[i, 1]))
+        _shift_counts(-1, old, brought, own, directed, ones, zeros)
         changed[old] = True
-        refresh_terms(changed, ones, zeros, directed, terms)
-        alone = size[old] < 0.5
+        _refresh_terms(changed, ones, zeros, prior, terms)
+        alone = size[old] == 0
         n_choices = 0
         for k in range(width):
-            if size[k] > 0.5:
+            if size[k] > 0:
                 choices[n_choices] = k
+                log_weights[n_choices] = math.log(size[k])
                 n_choices += 1
         choices[n_choices] = width  # a cluster of its own
+        log_weights[n_choices] = math.log(alpha)
         n_choices += 1
-        cluster_terms(choices[:n_choices], item, blocks, terms, workspace, log_weights)
-        for c in range(n_choices - 1):
-            log_weights[c] += math.log(size[choices[c]])
-        log_weights[n_choices - 1] += math.log(alpha)
-        weights = log_weights[:n_choices]
-        normalise(weights)
-        left = uniforms[at]
-        c = 0
-        while c < n_choices - 1 and left > weights[c]:
-            left -= weights[c]
-            c += 1
-        new = choices[c]
+        for c in range(n_choices):
+            log_weights[c] += _gain(
+                choices[c], choices[:n_choices], brought, own, directed, blocks, prior, terms
+            )
+        normalise(log_weights[:n_choices])
+        new = choices[draw_choice(log_weights[:n_choices], uniforms[at])]
         if (new == width) != alone or (not alone and new != old):
             moved += 1
         if new == width and alone:
@@ -134,9 +137,93 @@ def _sample_some(
         elif new == width:
             width += 1
         labels[i] = new
-        q[i, new] = 1.0
-        size[new] += 1.0
-        shift_counts(1.0, new, item, ones, zeros)
+        size[new] += 1
+        _shift_counts(1, new, brought, own, directed, ones, zeros)
         changed[new] = True
         at += 1
     return at, width, moved
+
+
+@nb.njit(**OPTIONS)
+def _sum_links(i: int, links: NetworkLinks, labels: Labels, size: Counts, brought: Counts) -> None:
+    """Write what object i brings to the blocks, by cluster of the other object; `size` does not count the object.
+
+    `brought`: shape (4, K); ones and zeros of the object's row, ones and zeros of its column (directed only), itself
+    left out.
+    """
+    for side in range(2 if links.directed else 1):
+        for kind in range(2):  # ones, then missing entries
+            out = brought[2 * side + kind]
+            for m in range(out.shape[0]):
+                out[m] = 0
+            indptr, indices = links.pointers[2 * side + kind], links.indices[2 * side + kind]
+            for p in range(indptr[i], indptr[i + 1]):
+                j = indices[p]
+                if j != i:
+                    out[labels[j]] += 1
+        for m in range(brought.shape[1]):
+            brought[2 * side + 1, m] = size[m] - brought[2 * side + 1, m] - brought[2 * side, m]
+
+
+@nb.njit(**OPTIONS)
+def _shift_counts(
+    sign: int, k: int, brought: Counts, own: tuple[int, int], directed: bool, ones: Counts, zeros: Counts
+) -> None:
+    """Put an object into cluster k (sign 1) or take it out (-1)."""
+    for m in range(ones.shape[0]):
+        ones[k, m] += sign * brought[OUT_ONES, m]
+        zeros[k, m] += sign * brought[OUT_ZEROS, m]
+        if directed:
+            ones[m, k] += sign * brought[IN_ONES, m]
+            zeros[m, k] += sign * brought[IN_ZEROS, m]
+        elif m != k:
+            ones[m, k] += sign * brought[OUT_ONES, m]
+            zeros[m, k] += sign * brought[OUT_ZEROS, m]
+    ones[k, k] += sign * own[0]
+    zeros[k, k] += sign * own[1]
+
+
+@nb.njit(**OPTIONS)
+def _refresh_terms(
+    changed: NDArray[np.bool_], ones: Counts, zeros: Counts, prior: BlockPrior, terms: Floats
+) -> None:
+    """Bring the evidence of the blocks of changed clusters up to date; none is changed afterwards."""
+    for k in range(ones.shape[0]):
+        for m in range(ones.shape[0]):
+            if changed[k] or changed[m]:
+                terms[k, m] = block_evidence(ones[k, m], zeros[k, m], prior)
+    changed[:] = False
+
+
+@nb.njit(**OPTIONS)
+def _gain(
+    k: int,
+    clusters: Counts,
+    brought: Counts,
+    own: tuple[int, int],
+    directed: bool,
+    blocks: BlockSums,
+    prior: BlockPrior,
+    terms: Floats,
+) -> float:
+    """Return how the evidence changes when an object that is in no cluster is put into cluster k.
+
+    `clusters`: those that have members, at least.
+    """
+    ones, zeros, _ = blocks
+    plus, minus = brought[OUT_ONES, k] + own[0], brought[OUT_ZEROS, k] + own[1]
+    if directed:
+        plus += brought[IN_ONES, k]
+        minus += brought[IN_ZEROS, k]
+    total = block_evidence(ones[k, k] + plus, zeros[k, k] + minus, prior) - terms[k, k]
+    for m in clusters:
+        if m == k:
+            continue
+        total += block_evidence(ones[k, m] + brought[OUT_ONES, m], zeros[k, m] + brought[OUT_ZEROS, m], prior)
+        total -= terms[k, m]
+        if directed:
+            total += block_evidence(
+                ones[m, k] + brought[IN_ONES, m], zeros[m, k] + brought[IN_ZEROS, m], prior
+            )
+            total -= terms[m, k]
+    return total

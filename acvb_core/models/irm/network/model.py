@@ -14,8 +14,8 @@ from acvb_core.models.irm.network.kernels_second import NetworkSpreads, second_o
 from acvb_core.models.irm.state import IrmState
 
 
-def links_of(relation: Relation, directed: bool) -> NetworkLinks:
-    """Return the links of a network as the kernels take them."""
+def list_links(relation: Relation, directed: bool) -> NetworkLinks:
+    """Return the links of a network, by row and by column."""
     ones, missing, turned = relation.ones, relation.missing, relation.transposed
     return NetworkLinks(
         pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
@@ -42,7 +42,7 @@ class NetworkPass:
             self.b + np.maximum(state.entries - state.ones, 0.0),
             self.q.sum(axis=0),
         )
-        self.links = links_of(relation, not state.layout.symmetric)
+        self.links = list_links(relation, not state.layout.symmetric)
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, K), as they were kept up."""

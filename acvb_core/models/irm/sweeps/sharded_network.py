@@ -16,7 +16,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import observed_counts
 from acvb_core.models.irm.kernels import BlockCounts, Floats
-from acvb_core.models.irm.network.model import NetworkPass, links_of
+from acvb_core.models.irm.network.model import NetworkPass, list_links
 from acvb_core.models.irm.network.vb import coordinate_ascent
 from acvb_core.models.irm.state import IrmState, network_counts
 from acvb_core.models.irm.sweeps.rest import Objects
@@ -107,7 +107,7 @@ class NetworkShard:
         objects = objects[(objects >= begin) & (objects < end)]
         q = q.copy()
         log_one, log_zero, shares = expected
-        links = links_of(self.links, not symmetric)  # type: ignore[arg-type]
+        links = list_links(self.links, not symmetric)  # type: ignore[arg-type]
         coordinate_ascent(objects, q, links, log_one, log_zero, shares, mass.copy())
         return objects, q[objects]
 
