@@ -52,12 +52,21 @@ class UpdateSums(NamedTuple):
     loo: float  #: log C_i, in nats
 
 
+class PassSums(NamedTuple):
+    """What a shard knows of one pass over its objects, so that the driver sends the responsibilities once."""
+
+    turn: int
+    own: Floats  #: responsibilities of the shard's objects
+    links: Floats  #: ones of each object by cluster of the other domain
+    zeros: Floats
+
+
 class RelationShard:
-    """Some of the rows and some of the columns (a `shards.host.Shard`); it keeps nothing of a run."""
+    """Some of the rows and some of the columns (a `shards.host.Shard`); of a run it keeps the sums of one pass."""
 
     def __init__(self, number: int, rows: Slice, columns: Slice) -> None:
         self.number, self.sides = number, {"rows": rows, "cols": columns}
-        self._sums: tuple[int, Floats, Floats] | None = None
+        self._sums: PassSums | None = None
 
     def block_sums(self, side: str, turn: int, own: Floats, other: Floats) -> BlockCounts:
         """Return the ones and zeros of every block and the sizes of the clusters, of the shard's objects.
@@ -65,27 +74,24 @@ class RelationShard:
         `turn`: what tells these responsibilities from those of any other call.
         """
         rows = own[slice(*self.sides[side][:2])]
-        links, zeros = self._observe(side, turn, other)
+        links, zeros = observed_sums(self.sides[side], other)  # type: ignore[arg-type]
+        self._sums = PassSums(turn, rows, links, zeros)
         return BlockCounts(rows.T @ links, rows.T @ zeros, rows.sum(axis=0))
 
     def update(
-        self,
-        side: str,
-        turn: int,
-        given: tuple[Floats, Floats, BlockCounts, float],
-        objects: NDArray[np.int64],
-    ) -> tuple[Floats, UpdateSums]:
-        """Visit the shard's objects in the order they have among all.
+        self, side: str, turn: int, blocks: BlockCounts, alpha: float, objects: NDArray[np.int64]
+    ) -> tuple[Floats, UpdateSums] | None:
+        """Visit the shard's objects in the order they have among all; None where `block_sums` was not asked before.
 
-        `given`: responsibilities of both domains, counts of the blocks with their priors, and the concentration.
+        `blocks`: counts of the blocks with their priors.
         """
-        own, other, blocks, alpha = given
+        if self._sums is None or self._sums.turn != turn:
+            return None
         begin, end = self.sides[side][:2]
         objects = objects[(objects >= begin) & (objects < end)] - begin
         none = np.zeros(blocks.ones.shape)
-        domain_pass = DomainPass.of_sums(
-            own[begin:end].copy(), *self._observe(side, turn, other), none, none, alpha
-        )
+        sums = self._sums
+        domain_pass = DomainPass.of_sums(sums.own.copy(), sums.links, sums.zeros, none, none, alpha)
         after = BlockCounts(*(np.array(counts) for counts in blocks))
         domain_pass.blocks = after
         loo = domain_pass.run("zeroth", objects)
@@ -100,15 +106,10 @@ class RelationShard:
 
         `blocks`: parameters of q(theta), and the sizes of the clusters, of all objects.
         """
-        links, zeros = self._observe(side, turn, other)
+        known = self._sums if self._sums is not None and self._sums.turn == turn else None
+        links, zeros = known[2:] if known else observed_sums(self.sides[side], other)  # type: ignore[arg-type]
         own = update_domain(blocks.mass, links, zeros, blocks.ones, blocks.zeros, alpha)
         return own, BlockCounts(own.T @ links, own.T @ zeros, own.sum(axis=0))
-
-    def _observe(self, side: str, turn: int, other: Floats) -> tuple[Floats, Floats]:
-        """Return the ones and zeros of the shard's objects by cluster of the other domain."""
-        if self._sums is None or self._sums[0] != turn:
-            self._sums = (turn, *observed_sums(self.sides[side], other))  # type: ignore[arg-type]
-        return self._sums[1:]
 
     def save(self) -> Mapping[str, Array]:
         """Return nothing: all there is follows from the data."""
@@ -182,10 +183,12 @@ class ShardedIrm(ShardedSweeps, CollapsedIrm):
         objects: NDArray[np.int64],
     ) -> tuple[Floats, BlockCounts, float]:
         """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i."""
-        group, turn = self.group, next_turn()
-        sums: Any = tree_sum(group.ask("block_sums", side, turn, *q))
-        blocks = BlockCounts(priors[0] + sums.ones, priors[1] + sums.zeros, sums.mass)
-        answers = group.ask("update", side, turn, (*q, blocks, alpha), objects)
+        answers: list[Any] = [None]
+        while None in answers:  # the worker in the place of one that was lost knows nothing of this pass
+            turn = next_turn()
+            sums: Any = tree_sum(self.group.ask("block_sums", side, turn, *q))
+            blocks = BlockCounts(priors[0] + sums.ones, priors[1] + sums.zeros, sums.mass)
+            answers = self.group.ask("update", side, turn, blocks, alpha, objects)
         updated: UpdateSums = tree_sum([update for _, update in answers])
         return np.concatenate([own for own, _ in answers]), updated.blocks, updated.loo
 
