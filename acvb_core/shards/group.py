@@ -169,14 +169,15 @@ class ShardGroup:
     def _restore(self, w: int, step: Step) -> Future[Any]:
         """Put another worker in the place of a lost one, bring its shards up to date and ask it again."""
         self.workers[w] = self.workers[w].replace()
-        latest = self._request(w, "restore", self._factories_of(w), self._folder, self._saved)
+        earlier = [self._request(w, "restore", self._factories_of(w), self._folder, self._saved)]
         if step.name == "build":
-            return latest
-        for earlier in self._journal:
-            self._request_step(w, earlier)
+            return earlier[0]
+        earlier += [self._request_step(w, one) for one in self._journal]
         if step.name == "save":
-            return self._request(w, "save", self._numbers[w], *step.arguments)
-        return self._request_step(w, step)
+            last = self._request(w, "save", self._numbers[w], *step.arguments)
+        else:
+            last = self._request_step(w, step)
+        return _first_to_fail([*earlier, last])
 
     def _save(self) -> None:
         step = Step("save", (self._folder, f"sweep-{self.sweeps}"))
@@ -213,6 +214,22 @@ class ShardGroup:
 
     def _factories_of(self, w: int) -> dict[int, Factory]:
         return {number: self._factories[number] for number in self._numbers[w]}
+
+
+def _first_to_fail(requests: list[Future[Any]]) -> Future[Any]:
+    """Return a future of what the last request gives, or of the fault of the first that has one."""
+    common = Future[Any]()
+
+    def end(last: Future[Any]) -> None:
+        faults = (one.exception() for one in requests)  # all are over: a worker answers one after another
+        fault = next((one for one in faults if one is not None), None)
+        if fault is not None:
+            common.set_exception(fault)
+        else:
+            common.set_result(last.result())
+
+    requests[-1].add_done_callback(end)
+    return common
 
 
 def _close(workers: list[Worker], folder: str) -> None:

@@ -22,6 +22,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -170,7 +171,7 @@ def copy_package(folder: Path) -> Path:
 
 def build_problems() -> list[Problem]:
     """Return a whole run, and one over two shards that takes about as long."""
-    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 1_000, "burn_in": 300}
+    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 400, "burn_in": 100}
     corpus = planted_topics(3_000, 2_000, 10, 60, 0.1, 0.05, 1).corpus
     spread = {"k": 10, "max_sweeps": 60, "tol": 1e-12, "shards": 2}
     return [
@@ -183,21 +184,18 @@ def try_fault(fault: str, times: int, problems: list[Problem], wanted: list[floa
     """Have a fault happen some times, and print what became of the runs."""
     distances, lost = [0.0], []
     package = copy_package(folder / "other") if fault == "version" else ROOT
-    cluster = FaultyCluster(folder, package)
     begun = time.monotonic()
-    try:
+    with small_disk(folder / "states"), closing(FaultyCluster(folder, package)) as cluster:
         for _ in range(times):
             try:
                 if fault == "version":
                     sentences = refuse_once(cluster, problems)
                     continue
-                with small_disk(folder / "states"):
-                    scores = run_once(fault, cluster, problems)
+                scores = run_once(fault, cluster, problems)
                 distances += [abs(score / goal - 1.0) for score, goal in zip(scores, wanted, strict=True)]
             except Exception as problem_met:
                 lost.append(f"{type(problem_met).__name__}: {problem_met}")
-    finally:
-        cluster.close()
+            (folder / "states" / "filler").unlink(missing_ok=True)
     if fault == "version" and not lost:
         print(*sentences, sep="\n")
     print(

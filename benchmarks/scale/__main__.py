@@ -5,6 +5,8 @@
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
     python -m benchmarks.scale relations --k 15 --seeds 5              the same for planted blocks
     python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
+                                                                       (--hard: clusters that hide)
+    python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by mergers in a window
     python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
@@ -35,7 +37,9 @@ def load(file: str | None) -> Corpus:
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("run", "links", "shards", "relations", "network", "rotation"))
+    parser.add_argument(
+        "what", choices=("run", "links", "shards", "relations", "network", "streams", "rotation")
+    )
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--method", default="cvb0")
     parser.add_argument("--ones", type=int, default=10_000_000, help="links: how many")
@@ -49,6 +53,9 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="keep responsibilities in half the memory")
     parser.add_argument("--save-every", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--hard", action="store_true", help="relations, network: clusters that hide")
+    parser.add_argument("--epochs", type=float, default=3.0, help="streams: passes over the documents")
+    parser.add_argument("--window", type=int, default=0, help="streams: documents in a window")
     given = parser.parse_args()
     values: dict[str, Any] = {"k": given.k, "max_sweeps": given.sweeps, "tol": 1e-12}
     if given.what == "run":
@@ -63,9 +70,15 @@ def main() -> None:
         staleness.compare(load(given.source), given.method, values, NUMBERS, given.seeds)
     elif given.what == "relations":
         sizes = {"k_rows": given.k, "k_cols": given.k, "init": "random"}
-        staleness.compare_relations(sizes, NUMBERS, given.seeds)
+        drawn = staleness.draw_objects(False, given.hard)
+        staleness.compare_relations(*drawn, given.method, sizes, NUMBERS, given.seeds)
     elif given.what == "network":
-        staleness.compare_relations({"k_rows": given.k, "init": "random"}, NUMBERS, given.seeds, network=True)
+        drawn = staleness.draw_objects(True, given.hard)
+        groups = {"k_rows": given.k, "init": "random"}
+        staleness.compare_relations(*drawn, given.method, groups, NUMBERS, given.seeds)
+    elif given.what == "streams":
+        stream = {"k": given.k, "epochs": given.epochs, "window": given.window}
+        staleness.compare_streams(load(given.source), given.method, stream, NUMBERS, given.seeds)
     else:
         rotation.compare(load(given.source), given.k, given.sweeps, NUMBERS)
 

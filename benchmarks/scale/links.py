@@ -1,4 +1,4 @@
-"""A relation of millions of links over shards: time of a sweep, and blocks beside the serial run."""
+"""A relation of millions of links over shards in processes: time of a sweep, and blocks beside the serial ones."""
 
 from __future__ import annotations
 

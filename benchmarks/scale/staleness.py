@@ -13,7 +13,13 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.samples.planted_relations import groups_of_all_kinds, planted_relation
+from acvb_core.samples.planted_relations import (
+    PlantedRelation,
+    groups_of_all_kinds,
+    planted_network,
+    planted_relation,
+    sparse_relation,
+)
 
 #: A run is there when it predicts held-out words within this share of the end of the run on one shard.
 NEAR = 0.01
@@ -52,17 +58,28 @@ def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[i
         )
 
 
-def compare_relations(values: dict[str, Any], numbers: list[int], seeds: int, network: bool = False) -> None:
-    """Print, for planted blocks and each number of shards, the held-out score and the sweeps until convergence.
+def draw_objects(network: bool, hard: bool) -> tuple[str, PlantedRelation]:
+    """Return planted blocks of two kinds of objects, or groups of a network; with `hard`, ones that hide."""
+    if network and hard:
+        sizes = {f"group {number}": 30 for number in range(12)}
+        return "12 groups of 30 nodes, 12 % and 3 % linked", planted_network(
+            sizes, np.where(np.eye(12), 0.12, 0.03), 0
+        )
+    if network:
+        return "a network of 360 nodes", groups_of_all_kinds(0)
+    if hard:
+        return "600 x 600 sparse, 20 x 20 blocks", sparse_relation(0, 600, 20, 0.02)
+    return "1,000 x 800, 8 x 6 blocks", planted_relation(1_000, 800, 8, 6, 0)
 
-    `network`: of groups of all kinds in an undirected network, in place of two kinds of objects.
-    """
-    planted = groups_of_all_kinds(0) if network else planted_relation(1_000, 800, 8, 6, 0)
-    what = "a network of 360 nodes" if network else "1,000 x 800, 8 x 6 blocks"
-    sys.stdout.write(f"{what}; {values}, seeds {seeds}\n")
+
+def compare_relations(
+    what: str, planted: PlantedRelation, method: str, values: dict[str, Any], numbers: list[int], seeds: int
+) -> None:
+    """Print, for planted clusters and each number of shards, the held-out score and the sweeps until convergence."""
+    sys.stdout.write(f"{what}; {method}, {values}, seeds {seeds}\n")
     for shards in numbers:
         runs = [
-            acvb_core.fit(planted.relation, "cvb0", heldout=0.1, seed=seed, shards=shards, **values)
+            acvb_core.fit(planted.relation, method, heldout=0.1, seed=seed, shards=shards, **values)
             for seed in range(seeds)
         ]
         skill = np.mean([run.snapshot.heldout.skill for run in runs])
@@ -73,3 +90,32 @@ def compare_relations(values: dict[str, Any], numbers: list[int], seeds: int, ne
         sys.stdout.write(
             f"P = {shards:3}: held-out skill {skill:.4f}, {taken:.1f} sweeps; ARI {near:.3f}, clusters {clusters}\n"
         )
+        sys.stdout.flush()
+
+
+def compare_streams(
+    corpus: Corpus, method: str, values: dict[str, Any], numbers: list[int], seeds: int
+) -> None:
+    """Print, for each number of shards and of mergers in a window, the perplexity after one epoch and at the end."""
+    sys.stdout.write(f"{corpus.size_text}; {method}, {values}, seeds {seeds}\n")
+    first = np.zeros(2)
+    for shards, merges in [(1, 1), *((shards, merges) for shards in numbers[1:] for merges in (1, 4))]:
+        scores = []
+        for seed in range(seeds):
+            given = {**values, "shards": shards, "merges": merges}
+            problem = build_problem(corpus, method, given, heldout_documents=0.1, seed=seed)
+            each = problem.inference.sweeps_of(1.0)
+            found = [
+                last.heldout.perplexity
+                for last in sweeps(problem, schedule=Schedule(problem.max_sweeps, each))
+                if last.heldout is not None
+            ]
+            scores.append((found[0], found[-1]))
+        mean = np.mean(scores, axis=0)
+        first = mean if shards == 1 else first
+        after, end = mean / first - 1.0
+        sys.stdout.write(
+            f"P = {shards:3}, {merges} mergers a window: perplexity {mean[0]:.1f} ({after:+.1%}) after an epoch, "
+            f"{mean[1]:.1f} ({end:+.1%}) at the end\n"
+        )
+        sys.stdout.flush()

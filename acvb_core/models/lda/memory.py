@@ -77,6 +77,8 @@ def _stream_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, An
         needed += 3 * topics
     if values.get("renew") and values["epochs"] > 1.0:
         needed += 2 * topics
+    # What each shard reads with, and what it gives back.
+    needed += int(values.get(SHARDS, 0)) * 3 * topics
     if "batch" in values:
         rows = min(
             corpus.n_words, int(values["batch"]) * max(corpus.n_pairs // max(corpus.n_documents, 1), 1)

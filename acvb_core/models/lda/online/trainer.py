@@ -31,6 +31,8 @@ MODEL = "lda"
 _ELSEWHERE = {
     "epochs": "partial_fit reads its documents once; fit(documents, epochs=…) reads them more often",
     "totals": "sizes are those of the documents met so far; total_documents says how many there will be",
+    "shards": "the documents of a stream are read one after another",
+    "merges": "the documents of a stream are read one after another",
     "score_every": "perplexity(documents) scores at any time",
 }
 

@@ -24,6 +24,11 @@ class Part:
     begin: int = 0  #: first document, counted among those that are in
     end: int = 0  #: the one behind the last
 
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.source.pointers) - 1 if isinstance(self.source, Shard) else self.end - self.begin
+
     def read(self) -> Tokens:
         """Return the documents."""
         shard = self.source if isinstance(self.source, Shard) else _read(self.source, self.begin, self.end)
@@ -65,17 +70,49 @@ def _find_bounds_on_disk(corpus: DiskCorpus, n_parts: int) -> list[int]:
 
 def _read(corpus: DiskCorpus, begin: int, end: int) -> Shard:
     """Return neighbouring documents of a corpus on disk, those left out not counted."""
-    starts = np.concatenate([[0], np.cumsum(corpus.shard_sizes)])
-    pointers, words, counts = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
-    pairs = 0
-    for number in range(corpus.n_shards):
-        low, high = max(begin, int(starts[number])), min(end, int(starts[number + 1]))
-        if low >= high:
-            continue
-        shard = corpus.shard(number)
-        own = shard.pointers[low - starts[number] : high - starts[number] + 1]
-        pointers.append(own[1:] - own[0] + pairs)
-        words.append(shard.words[own[0] : own[-1]])
-        counts.append(shard.counts[own[0] : own[-1]])
-        pairs += int(own[-1] - own[0])
-    return Shard(np.concatenate(pointers), np.concatenate(words), np.concatenate(counts))
+    shards = [_take(corpus.shard(number), low, high) for number, low, high in _pieces(corpus, begin, end)]
+    pointers, pairs = [np.zeros(1, np.int64)], 0
+    for shard in shards:
+        pointers.append(shard.pointers[1:] + pairs)
+        pairs += int(shard.pointers[-1])
+    words = np.concatenate([np.zeros(0, np.int32), *(shard.words for shard in shards)])
+    counts = np.concatenate([np.zeros(0, np.float32), *(shard.counts for shard in shards)])
+    return Shard(np.concatenate(pointers), words, counts)
+
+
+def _pieces(corpus: DiskCorpus, begin: int, end: int) -> list[tuple[int, int, int]]:
+    """Return which shards on disk have some of the documents, with the first one there and the one behind the last."""
+    starts = np.concatenate([[0], np.cumsum(corpus.shard_sizes)]).tolist()
+    bounds = [
+        (number, max(begin - starts[number], 0), min(end, starts[number + 1]) - starts[number])
+        for number in range(corpus.n_shards)
+    ]
+    return [(number, low, high) for number, low, high in bounds if low < high]
+
+
+def _take(shard: Shard, low: int, high: int) -> Shard:
+    """Return neighbouring documents, their pointers from 0."""
+    pointers = shard.pointers[low : high + 1]
+    pairs = slice(int(pointers[0]), int(pointers[-1]))
+    return Shard(pointers - pointers[0], shard.words[pairs], shard.counts[pairs])
+
+
+class PartSource:
+    """The documents of a part as a stream reads them (a `streams.source.Source`): from disk, only when they come."""
+
+    def __init__(self, part: Part) -> None:
+        self._source, self.n_words = part.source, part.n_words
+        self._pieces = (
+            [(0, 0, part.n_documents)]
+            if isinstance(part.source, Shard)
+            else _pieces(part.source, part.begin, part.end)
+        )
+        self.shard_sizes = tuple(high - low for _, low, high in self._pieces)
+        self.n_documents = sum(self.shard_sizes)
+
+    def shard(self, number: int) -> Shard:
+        """Return the documents of a piece."""
+        stored, low, high = self._pieces[number]
+        return (
+            self._source if isinstance(self._source, Shard) else _take(self._source.shard(stored), low, high)
+        )

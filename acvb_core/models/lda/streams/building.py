@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from acvb_core.core.averaging import AveragedInference
-from acvb_core.core.rows import Values
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import SHARDS, Values
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.streams.kernels_prior import FIXED, LEFT_TO_RIGHT, PAPER
 from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
 from acvb_core.models.lda.streams.sdm import DivergenceMinimisation
+from acvb_core.models.lda.streams.sharded import ShardedStream
 from acvb_core.models.lda.streams.source import as_source
 from acvb_core.models.lda.streams.stream import StreamMethod
 from acvb_core.models.lda.streams.svb import StochasticVb
@@ -54,20 +56,32 @@ def _svb(values: Values, **common: Any) -> StreamMethod:
 
 def build_stream(name: str, data: Any, values: Values) -> Any:
     """Return a method that streams (sdm, scvb0 or svb) with the values of its parameters, averaged if they say so."""
-    return _average(_METHODS[name](values, **_common(data, values, Concentrations.of_values(values))), values)
+    common = _common(data, values, Concentrations.of_values(values))
+    return _average(_spread(_METHODS[name](values, **common), data, values), values)
 
 
 def continue_stream(name: str, data: Any, values: Values, trained: TrainedTopics) -> Any:
     """Return the same, to go on from trained topics."""
     trained.check(values["k"])
     common = _common(data, values, trained.concentrations)
-    return _average(_METHODS[name](values, **common, trained=trained), values)
+    return _average(_spread(_METHODS[name](values, **common, trained=trained), data, values), values)
 
 
 _METHODS = {"sdm": _sdm, "scvb0": _scvb0, "svb": _svb}
 
 
-def _average(method: StreamMethod, values: Values) -> Any:
+def _spread(method: StreamMethod, data: Any, values: Values) -> StreamMethod | ShardedStream:
+    """Return the method over shards where the settings ask for them."""
+    if not values.get(SHARDS):
+        return method
+    if not method.known:
+        raise ParameterError(
+            f"totals is {values['totals']!r}; over shards the size of the stream must be that of the corpus."
+        )
+    return ShardedStream(method, data, values[SHARDS], values["merges"])
+
+
+def _average(method: StreamMethod | ShardedStream, values: Values) -> Any:
     if "burn_in_epochs" not in values:
         return method
     return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers
 from acvb_core.models.lda.state import padded_zeros
-from acvb_core.models.lda.streams.state import StreamBuffers
+from acvb_core.models.lda.streams.state import StreamBuffers, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod
 
 #: The counts are multiplied out when what they are to be multiplied by is below this.
@@ -131,6 +131,14 @@ class MinibatchMethod(StreamMethod):
             buffers.batch = Batch(n_words, n_topics, buffers.by_word.dtype)
         batch: Batch = buffers.batch
         return batch
+
+    def count_steps(self, state: StreamState) -> NDArray[np.int64]:
+        """Return the number of mini-batches."""
+        return np.array([state.batches])
+
+    def step_sizes(self, n: int) -> Floats:
+        """Return the steps of the first mini-batches."""
+        return np.array([self.step(t) for t in range(1, n + 1)])
 
     def step(self, batches: int) -> float:
         """Return the step of a mini-batch, the first of them 1."""

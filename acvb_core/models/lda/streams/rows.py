@@ -7,7 +7,7 @@ from functools import partial
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import PRESET, TOLERANCE, Method, Paper, Range
+from acvb_core.core.rows import PRESET, SHARDS, TOLERANCE, Method, Paper, Range
 from acvb_core.models.lda.streams.limits import EARLY, FROZEN, MOST_IN_WINDOW, WINDOW_SHARE
 
 _METHODS = references_to("models.lda.streams.building")
@@ -43,7 +43,18 @@ _SHUFFLE = Parameter(
     "Random order",
 )  # fmt: skip
 
-_RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE, PRESET)
+_SHARDS = Parameter(
+    SHARDS, "int", 0, "Parts that the documents are cut into. Each reads its share of a window, all at once; then the "
+    "topics are merged. The result depends on this number and that of the mergers alone. 0: not cut.",
+    "Shards", 0, 10_000,
+)  # fmt: skip
+
+_MERGES = Parameter(
+    "merges", "int", 1, "How often the shards merge their topics in a window. More often: closer to a run without "
+    "shards, and more bytes to send.", "Mergers in a window", 1, 1000,
+)  # fmt: skip
+
+_RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE, PRESET, _SHARDS, _MERGES)
 
 
 def _epochs(default: float) -> Parameter:

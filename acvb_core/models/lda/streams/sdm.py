@@ -50,6 +50,14 @@ class DivergenceMinimisation(StreamMethod):
         """Return no counts: a word is not there before it is met."""
         return padded_zeros((n, self.n_topics), np.float32)
 
+    def count_steps(self, state: StreamState) -> NDArray[np.int64]:
+        """Return how often the counts of each word moved."""
+        return state.steps
+
+    def step_sizes(self, n: int) -> Floats:
+        """Return t^-power."""
+        return np.asarray(np.arange(1.0, n + 1.0) ** -self.power)
+
     def rescale_counts(self, by_word: Singles, old: Array, new: Array) -> Singles:
         """Return the counts of each word brought to its own number of tokens, less one where all are known."""
         less = 1.0 if self.known else 0.0

@@ -108,6 +108,14 @@ class StreamMethod(UnaveragedMethod, ABC):
     def start_rows(self, rng: np.random.Generator, n: int) -> Singles:
         """Return the counts that `n` words begin with whose sizes are not known, shape (n, K)."""
 
+    @abstractmethod
+    def count_steps(self, state: StreamState) -> NDArray[np.int64]:
+        """Return by how many steps the counts have moved: those of each word, shape (V,), or all of them, (1,)."""
+
+    @abstractmethod
+    def step_sizes(self, n: int) -> Floats:
+        """Return by what share each of the first steps moves the counts, shape (n,)."""
+
     def rescale_counts(self, by_word: Singles, old: Array, new: Array) -> Singles:
         """Return counts that stood for so many tokens of each word as ones that stand for others."""
         before = float(old.sum())
@@ -146,15 +154,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         """Go through the next window; `rng` draws the order of a pass when one begins."""
         order = state.order if state.position else int(rng.integers(2**62))
         end = min(state.position + self.in_window, self.n_documents)
-        buffers = StreamBuffers(state)
-        buffers.counting = not self.known and state.epoch == 0
-        self.begin(buffers, state)
-        for piece in self.feed.iterate(order, state.position, end):
-            for part in _parts(piece.shard, piece.order, self.n_topics):
-                checkpoint()
-                self.learn(buffers, piece.shard, part)
-                buffers.gone += len(part)
-        self.flush(buffers)
+        buffers = self.read(state, order, (state.position, end), checkpoint)
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
         swept = buffers.build_state(epoch, position, order)
@@ -164,7 +164,29 @@ class StreamMethod(UnaveragedMethod, ABC):
         loo = buffers.loo * self.source.n_tokens / buffers.seen if buffers.seen else None
         change = l1_change(swept.by_word, state.by_word)
         progress = (end - state.position) / self.n_documents
-        return swept, SweepInfo(loo, None, progress, change, effective={TOPICS: self._in_use(swept)})
+        return swept, SweepInfo(loo, None, progress, change, effective={TOPICS: self.count_in_use(swept)})
+
+    def read(
+        self,
+        state: StreamState,
+        order: int,
+        documents: tuple[int, int],
+        checkpoint: Checkpoint = no_checkpoint,
+    ) -> StreamBuffers:
+        """Go through documents of a pass, from the first to the one before the last; return what they leave.
+
+        `order`: what the order of the pass is drawn from.
+        """
+        buffers = StreamBuffers(state)
+        buffers.counting = not self.known and state.epoch == 0
+        self.begin(buffers, state)
+        for piece in self.feed.iterate(order, *documents):
+            for part in _parts(piece.shard, piece.order, self.n_topics):
+                checkpoint()
+                self.learn(buffers, piece.shard, part)
+                buffers.gone += len(part)
+        self.flush(buffers)
+        return buffers
 
     def posterior(self, state: StreamState) -> Posterior:
         """Return what the state says: of topics and words only."""
@@ -181,7 +203,8 @@ class StreamMethod(UnaveragedMethod, ABC):
             part *= (sizes[begin : begin + _ROWS, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
         return rows
 
-    def _in_use(self, state: StreamState) -> int:
+    def count_in_use(self, state: StreamState) -> int:
+        """Return how many topics are in use."""
         if self.rule:
             return int((state.prior.alpha > 1.01 * FLOOR).sum())
         return int((state.totals >= IN_USE * state.totals.sum()).sum())

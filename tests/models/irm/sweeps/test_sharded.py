@@ -1,4 +1,4 @@
-"""CVB0 of relations over shards: one shard is the run without, and the number of shards alone decides."""
+"""CVB0 and VB of relations over shards: one shard is the run without, and the number of shards alone decides."""
 
 from __future__ import annotations
 
@@ -28,13 +28,27 @@ def outcome(relation: Relation, method: str, shards: int, **given: Any) -> Any:
     values: dict[str, Any] = {"k_rows": 7, "k_cols": 7, "max_sweeps": 25} | given
     values = {name: value for name, value in values.items() if value is not None}
     result = acvb_core.fit(relation, method, heldout=0.1, shards=shards, **values)
-    history = result.history.drop(columns=_TIMES).to_numpy().tobytes()
+    history = result.history.drop(columns=[*_TIMES, "lost"], errors="ignore").to_numpy().tobytes()
     return history, {name: array.tobytes() for name, array in result.snapshot.posterior.arrays.items()}
 
 
-@pytest.mark.parametrize(("method", "init"), [("cvb0", "random"), ("cvb0", "gibbs"), ("acvb0", "spectral")])
+@pytest.mark.parametrize(
+    ("method", "init"),
+    [("cvb0", "random"), ("cvb0", "gibbs"), ("acvb0", "spectral"), ("vb", "spectral")],
+)
 def test_one_shard_gives_the_bits_of_a_run_without(relation: Relation, method: str, init: str) -> None:
     assert outcome(relation, method, 1, init=init) == outcome(relation, method, 0, init=init)
+
+
+def test_vb_loses_nothing_over_shards(relation: Relation) -> None:
+    for schedule in ("domains", "paper"):
+        one, many = (
+            acvb_core.fit(relation, "vb", k_rows=7, k_cols=7, shards=n, schedule=schedule, init="random")
+            for n in (0, 3)
+        )
+        assert many.history["lower_bound"].to_numpy() == pytest.approx(
+            one.history["lower_bound"].to_numpy(), rel=1e-9
+        )
 
 
 def test_neither_workers_nor_the_loss_of_one_change_a_bit(relation: Relation) -> None:

@@ -99,7 +99,10 @@ def network() -> Relation:
     return Relation.build(ones & ~missing, missing, network=Network(True, True))
 
 
-@pytest.mark.parametrize(("method", "init"), [("cvb0", "random"), ("cvb0", "gibbs"), ("acvb0", "spectral")])
+@pytest.mark.parametrize(
+    ("method", "init"),
+    [("cvb0", "random"), ("cvb0", "gibbs"), ("acvb0", "spectral"), ("vb", "spectral")],
+)
 def test_one_shard_gives_the_bits_of_a_run_without(network: Relation, method: str, init: str) -> None:
     given = {"k_cols": None, "init": init}
     assert outcome(network, method, 1, **given) == outcome(network, method, 0, **given)
@@ -110,18 +113,22 @@ def test_neither_workers_nor_the_loss_of_one_change_a_bit(network: Relation) -> 
         if snapshot.sweep == 3:
             problem.inference.inner.group.workers[1].process.kill()
 
+    for method in ("acvb0", "vb"):
+        with shard_workers(1):
+            wanted = outcome(network, method, 3, k_cols=None)
+        with shard_workers(3):
+            assert outcome(network, method, 3, k_cols=None) == wanted
     with shard_workers(1):
         wanted = outcome(network, "acvb0", 3, k_cols=None)
-    with shard_workers(3):
-        assert outcome(network, "acvb0", 3, k_cols=None) == wanted
     with shard_workers(2, processes=True, save_every=0):
         assert outcome(network, "acvb0", 3, k_cols=None, watch=kill) == wanted
 
 
-def test_groups_of_all_kinds_are_found_over_any_number_of_shards() -> None:
+@pytest.mark.parametrize("method", ["cvb0", "vb"])
+def test_groups_of_all_kinds_are_found_over_any_number_of_shards(method: str) -> None:
     relation = groups_of_all_kinds().relation
-    whole = acvb_core.fit(relation, "cvb0", k_rows=12)
+    whole = acvb_core.fit(relation, method, k_rows=12)
     for shards in (2, 5, 17):
-        spread = acvb_core.fit(relation, "cvb0", k_rows=12, shards=shards)
+        spread = acvb_core.fit(relation, method, k_rows=12, shards=shards)
         assert agreement(spread.labels("rows"), whole.labels("rows"))["ari"] > 0.95
         assert spread.snapshot.lower_bound == pytest.approx(whole.snapshot.lower_bound, rel=1e-3)

@@ -1,0 +1,149 @@
+"""Streams over shards: one shard is the run without, and the numbers of shards and mergers alone decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.engine.problem import build_problem
+from acvb_core.engine.run import StopRun, run
+from acvb_core.models.lda.sharded.parts import PartSource, cut
+from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.streams.sharded import merge, scale_moves
+from acvb_core.registry import method_row
+from acvb_core.samples.planted_mixtures import planted_topics
+from acvb_core.shards.place import shard_workers
+
+_TIMES = ["cpu_seconds", "wall_seconds", "diagnostics_seconds"]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return planted_topics(1_300, 300, 8, 40, 0.1, 0.05, 1).corpus
+
+
+@pytest.fixture(scope="module")
+def on_disk(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> DiskCorpus:
+    counts = corpus.counts
+    folder = tmp_path_factory.mktemp("corpus") / "disk"
+    pieces = [(counts.indptr, counts.indices, counts.data)]
+    return acvb_core.write_disk_corpus(pieces, folder, vocabulary=corpus.vocabulary, shard_pairs=9_000)
+
+
+def outcome(data: Any, name: str, **given: Any) -> tuple[bytes, ...]:
+    result = acvb_core.fit(data, name, **{"k": 8, "epochs": 2.4, "heldout_documents": 0.1, **given})
+    arrays = [result.snapshot.posterior[array].tobytes() for array in ("words", "alpha", "steps", "course")]
+    return result.history.drop(columns=[*_TIMES, "lost"], errors="ignore").to_numpy().tobytes(), *arrays
+
+
+@pytest.mark.parametrize("name", ["sdm", "asdm", "scvb0", "svb"])
+def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) -> None:
+    given = {"burn_in_epochs": 0.5} if name == "asdm" else {}
+    assert outcome(corpus, name, shards=1, **given) == outcome(corpus, name, **given)
+
+
+@pytest.mark.parametrize("name", ["sdm", "svb"])
+def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on_disk: DiskCorpus) -> None:
+    def kill(problem: Any, snapshot: Any) -> None:
+        if snapshot.sweep == 3:
+            problem.inference.group.workers[1].process.kill()
+
+    given: dict[str, Any] = {"shards": 3, "merges": 2, "shuffle": False, "heldout_documents": 0.0}
+    with shard_workers(1):
+        wanted = outcome(corpus, name, **given)
+    with shard_workers(3):
+        assert outcome(on_disk, name, **given) == wanted
+    if name == "sdm":
+        with shard_workers(2, processes=True, save_every=0):  # the shards keep nothing that could be lost
+            assert outcome(corpus, name, watch=kill, **given) == wanted
+
+
+def test_a_run_goes_on_from_its_state(corpus: Corpus) -> None:
+    problem = build_problem(corpus, "sdm", {"k": 8, "epochs": 1.5, "shards": 2, "merges": 3})
+    *_, whole = run(problem)
+    *_, half = run(problem, max_sweeps=whole.sweep - 5)
+    calls = iter(range(100))
+
+    def stop() -> None:
+        if next(calls) == 4:  # in the midst of a window
+            raise StopRun
+
+    *_, stopped = run(
+        build_problem(corpus, "sdm", dict(problem.settings.values)), resume=half, checkpoint=stop
+    )
+    assert stopped.sweep < whole.sweep
+    *_, last = run(build_problem(corpus, "sdm", dict(problem.settings.values)), resume=stopped)
+    assert last.posterior["words"].tobytes() == whole.posterior["words"].tobytes()
+
+
+def test_each_shard_reads_all_its_documents_in_an_epoch(corpus: Corpus, on_disk: DiskCorpus) -> None:
+    row = method_row("lda", "scvb0")
+    for shards, merges, batch in ((1, 1, 100), (3, 2, 7), (16, 1, 100), (4, 5, 1)):
+        method = row.build(on_disk, row.values({"shards": shards, "merges": merges, "batch": batch}))
+        read = np.array([method.find_documents(turn) for turn in range(method.n_turns)])
+        assert (read[1:, :, 0] == read[:-1, :, 1]).all()
+        assert read[0, :, 0].tolist() == [0] * shards
+        assert read[-1, :, 1].tolist() == [part.n_documents for part in method.parts]
+        assert method.sweeps_of(1.0) == -(-method.n_turns // merges)
+    tokens = Tokens.of(corpus)
+    for part in cut(on_disk, 4):
+        source = PartSource(part)
+        words = [source.shard(number).words for number in range(len(source.shard_sizes))]
+        wanted = tokens.take(part.begin, part.end)
+        assert np.concatenate(words).tolist() == wanted.words.tolist()
+        assert source.n_documents == len(wanted.pointers) - 1
+
+
+def test_shards_that_move_the_same_way_come_where_one_after_another_would() -> None:
+    rates = np.arange(1.0, 50.0) ** -0.7
+    before, made = np.array([0, 3, 10, 4]), [np.array([4, 2, 0, 0]), np.array([1, 9, 5, 0])]
+    start, target = 7.0, 2.0
+
+    def after(steps: np.ndarray) -> np.ndarray:
+        """The counts after so many steps towards the same target."""
+        left = [np.prod(1.0 - rates[t : t + n]) for t, n in zip(before, steps, strict=True)]
+        return target + np.array(left) * (start - target)
+
+    moved = sum(after(steps) - start for steps in made)
+    np.testing.assert_allclose(start + scale_moves(rates, before, made) * moved, after(sum(made)))
+
+
+def test_renewed_counts_of_shards_add_up(corpus: Corpus) -> None:
+    row = method_row("lda", "sdm")
+    method = row.build(corpus, row.values({"k": 4, "shuffle": False, "window": 200}))
+    state = method.init(np.random.default_rng(0))
+    for window in range(method.sweeps_of(1.0)):
+        state, _ = method.sweep(state, np.random.default_rng([1, window]))
+    ends = [(0, 300), (300, 700)]
+    one, other = (replace(method.read(state, 0, documents).build_state(1, 1, 0)) for documents in ends)
+    merged = merge(method, state, [one, other])
+    assert merged.renewal is not None
+    tokens = Tokens.of(corpus).take(0, 700)
+    counted = np.bincount(tokens.words, tokens.counts, corpus.n_words)
+    np.testing.assert_allclose(merged.renewal.tokens, counted)
+    np.testing.assert_allclose(merged.renewal.by_word.sum(axis=1), counted, rtol=1e-5, atol=1e-3)
+    wanted = one.renewal.by_word + other.renewal.by_word  # type: ignore[union-attr]
+    np.testing.assert_allclose(merged.renewal.by_word, wanted, rtol=1e-5)
+    left = np.maximum(state.sizes - counted, 0.0) / np.maximum(state.sizes, 1.0)
+    np.testing.assert_allclose(merged.by_word, wanted + state.by_word * left[:, None], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(merged.totals, merged.by_word.sum(axis=0, dtype=np.float64))
+
+
+def test_shards_predict_about_as_well(corpus: Corpus) -> None:
+    given: dict[str, Any] = {"k": 8, "epochs": 3.0, "heldout_documents": 0.1}
+    for name in ("sdm", "svb"):
+        one = acvb_core.fit(corpus, name, **given).snapshot.heldout
+        many = acvb_core.fit(corpus, name, shards=3, merges=2, **given).snapshot.heldout
+        assert many.perplexity < 1.05 * one.perplexity
+
+
+def test_a_stream_whose_size_nobody_knows_is_not_cut(corpus: Corpus) -> None:
+    with pytest.raises(ParameterError, match="over shards the size of the stream must be that of the corpus"):
+        acvb_core.fit(corpus, "sdm", shards=2, totals="running")
