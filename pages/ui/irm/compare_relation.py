@@ -19,7 +19,7 @@ from pages.ui.shared.picking import Key
 _STYLE = """
 <style>
 .st-key-compare_matrices { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
+.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
 .st-key-compare_matrices > div { width: 100% !important; min-width: 0; }
 </style>
 """
