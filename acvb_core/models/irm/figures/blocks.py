@@ -28,8 +28,8 @@ from acvb_core.views.theme import (
     rgba,
 )
 
-#: Share of the axis that a number takes.
-_CROWD = {"x": 0.034, "y": 0.03}
+#: Share of the axis that a number takes: of two digits, on the narrowest matrix of a page (250 pixels).
+_CROWD = {"x": 0.06, "y": 0.03}
 _NARROW = 0.01  # share of the side
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
 
