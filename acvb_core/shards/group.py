@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What the workers of a group have come to so far."""
+    """Counts of what the workers of a group have done so far."""
 
     seconds: float  #: processor time of the workers
     losses: int  #: workers lost

@@ -53,7 +53,7 @@ class UpdateSums(NamedTuple):
 
 
 class PassSums(NamedTuple):
-    """What a shard knows of one pass over its objects, so that the driver sends the responsibilities once."""
+    """Sums of one pass over a shard's objects, kept so that the driver sends the responsibilities once."""
 
     turn: int
     own: Floats  #: responsibilities of the shard's objects
