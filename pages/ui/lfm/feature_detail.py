@@ -115,8 +115,8 @@ def _show_heading(view: FeatureView, feature: int) -> None:
     st.html(FEATURE.head_html(feature, f"Feature {feature}"), width="content")
     share, n = float(view.shares[feature - 1]), float(view.counts[feature - 1])
     st.caption(
-        f"About {n:,.0f} of {view.data.n_rows:,} objects have it ({say.percent(share)}). It adds the weights below to "
-        "their columns."
+        f"About {n:,.0f} of {view.data.n_rows:,} objects have it ({say.percent(share)}). Their columns are higher or "
+        "lower by the weights below."
     )
 
 
