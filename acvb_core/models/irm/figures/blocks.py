@@ -91,14 +91,13 @@ def _figure(
     ]
     layout = base_layout(
         height,
-        margin={"l": left.room, "r": 56 if named else 38, "t": above.room, "b": 52 if with_legend else 24, "pad": 0},
+        # Below, the numbers of the clusters and, in a narrow window, two lines of the legend.
+        margin={"l": left.room, "r": 56 if named else 38, "t": above.room, "b": 64 if with_legend else 24, "pad": 0},
         dragmode="select",
         newselection={"line": {"color": BORDER, "width": 1}},
         showlegend=True,
         legend={
-            # As wide as the figure, not as the matrix: it stays one line on a phone.
-            "orientation": "h", "x": 0.5, "xref": "container", "xanchor": "center",
-            "y": 0, "yref": "container", "yanchor": "bottom",
+            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom",
             "itemclick": False, "itemdoubleclick": False, "font": {"size": 12},
         },
         xaxis=_axis(above, column_low, column_high) | {"side": "top", "tickangle": -90 if above.named else 0},
