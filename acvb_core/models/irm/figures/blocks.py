@@ -31,6 +31,7 @@ from acvb_core.views.theme import (
 #: Share of the axis that a number takes.
 _CROWD = {"x": 0.034, "y": 0.03}
 _NARROW = 0.01  # share of the side
+_NAMED_NARROW = 8  # names that stand side by side on a phone
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
 
 
@@ -42,6 +43,7 @@ def block_figure(
     height: int = 620,
     top: float | None = None,
     legend: bool = True,
+    narrow: bool = False,
 ) -> Figure:
     """Return the block matrix.
 
@@ -51,30 +53,44 @@ def block_figure(
     `height`: pixels; a matrix with names beside it may ask for more.
     `top`: density that is shown darkest, to show several figures on one scale.
     `legend`: explain the tones below the matrix.
+    `narrow`: for a window without room for many names side by side.
     """
     shown = window or arrangement.whole
     raster = rasterise(
         arrangement.relation, arrangement.rows.position, arrangement.columns.position, shown, size
     )
-    return _figure(arrangement, raster, height, top, legend)
+    return _figure(arrangement, raster, height, top, with_legend=legend, narrow=narrow)
 
 
-def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
-    """Return several block matrices on one colour scale."""
+def block_figures(
+    arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480, narrow: bool = False
+) -> list[Figure]:
+    """Return several block matrices on one colour scale; `narrow` as for `block_figure`."""
     rasters = [
         rasterise(a.relation, a.rows.position, a.columns.position, a.whole, size) for a in arrangements
     ]
     top = max((raster.top for raster in rasters), default=1.0)
-    return [_figure(a, raster, height, top, True) for a, raster in zip(arrangements, rasters, strict=True)]
+    return [
+        _figure(a, raster, height, top, with_legend=True, narrow=narrow)
+        for a, raster in zip(arrangements, rasters, strict=True)
+    ]
 
 
 def _figure(
-    arrangement: Arrangement, raster: Raster, height: int, top: float | None, with_legend: bool
+    arrangement: Arrangement,
+    raster: Raster,
+    height: int,
+    top: float | None,
+    *,
+    with_legend: bool,
+    narrow: bool,
 ) -> Figure:
     row_low, row_high, column_low, column_high = raster.window
     rows, columns = arrangement.rows, arrangement.columns
     left = axis_labels(rows, row_low, row_high, crowd=_CROWD["y"])
-    above = axis_labels(columns, column_low, column_high, crowd=_CROWD["x"])
+    above = axis_labels(
+        columns, column_low, column_high, crowd=_CROWD["x"], named=_NAMED_NARROW if narrow else NAMED
+    )
     named = left.named or above.named
     height = max(height, left.length, 0)
     dark = top or raster.top
