@@ -18,6 +18,8 @@ WORDINGS = (
     "Fewest documents",
     "What a word is",
     "begin anew",
+    "The two sides",
+    "0 moved",
     "Tune the steps",
     "limit 2/s",
     "Read it so",

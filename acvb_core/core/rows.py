@@ -204,7 +204,7 @@ TOLERANCE = Parameter(
     "tol",
     "float",
     1e-5,
-    help="A run has converged when the watched quantity changes by less than this in a sweep.",
+    help="A run has converged when a sweep changes it by less than this. The Guide says what is watched.",
     label="Tolerance",
     low=1e-12,
     high=1.0,
@@ -213,7 +213,7 @@ TOLERANCE = Parameter(
 
 def max_sweeps(default: int) -> Parameter:
     """Return the parameter that caps the sweeps of a run."""
-    text = "The run stops here at the latest. You can extend it afterwards."
+    text = "The run stops here at the latest. A sweep is one pass over the data. You can extend a run afterwards."
     return Parameter("max_sweeps", "int", default, text, "Maximum sweeps", 1, 1_000_000, advanced=False)
 
 

@@ -291,8 +291,8 @@ def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
     shown = " ".join(capsys.readouterr().out.split())
-    assert "--alpha X [irm; network] Concentration of the stick-breaking prior" in shown
-    assert "[lda] Concentration of each topic in a document" in shown
+    assert "--alpha X [irm; network] Larger values favour more clusters" in shown
+    assert "[lda] The smaller, the fewer topics a document mixes" in shown
     assert "Number of topics. (default: 20) [lda]" in shown
     for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
         assert flag in shown

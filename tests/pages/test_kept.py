@@ -210,6 +210,25 @@ def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
     assert "\u200b" not in named.values()
 
 
+def find_block(block: Any, key: str) -> Any:
+    """The block of a page that holds the button with a key."""
+    for child in block.children.values():
+        if getattr(child, "key", None) == key:
+            return block
+        if hasattr(child, "children") and (found := find_block(child, key)) is not None:
+            return found
+    return None
+
+
+def test_stopping_going_on_and_deleting_stand_apart(with_sample: AppTest) -> None:
+    one, _ = run_all(with_sample, 2)
+    stop, extend, row = (
+        find_block(with_sample.main, f"{key}_{one.id}") for key in ("stop", "extend", "remove")
+    )
+    assert list(row.children.values())[:2] == [stop, extend]  # and the button that deletes last
+    assert "SPACE_BETWEEN" in str(row.proto.flex_container)
+
+
 def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_app: Open) -> None:
     workspace = Workspace(with_sample.session_state["ws"])
     assert workspace.dataset is not None

@@ -211,7 +211,13 @@ def _heads_network(names: Sequence[str], body: Records) -> bool:
 def _network_columns(names: Sequence[str]) -> int | None:
     """Return the position of the first of two neighbouring columns that are named as those of a network."""
     pairs = zip(names, names[1:], strict=False)
-    return next((i for i, pair in enumerate(pairs) if heading(*pair)), None)
+    return next((i for i, pair in enumerate(pairs) if heading(*pair) and not _are_in_series(names, i)), None)
+
+
+def _are_in_series(names: Sequence[str], at: int) -> bool:
+    """Return whether more columns than two are numbered like this one: indicator 1, indicator 2, indicator 3."""
+    stems = [re.sub(r"[\W_]*\d+$", "", _lower(name)) for name in names]
+    return names[at].strip()[-1:].isdigit() and stems.count(stems[at]) > 2
 
 
 def _named_in_one_way(labels: Sequence[str]) -> bool:

@@ -107,15 +107,17 @@ _VARIATIONAL_START = _start(
 
 _PRIOR = (
     Parameter(
-        "alpha", "float", 1.0, "Concentration of the stick-breaking prior at the start. Larger values favour more "
-        "clusters.", "Preference for more clusters (alpha)", 1e-3, 1e3,
+        "alpha", "float", 1.0, "Larger values favour more clusters. The concentration of the stick-breaking prior, at "
+        "the start.", "Preference for more clusters (alpha)", 1e-3, 1e3,
     ),
     Parameter(
-        "a", "float", 0.1, "Beta prior of a block's link probability at the start: pseudo-count of links.",
+        "a", "float", 0.1, "Links that each block is taken to have before its own are counted. First number of the "
+        "Beta prior, at the start.",
         "Prior links (a)", 1e-3, 1e3,
     ),
     Parameter(
-        "b", "float", 1.0, "Beta prior of a block's link probability at the start: pseudo-count of non-links.",
+        "b", "float", 1.0, "Pairs without a link that each block is taken to have before its own are counted. "
+        "Second number of the Beta prior, at the start.",
         "Prior non-links (b)", 1e-3, 1e3,
     ),
 )  # fmt: skip
@@ -138,9 +140,9 @@ _VARIATIONAL = (
 
 def _hyper(*choices: str) -> Parameter:
     return Parameter(
-        "hyper", "choice", "tied", "How the priors are learned. tied: one Beta prior for all blocks. per-block: one "
-        "for each block, which has no finite optimum. paper: the same, and the concentrations with one stick too many, "
-        "only to reproduce the paper. fixed: not learned.",
+        "hyper", "choice", "tied", "How what is assumed beforehand (the priors) is learned. tied: all blocks share one "
+        "Beta prior. per-block: each has its own, which has no finite optimum. paper: the same, and the concentrations "
+        "with one stick too many, only to reproduce the paper. fixed: not learned.",
         "Learning of the priors", choices=choices,
     )  # fmt: skip
 

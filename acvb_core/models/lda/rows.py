@@ -74,13 +74,13 @@ _SIZE = (
 
 _PRIOR = (
     Parameter(
-        "alpha", "float", 0.0, "Concentration of each topic in a document, at the start: the smaller, the fewer "
-        f"topics a document mixes. 0 takes {START_TOTAL:g} divided by the number of topics.",
+        "alpha", "float", 0.0, "The smaller, the fewer topics a document mixes. The concentration, at the start. "
+        f"0 takes {START_TOTAL:g} divided by the number of topics.",
         "Topics in a document (alpha)", 0.0, 1e3,
     ),
     Parameter(
-        "beta", "float", 0.01, "Concentration of the words in a topic, at the start: the smaller, the fewer words "
-        "a topic uses.", "Words in a topic (beta)", 1e-4, 1e3,
+        "beta", "float", 0.01, "The smaller, the fewer words a topic uses. The concentration, at the start.",
+        "Words in a topic (beta)", 1e-4, 1e3,
     ),
 )  # fmt: skip
 

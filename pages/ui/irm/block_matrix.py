@@ -15,6 +15,7 @@ from acvb_core.views.theme import CHART_CONFIG, Figure
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
+from pages.ui.shared.refresh import is_narrow
 
 CHART: dict[str, Any] = {
     **CHART_CONFIG,
@@ -29,9 +30,9 @@ def sort_relation(key: Key, _result: Result) -> Arrangement:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def draw_unsorted(key: str, height: int, _relation: Relation) -> Figure:
+def draw_unsorted(key: str, height: int, narrow: bool, _relation: Relation) -> Figure:
     """Return the picture of a relation as it was read."""
-    return block_figure(arrange_as_read(_relation), height=height)
+    return block_figure(arrange_as_read(_relation), height=height, narrow=narrow)
 
 
 def current_window(job: Job, arrangement: Arrangement) -> Window | None:
@@ -73,7 +74,7 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
             st.caption(
                 "Draw a box in the sorted matrix to enlarge it. Hover over a block to see its numbers."
             )
-    figure = block_figure(arrangement, window=window)
+    figure = block_figure(arrangement, window=window, narrow=is_narrow())
     with st.container(key="matrices"):
         with st.container(key="matrix_sorted"):
             st.subheader("Sorted by cluster", anchor=False)
@@ -85,6 +86,6 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
             with contain_failure():
                 relation = arrangement.relation
                 height = int(figure["layout"]["height"])
-                unsorted = draw_unsorted(relation.fingerprint + relation.name, height, relation)
+                unsorted = draw_unsorted(relation.fingerprint + relation.name, height, is_narrow(), relation)
                 alt = "The same links, with the objects in the order of the file."
                 show_figure(unsorted, "blocks_unsorted", alt)

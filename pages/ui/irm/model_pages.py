@@ -32,6 +32,11 @@ USES = {
     "when it is done.",
 }
 
+ACRONYMS = (
+    "VB: variational Bayes. CVB: collapsed variational Bayes. 0 at the end: by means alone, which is faster. A in "
+    "front: averaged, which is certain to converge."
+)
+
 MODEL_PAGES: dict[str, ModelPages] = {
     "irm": ModelPages(
         model="irm",
@@ -58,6 +63,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
         reader=RelationReader(),
         compare=compare_blocks,
         uses=USES,
+        acronyms=ACRONYMS,
         picture=draw_picture,
         way="Two clusterings, rows and columns apart",
         short_way="two clusterings",
@@ -84,6 +90,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
         summary=summarise_network,
         compare=compare_blocks,
         uses=USES,
+        acronyms=ACRONYMS,
         picture=draw_picture,
         way="One clustering of the nodes",
         short_way="one clustering",

@@ -30,7 +30,7 @@ def summarise_network(network: Relation) -> DatasetSummary:
         tuple(figures),
         {
             "Picture": lambda: show_picture(network),
-            "Degrees": lambda: show_degrees(network),
+            "Links per node": lambda: show_degrees(network),
             "First links": lambda: show_first_links(network),
             "Known labels": lambda: show_known_labels(network),
         },

@@ -30,7 +30,7 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
         ),
         {
             "Picture": lambda: show_picture(relation),
-            "Degrees": lambda: show_degrees(relation),
+            "Links per object": lambda: show_degrees(relation),
             "First links": lambda: show_first_links(relation),
             "Known labels": lambda: show_known_labels(relation),
         },

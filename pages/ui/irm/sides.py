@@ -14,7 +14,7 @@ SIDES = ("domains", "directed", "self_links")
 # A choice of None could be cleared, and would then be called "choose an option".
 _DIRECTED: dict[Any, str] = {"auto": "recognise it", True: "directed", False: "undirected"}
 _SELF_LINKS: dict[Any, str] = {"auto": "recognise it", True: "count", False: "do not count"}
-#: Facts of the read report about links of an object to itself.
+#: Facts of the reading report about links of an object to itself.
 _OWN = ("self_links", "self_links_left_out")
 
 

@@ -36,6 +36,12 @@ USES = {
     "asvb": "SVB with an average: it stops by itself.",
 }
 
+ACRONYMS = (
+    "VB: variational Bayes. CVB: collapsed variational Bayes. 0 at the end: by means alone, which is faster. A in "
+    "front: averaged, which is certain to converge. S in front: stochastic, for streams. SDM: stochastic divergence "
+    "minimisation."
+)
+
 MODEL_PAGES: dict[str, ModelPages] = {
     "lda": ModelPages(
         model="lda",
@@ -85,6 +91,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
         compare=compare_topics,
         clustered_by="Each document counts for its largest topic. ",
         uses=USES,
+        acronyms=ACRONYMS,
         recommended_on_disk="sdm",
         less_memory="SDM, SCVB0 and SVB keep only the topics and need far less.",
         start_from=choose_start,

@@ -45,7 +45,7 @@ def summarise_corpus(corpus: Corpus | DiskCorpus) -> DatasetSummary:
         {
             "Lengths": lambda: _show_chart("lengths", corpus),
             "Frequent words": lambda: _show_chart("frequent", corpus),
-            "Zipf plot": lambda: _show_chart("zipf", corpus),
+            "Rank and frequency": lambda: _show_chart("zipf", corpus),
             "First documents": lambda: _show_documents(corpus),
         },
         advice=_memory_advice(corpus),
@@ -80,7 +80,7 @@ def _summarise_disk_corpus(corpus: DiskCorpus) -> DatasetSummary:
         {
             "Lengths": lambda: _show_chart("lengths", some),
             "Frequent words": lambda: _show_chart("frequent", corpus),
-            "Zipf plot": lambda: _show_chart("zipf", corpus),
+            "Rank and frequency": lambda: _show_chart("zipf", corpus),
             "Some documents": lambda: _show_documents(some, corpus.n_documents),
         },
         f"Kept on disk, for streaming methods and runs over shards. Lengths and documents below are of "

@@ -50,7 +50,7 @@ def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokenise
         if first:
             of = "" if texts is None else f" Shown are the first {len(texts.texts):,}."
             st.caption(
-                f"All texts are cut into words while they are written to disk; the read report counts them.{of}"
+                f"All texts are cut into words while they are written to disk; the reading report counts them.{of}"
             )
     return tokeniser
 

@@ -70,8 +70,9 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
         with st.container(key="topic_map", gap="xsmall"), contain_failure():
             st.subheader("Map of the topics", anchor=False)
             st.caption(
-                "Topics close together use similar words. Click one to read it. The map shows "
-                f"{say.percent(round(view.map.shown, 2))} of the squared distances between topics."
+                "Topics close together use similar words. Click one to read it.",
+                help="A flat map cannot show all differences. This one shows "
+                f"{say.percent(round(view.map.shown, 2))} of the squares of the distances between topics.",
             )
             _show_map(view, names, topic, _NARROW_MAP if is_narrow() else min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):

@@ -17,6 +17,7 @@ from pages.ui.lfm.picture_row import show_picture_row
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.refresh import is_narrow
 
 #: Objects that are listed, and shown as pictures; columns with a bar, and most columns that are all drawn below.
 MOST_LISTED, PICTURES, USUAL_BARS, MOST_PROFILE = 50, 12, 20, 5_000
@@ -75,6 +76,8 @@ def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
 @contain_failure("table")
 def _show_list(view: FeatureView, units: Units) -> None:
     frame = list_features(view, units)
+    # In a narrow window the share says it.
+    frame = frame.drop(columns="objects") if is_narrow() else frame.assign(objects=frame["objects"].round())
     key = f"feature_table_{view.run}_{FEATURE.turn}"
 
     def keep_click() -> None:
@@ -85,7 +88,7 @@ def _show_list(view: FeatureView, units: Units) -> None:
     pictures = "picture" in frame
     high = 56 if pictures else 35
     st.dataframe(
-        frame.assign(objects=frame["objects"].round()),
+        frame,
         hide_index=True,
         key=key,
         on_select=keep_click,
@@ -115,8 +118,8 @@ def _show_heading(view: FeatureView, feature: int) -> None:
     st.html(FEATURE.head_html(feature, f"Feature {feature}"), width="content")
     share, n = float(view.shares[feature - 1]), float(view.counts[feature - 1])
     st.caption(
-        f"About {n:,.0f} of {view.data.n_rows:,} objects have it ({say.percent(share)}). It adds the weights below to "
-        "their columns."
+        f"About {n:,.0f} of {view.data.n_rows:,} objects have it ({say.percent(share)}). Their columns are higher or "
+        "lower by the weights below."
     )
 
 

@@ -28,8 +28,8 @@ from pages.ui.shared.refresh import is_narrow
 MOST_IN_LIST = 3_000
 #: Most features whose map is made higher, so that the numbers of its scale have room.
 FEW = 5
-#: Pictures side by side in a narrow window.
-ACROSS_NARROW = 3
+#: Pictures side by side in a narrow window, and the room for them, beside their scale.
+_NARROW: dict[str, Any] = {"across": 3, "page": 260}
 OBJECT = "features_object"
 #: Changes of features in a run, by their column in its history.
 _CHANGES = {"dropped": "dropped", "merged": "merged", "turned": "flipped (absence shown as presence)"}
@@ -62,7 +62,7 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         baseline=view.baseline,
         units=units,
         selected=feature,
-        across=ACROSS_NARROW if is_narrow() else None,
+        **(_NARROW if is_narrow() else {}),
     )
     show_clickable_figure(
         figure,

@@ -17,6 +17,11 @@ USES = {
     "meibp": "Where features may only add, never subtract.",
 }
 
+ACRONYMS = (
+    "FAB: factorized asymptotic Bayes. EM: expectation maximisation. VB: variational Bayes. IBP: Indian buffet "
+    "process. MEIBP: maximisation-expectation IBP."
+)
+
 MODEL_PAGES: dict[str, ModelPages] = {
     "lfm": ModelPages(
         model="lfm",
@@ -52,5 +57,6 @@ MODEL_PAGES: dict[str, ModelPages] = {
         reader=TableReader(),
         compare=compare_features,
         uses=USES,
+        acronyms=ACRONYMS,
     ),
 }

@@ -33,6 +33,16 @@ MOST_CONDITIONS, MOST_SPLITS = 100, 1_000
 _TROUBLE = "experiment_trouble"
 #: Methods that are compared unless others are chosen; of a model without them its first three.
 _USUAL = ("acvb0", "cvb0", "vb", "gibbs")
+#: Of the columns of the table.
+_HELPS = {
+    "SD": "Standard deviation over the splits.",
+    "From the best": "Mean difference from the best method, split by split.",
+    "95 % from": "Lower end of the 95 % interval of that difference.",
+    "to": "Upper end of the 95 % interval of that difference.",
+    "p (t-test)": "How easily chance alone would make such a difference, by the paired t-test (Holm's method).",
+    "p (ranks)": "The same by Wilcoxon's signed ranks, which trusts no normal distribution.",
+    "CPU s": "Mean processor seconds of a run.",
+}
 _ABOUT = (
     "One run on one split proves little. An experiment fits several methods on several random splits of your data. "
     "All methods get the same splits, and the differences of their held-out scores are tested."
@@ -77,9 +87,9 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom", key="experiment_form"):
         typed = st.text_input(
-            "K, several with commas", "", placeholder="usual", key="experiment_k", width=220, persist_state="session",
-            help="Numbers of clusters, topics or features. Each is tried with each method. Empty: each method's usual "
-            "number.",
+            "Numbers to try (K)", "", placeholder="usual", key="experiment_k", width=220, persist_state="session",
+            help="Numbers of clusters, topics or features, with commas between: 5, 10, 20. Each is tried "
+            "with each method. Empty: each method's usual number.",
         )  # fmt: skip
         splits = st.number_input(
             "Splits", 2, MOST_SPLITS, 10, key="experiment_splits", persist_state="session"
@@ -186,10 +196,14 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
     )  # fmt: skip
     st.markdown(f"**{experiment.conclusion(score)}**")
     summary = experiment.summary(score)
-    st.dataframe(_format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table")
+    helps = {title: st.column_config.Column(help=text) for title, text in _HELPS.items()}
+    st.dataframe(
+        _format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps
+    )
     st.caption(
-        f"★ not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the number "
-        "of pairs by Holm's method. The claim is about other splits of the same data."
+        "★ as good as the best, as far as these splits can tell.",
+        help=f"Not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the "
+        "number of pairs by Holm's method. The claim is about other splits of the same data.",
     )
     show_figure(
         partial(experiment_figure, experiment, score, names[score]),

@@ -15,6 +15,8 @@ from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.
 _FILLED = "form_put"
+#: Pixels of the choice of the preset.
+_PRESET_WIDTH = 280
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def show_preset(form: Sequence[Field], chosen: Sequence[Method]) -> tuple[list[F
     """Draw the choice of the preset; return the fields that it leaves open, and the choice."""
     preset = next(field for field in form if field.parameter is PRESET)
     others = [field for field in form if field is not preset]
-    with st.columns(4)[0]:
+    with st.container(width=_PRESET_WIDTH):
         value = show_field(preset)
     if value == "paper":
         st.caption("  \n".join(_describe_paper(method) for method in chosen if method.paper))

@@ -189,6 +189,7 @@ def _choose_methods(model: str, methods: Mapping[str, Method], dataset: Dataset)
             )
             lines = [f"- **{methods[name].label}**: {pages.uses[name]}" for name in methods if name != first]
             st.markdown("\n".join(lines))
+            st.caption(pages.acronyms)
     return list(names or [])
 
 

@@ -38,7 +38,7 @@ def show_home() -> None:
     workspace = current_workspace()
     words, picture = st.columns([2, 3], gap="large", vertical_alignment="center")
     with words:
-        st.title("ACVB", anchor=False)
+        st.title("ACVB", anchor=False, help="Averaged collapsed variational Bayes")
         promises = [pages.promise for pages in all_model_pages().values() if pages.promise]
         st.markdown(SENTENCE.format(promises=say.join_names(promises)))
         if not workspace.view_only:

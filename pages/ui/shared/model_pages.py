@@ -162,6 +162,8 @@ class ModelPages:
         One sentence on that page about how its objects are clustered.
     uses : mapping of str to str
         When to use each method, one line, by its name; the recommended method comes first.
+    acronyms : str
+        What the methods' names stand for.
     recommended_on_disk : str
         The recommended method for data on disk.
     less_memory : str
@@ -192,6 +194,7 @@ class ModelPages:
     compare: Callable[[ComparedRuns], None]
     clustered_by: str = ""
     uses: Mapping[str, str]
+    acronyms: str
     recommended_on_disk: str = ""
     less_memory: str = ""
     way: str = ""

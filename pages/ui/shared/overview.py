@@ -14,6 +14,13 @@ from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_
 
 #: Widgets that show what a data set holds: they begin anew with other data.
 _WIDGETS = ("heldout_percent", "heldout_percent_documents", "heldout_seed", "heldout_kind")
+#: Of figures whose name does not say enough.
+_HELPS = {
+    "Density": "Share of the known pairs that are linked.",
+    "Components": "Parts of the network that no link joins.",
+    "Tokens": "All words of all documents, each as often as it stands there.",
+    "Median length": "Half of the documents are shorter, in tokens.",
+}
 
 
 def forget_held_out() -> None:
@@ -36,12 +43,12 @@ def show_overview(workspace: Workspace, dataset: Dataset) -> None:
         st.text(dataset.name)
     with st.container(horizontal=True, gap="medium", key="data_figures"):
         for name, value in summary.figures:
-            st.metric(name, value, width="content")
+            st.metric(name, value, width="content", help=_HELPS.get(name))
     if summary.note:
         st.caption(summary.note)
     if summary.advice:
         st.info(summary.advice, icon=":material/memory:")
-    *tabs, report = st.tabs([*summary.tabs, "Read report"])
+    *tabs, report = st.tabs([*summary.tabs, "Reading report"])
     for tab, draw in zip(tabs, summary.tabs.values(), strict=True):
         with tab:
             draw()

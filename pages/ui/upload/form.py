@@ -202,7 +202,7 @@ def _show_problem(
         st.button(
             "Go on without such lines", icon=":material/skip_next:", key="go_on_without",
             on_click=partial(_skip_lines, skipping),
-            help="They are left out and counted in the read report.",
+            help="They are left out and counted in the reading report.",
         )  # fmt: skip
     other_way = reader.suggest_other_way(loading, problem)
     if other_way:

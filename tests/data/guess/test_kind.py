@@ -55,6 +55,12 @@ def saved(save: object, *arguments: object) -> bytes:
         ),
         ("speeches.tsv", STORIES.to_csv(index=False, sep="\t"), "texts", "“speech_text”"),
         ("answers.csv", ANSWERS.to_csv(index=False), "texts", "“says”"),
+        (
+            "numbered.csv",
+            "country;region;year 1;year 2;year 3\nA;north;1,5;2,25;\nB;south;2,5;;3,5\nC;south;0,5;1,5;2,5\n",
+            "table",
+            "3 of its 5 columns hold numbers",
+        ),
         ("two.csv", "id,text\n1,Some words here\n2,Other words there\n", "texts", "“text”"),
         ("lines.txt", "\n".join(LONG), "texts", "Each line is a text of about"),
         ("talks.txt", "机器学习是人工智能的一个分支\n今天天气很好\n", "texts", "Each line is a text"),

@@ -182,7 +182,7 @@ def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
     jobs = jobs_of(app)
     assert [job.problem.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
     assert {job.problem.settings.values["k"] for job in jobs} == {20}
-    assert {job.problem.data.name for job in jobs} == {"bible"}
+    assert {job.problem.data.name for job in jobs} == {"World English Bible, by chapter"}
     assert all(job.problem.heldout is not None for job in jobs)
     for job in jobs:
         job.stop()

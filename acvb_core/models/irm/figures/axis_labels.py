@@ -30,14 +30,15 @@ class AxisLabels:
     font_size: int
 
 
-def axis_labels(side: Side, low: int, high: int, crowd: float) -> AxisLabels:
+def axis_labels(side: Side, low: int, high: int, crowd: float, named: int = NAMED) -> AxisLabels:
     """Return the ticks for the places low … high - 1 of a side.
 
-    A cluster's number takes `crowd` of the axis; of two that are nearer, the larger cluster's is shown.
+    A cluster's number takes `crowd` of the axis; of two that are nearer, the larger cluster's is shown. At most `named`
+    places have names.
     """
     kind = escape(side.kind, 40)
     end = f" ({side.end})" if side.end else ""
-    if high - low <= NAMED:
+    if high - low <= named:
         names = [escape(side.labels[i], _NAME_LENGTH) for i in side.order[low:high]]
         longest = max(min(len(str(side.labels[i])), _NAME_LENGTH) for i in side.order[low:high])
         places, size = [place + 0.5 for place in range(low, high)], _name_size(high - low)

@@ -31,6 +31,7 @@ from acvb_core.views.theme import (
 #: Share of the axis that a number takes: of two digits, on the narrowest matrix of a page (250 pixels).
 _CROWD = {"x": 0.06, "y": 0.03}
 _NARROW = 0.01  # share of the side
+_NAMED_NARROW = 8  # names that stand side by side on a phone
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
 
 
@@ -42,6 +43,7 @@ def block_figure(
     height: int = 620,
     top: float | None = None,
     legend: bool = True,
+    narrow: bool = False,
 ) -> Figure:
     """Return the block matrix.
 
@@ -51,30 +53,44 @@ def block_figure(
     `height`: pixels; a matrix with names beside it may ask for more.
     `top`: density that is shown darkest, to show several figures on one scale.
     `legend`: explain the tones below the matrix.
+    `narrow`: for a window without room for many names side by side.
     """
     shown = window or arrangement.whole
     raster = rasterise(
         arrangement.relation, arrangement.rows.position, arrangement.columns.position, shown, size
     )
-    return _figure(arrangement, raster, height, top, legend)
+    return _figure(arrangement, raster, height, top, with_legend=legend, narrow=narrow)
 
 
-def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
-    """Return several block matrices on one colour scale."""
+def block_figures(
+    arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480, narrow: bool = False
+) -> list[Figure]:
+    """Return several block matrices on one colour scale; `narrow` as for `block_figure`."""
     rasters = [
         rasterise(a.relation, a.rows.position, a.columns.position, a.whole, size) for a in arrangements
     ]
     top = max((raster.top for raster in rasters), default=1.0)
-    return [_figure(a, raster, height, top, True) for a, raster in zip(arrangements, rasters, strict=True)]
+    return [
+        _figure(a, raster, height, top, with_legend=True, narrow=narrow)
+        for a, raster in zip(arrangements, rasters, strict=True)
+    ]
 
 
 def _figure(
-    arrangement: Arrangement, raster: Raster, height: int, top: float | None, with_legend: bool
+    arrangement: Arrangement,
+    raster: Raster,
+    height: int,
+    top: float | None,
+    *,
+    with_legend: bool,
+    narrow: bool,
 ) -> Figure:
     row_low, row_high, column_low, column_high = raster.window
     rows, columns = arrangement.rows, arrangement.columns
     left = axis_labels(rows, row_low, row_high, crowd=_CROWD["y"])
-    above = axis_labels(columns, column_low, column_high, crowd=_CROWD["x"])
+    above = axis_labels(
+        columns, column_low, column_high, crowd=_CROWD["x"], named=_NAMED_NARROW if narrow else NAMED
+    )
     named = left.named or above.named
     height = max(height, left.length, 0)
     dark = top or raster.top
@@ -91,14 +107,13 @@ def _figure(
     ]
     layout = base_layout(
         height,
-        margin={"l": left.room, "r": 56 if named else 38, "t": above.room, "b": 52 if with_legend else 24, "pad": 0},
+        # Below, the numbers of the clusters and, in a narrow window, two lines of the legend.
+        margin={"l": left.room, "r": 56 if named else 38, "t": above.room, "b": 64 if with_legend else 24, "pad": 0},
         dragmode="select",
         newselection={"line": {"color": BORDER, "width": 1}},
         showlegend=True,
         legend={
-            # As wide as the figure, not as the matrix: it stays one line on a phone.
-            "orientation": "h", "x": 0.5, "xref": "container", "xanchor": "center",
-            "y": 0, "yref": "container", "yanchor": "bottom",
+            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom",
             "itemclick": False, "itemdoubleclick": False, "font": {"size": 12},
         },
         xaxis=_axis(above, column_low, column_high) | {"side": "top", "tickangle": -90 if above.named else 0},

@@ -20,6 +20,7 @@ from acvb_core.models.lfm.figures.feature_words import (
 from acvb_core.models.lfm.figures.pictures import (
     DIVERGING,
     EMPTY,
+    PAGE,
     Tile,
     diverging_colours,
     largest,
@@ -101,6 +102,7 @@ def feature_images_figure(
     limit: float | None = None,
     units: Units = "table",
     across: int | None = None,
+    page: int = PAGE,
     selected: int | None = None,
 ) -> Figure:
     """Return the pictures of all features on one scale, each with its number and share, after the baseline.
@@ -112,6 +114,7 @@ def feature_images_figure(
     `baseline`: shape (D,); picture of an object without features, in the table's units; shown in tones of its own.
     `limit`: end of the scale, by default the largest weight.
     `across`: pictures a row, by default 6 to 12 by their number.
+    `page`: width in pixels that the height is computed for.
     `selected`: feature (from 1) that is framed.
     """
     given = np.asarray(weights, dtype=np.float64).reshape(-1, len(np.asarray(image.pixels)))
@@ -143,6 +146,7 @@ def feature_images_figure(
         room=_WORDS,
         # Small pictures of many pixels need not be enlarged: the page holds all of them.
         crisp=max(64, min(400, 6000 // max(n_tiles, 1))),
+        page=page,
     )
     pictures = figure["data"][-1]
     chosen = {"marker": {"opacity": 0}}

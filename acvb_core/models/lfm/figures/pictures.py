@@ -137,6 +137,7 @@ def tiles_figure(
     aspect: float,
     room: float,
     crisp: int,
+    page: int = PAGE,
 ) -> Figure:
     """Return pictures with their words above them, and their texts under the pointer.
 
@@ -144,11 +145,12 @@ def tiles_figure(
     `heading`: HTML.
     `aspect`, `room`: height of a picture, and of its word, in widths of a picture.
     `crisp`: pixels of a picture's side, at least.
+    `page`: width in pixels that the height is computed for.
     """
     x, top = [tile.x for tile in tiles], [tile.y + room for tile in tiles]
     hidden = {"visible": False, "constrain": "domain"}
     layout = base_layout(
-        max(200, math.ceil(height / width * PAGE) + 50),
+        max(200, math.ceil(height / width * page) + 50),
         margin={"l": 6, "r": 6, "t": 36, "b": 8},
         showlegend=False,
         hovermode="closest",
@@ -166,7 +168,7 @@ def tiles_figure(
     )
     invisible = {
         "symbol": "square",
-        "size": 0.7 * PAGE / width * min(aspect, 1.0),
+        "size": 0.7 * page / width * min(aspect, 1.0),
         "opacity": 0,
         "color": LINE,
     }

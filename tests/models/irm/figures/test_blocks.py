@@ -129,6 +129,15 @@ def test_small_relations_show_names_as_they_are(awkward: Relation) -> None:
     assert said.count(": unknown<") == 2
 
 
+def test_a_narrow_window_has_few_names_side_by_side(women: Result) -> None:
+    wide, narrow = (block_figure(arrange_result(women), narrow=narrow)["layout"] for narrow in (False, True))
+    assert len(wide["xaxis"]["ticktext"]) == 14
+    assert set(narrow["xaxis"]["ticktext"]) <= {str(k) for k in range(1, 15)}  # numbers of clusters
+    assert narrow["yaxis"]["ticktext"] == wide["yaxis"]["ticktext"]
+    (figure,) = block_figures([arrange_result(women)], narrow=True)
+    assert figure["layout"]["xaxis"]["ticktext"] == narrow["xaxis"]["ticktext"]
+
+
 def test_missing_entries_have_a_tone_of_their_own(awkward: Relation) -> None:
     raster = raster_of(arrange_as_read(awkward))
     colours = palette(True)[paint(raster)]
