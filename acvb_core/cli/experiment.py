@@ -111,6 +111,7 @@ def _text(
             "p": table["p"],
             "p (ranks)": table["p_wilcoxon"],
             "CPU s": table["cpu_seconds"],
+            "stability": table["stability"],
         }
     )
     text = data_text(source.data, lines)

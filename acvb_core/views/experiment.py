@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from acvb_core.core.display import write_number
+from acvb_core.engine.experiments.answers import COURSE, read_course
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.views.theme import LINE, TEXT, Figure, base_layout, escape, method_style, rgba
 
+_TIMES = 60  # points of a curve over time
 _ROW, _AROUND = 44, 92  # pixels: of a method, and above and below all of them
 
 
@@ -120,3 +125,63 @@ def _half_width(values: list[float]) -> float | None:
     if n < 2:
         return None
     return float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
+
+
+def course_figure(experiment: Experiment, title: str) -> Figure:
+    """Return the score over CPU seconds: each condition's mean as a line, and the range of its runs as a band.
+
+    A run counts with its last score so far, from the time at which all runs of its condition have one, and with its
+    final one once it is over.
+
+    `title`: what the score is called.
+    """
+    traces: list[Figure] = []
+    dashes = ("solid", "dash", "dot", "dashdot", "longdash")
+    seen: Counter[str] = Counter()
+    for condition in experiment.plan.conditions:
+        courses = [
+            read_course(row[COURSE])
+            for row in experiment.rows
+            if row["condition"] == condition.label and row.get(COURSE)
+        ]
+        if not courses:
+            continue
+        times = _common_times(courses)
+        values = np.array([_values_at(course, times) for course in courses])
+        colour, name = method_style(condition.method).colour, escape(condition.label, 40)
+        dash = dashes[seen[condition.method] % len(dashes)]
+        seen[condition.method] += 1
+        band = {"type": "scatter", "mode": "lines", "x": times, "line": {"width": 0}, "hoverinfo": "skip"}
+        shared = {"legendgroup": name}
+        traces += [
+            {**band, **shared, "y": values.min(axis=0), "showlegend": False, "uid": f"low {condition.label}"},
+            {
+                **band, **shared, "y": values.max(axis=0), "fill": "tonexty", "fillcolor": rgba(colour, 0.15),
+                "showlegend": False, "uid": f"high {condition.label}",
+            },
+            {
+                "type": "scatter", "mode": "lines", "x": times, "y": values.mean(axis=0), "name": name, **shared,
+                "line": {"color": colour, "width": 2, "dash": dash}, "uid": f"course {condition.label}",
+                "hovertemplate": f"{name}<br>%{{x:,.3~g}} s<br>%{{y:,.4~g}}<extra></extra>",
+            },
+        ]  # fmt: skip
+    layout = base_layout(
+        360,
+        margin={"l": 10, "r": 18, "t": 16, "b": 52},
+        hovermode="closest",
+        xaxis={"title": {"text": "CPU seconds"}, "type": "log", "automargin": True},
+        yaxis={"title": {"text": escape(title)}, "automargin": True, "zeroline": False},
+    )
+    return {"data": traces, "layout": layout}
+
+
+def _common_times(courses: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return times from when all runs have a score to when the last one ends, evenly on a log scale."""
+    begin = max(max(course[0, 0] for course in courses), 1e-3)
+    return np.geomspace(begin, max(begin, *(course[-1, 0] for course in courses)), _TIMES)
+
+
+def _values_at(course: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the last score of a run at each time."""
+    places = np.searchsorted(course[:, 0], times, side="right") - 1
+    return np.asarray(course[np.maximum(places, 0), 1])

@@ -13,6 +13,7 @@ import pandas as pd
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
+from acvb_core.engine.experiments.answers import measure_stability
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.evaluate.significance import compare_with_best
 
@@ -46,7 +47,7 @@ class Experiment:
 
         Columns: run, split, condition, method, k (asked for), what is varied, seed, heldout_seed, verdict (FAILED
         where it broke off), error (why), setting_… (all settings), then the diagnostics and scores of
-        `Comparison.table`, with the clusters in use as effective_k_….
+        `Comparison.table`, with the clusters in use as effective_k_…, then labels_…, top_words, scores_by_cpu_seconds.
         """
         frame = pd.DataFrame([dict(row) for row in self.rows])
         first = [name for name in _IDENTITY if name in frame]
@@ -100,6 +101,7 @@ class Experiment:
                     "p_wilcoxon": float(tests.p_wilcoxon[place]),
                     "significant": bool(tests.p_t[place] < LEVEL),
                     "cpu_seconds": float(np.mean(seconds or [np.nan])),
+                    "stability": measure_stability(pd.DataFrame(over)),
                 }
             )
         return pd.DataFrame(rows)

@@ -11,8 +11,9 @@ from typing import Any
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.executor import Executor, InterruptedRun
+from acvb_core.engine.experiments.answers import describe_answer, describe_course
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
-from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.report import SCORE, Experiment
 from acvb_core.engine.fitting import Watcher, comparison_row, solve
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.trials import FAILED
@@ -60,7 +61,8 @@ def _make_run(
     if plan.restarts > 1:
         settings["winner_seed"] = scores["seed"]
     scores = {f"effective_{name}" if name.startswith("k_") else name: value for name, value in scores.items()}
-    return {**settings, **scores, **about, "error": ""}
+    kept = {**describe_answer(result), **describe_course(result, SCORE)}
+    return {**settings, **scores, **about, "error": "", **kept}
 
 
 def experiment(

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.experiments.answers import COURSE
 from acvb_core.engine.experiments.job import ExperimentInspection, ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
@@ -17,7 +18,7 @@ from acvb_core.engine.run_label import clean_name
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.plans.experiments import latex_table
-from acvb_core.views.experiment import experiment_figure
+from acvb_core.views.experiment import course_figure, experiment_figure
 from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.shared import format as say
 from pages.ui.shared import services
@@ -201,8 +202,9 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
         _format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps
     )
     st.caption(
-        "★ as good as the best, as far as these splits can tell.",
-        help=f"Not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the "
+        "★ as good as the best, as far as these splits can tell. Stability: how alike the clusters or topics of the runs "
+        "are, from 0 (as by chance) to 1 (the same).",
+        help=f"★: not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the "
         "number of pairs by Holm's method. The claim is about other splits of the same data.",
     )
     show_figure(
@@ -210,6 +212,12 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
         f"{key}_figure",
         f"{names[score]} of every run, and the mean of every method. {experiment.conclusion(score)}",
     )
+    if any(row.get(COURSE) for row in experiment.rows):
+        show_figure(
+            partial(course_figure, experiment, names[SCORE]),
+            f"{key}_course",
+            f"{names[SCORE]} over CPU seconds: the mean of each method's runs, and the range of all of them.",
+        )
     failed = [row for row in experiment.rows if row.get("error")]
     if failed:
         st.warning(f"{say.count(len(failed), 'run')} failed:", icon=":material/warning:")
@@ -250,5 +258,6 @@ def _format_summary(summary: pd.DataFrame) -> pd.DataFrame:
             "p (t-test)": summary["p"],
             "p (ranks)": summary["p_wilcoxon"],
             "CPU s": summary["cpu_seconds"],
+            "Stability": summary["stability"],
         }
     )

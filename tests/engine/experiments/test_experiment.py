@@ -14,6 +14,7 @@ import acvb_core
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments import run as module
+from acvb_core.engine.experiments.answers import measure_stability
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
@@ -220,9 +221,14 @@ def test_three_lines_of_the_documentation_give_the_table_again(
     printed: list[Any] = []
     exec(
         lines,
-        {"pd": pd, "compare_with_best": compare_with_best, "print": lambda *given: printed.extend(given)},
+        {
+            "pd": pd,
+            "compare_with_best": compare_with_best,
+            "measure_stability": measure_stability,
+            "print": lambda *given: printed.extend(given),
+        },
     )
-    described, failures, seconds, against_best = printed
+    described, failures, seconds, against_best, alike = printed
     conditions = described.columns
     tests = against_best.tests
     again = {
@@ -233,6 +239,7 @@ def test_three_lines_of_the_documentation_give_the_table_again(
         "p": tests.p_t,
         "significant": tests.p_t < 0.05,
         "cpu_seconds": seconds,
+        "stability": alike,
     }
     table = experiment.summary().set_index("condition").loc[conditions]
     assert set(table) == {"method", "k", *again}

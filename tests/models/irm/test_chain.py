@@ -10,6 +10,7 @@ import pytest
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
+from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
@@ -19,9 +20,11 @@ from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
+from acvb_core.models.irm.moves.merge import merge_clusters
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
 from acvb_core.registry import method_row
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of
 from tests.models.irm.evaluate.test_links import NETWORKS, case
@@ -129,6 +132,37 @@ def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> 
     assert 0 < len(some["sampled_rows"]) < chain.KEPT
     monkeypatch.setattr(chain, "_WORK", 0.0)
     assert len(run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["sampled_rows"]) == 1
+
+
+def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that are plain are found by merging, and more samples would be the same again."""
+    planted = planted_relation(300, 200, 4, 3, 0)
+    sampler = GibbsIrm(planted.relation, Start(12, 12), Hyper.single_prior(1.0, 0.1, 1.0))
+    drawn: list[int] = []
+    sweep = GibbsIrm.sweep
+    monkeypatch.setattr(GibbsIrm, "sweep", lambda *given: drawn.append(1) or sweep(*given))
+    found = run_chain(sampler, np.random.default_rng(0), no_checkpoint)
+    assert len(found.samples["sampled_rows"]) == chain.SETTLED
+    assert len(drawn) < chain.BURN_IN
+    for truth, domain in ((planted.row_clusters, "rows"), (planted.column_clusters, "cols")):
+        assert agreement(truth, found.q[domain].argmax(axis=1))["ari"] == 1.0
+        assert all(agreement(truth, labels)["ari"] == 1.0 for labels in found.samples[f"sampled_{domain}"])
+
+
+def test_merges_are_kept_only_where_they_leave_objects_at_rest() -> None:
+    planted = planted_relation(300, 200, 4, 3, 0)
+    hyper = Hyper.single_prior(1.0, 0.1, 1.0)
+    rng = np.random.default_rng(0)
+    plain = GibbsIrm(planted.relation, Start(12, 12), hyper)
+    merged = chain.try_merges(plain, plain.init(rng), rng, no_checkpoint)
+    assert merged is not None
+    assert merged.ones.shape == (4, 3)
+    again = chain.try_merges(plain, merged, rng, no_checkpoint)
+    assert again is None  # nothing is left to merge
+    vague = GibbsIrm(load_sample("southern_women").relation, Start(12, 12, "random"), hyper)
+    state = vague.init(rng)
+    assert merge_clusters(vague.irm_state(state))[1] > 0
+    assert chain.try_merges(vague, state, rng, no_checkpoint) is None
 
 
 def test_a_start_keeps_to_the_limit_of_clusters() -> None:

@@ -14,12 +14,18 @@ from acvb_core.core.protocols import Array, Checkpoint
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.moves.merge import merge_clusters
 from acvb_core.models.irm.state import lower_bound
 
 #: Sweeps that are not kept, and samples that are, at most.
-BURN_IN, KEPT = 40, 80
-#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps, 5 to 12 s.
+BURN_IN, KEPT = 60, 140
+#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps.
 _WORK = 5e8
+#: A chain is over when in so many sweeps in turn no more than this share of the objects has changed company: further
+#: samples would be the same again.
+SETTLED, _AT_REST = 10, 1e-3
+#: Sweeps after which merges are tried: where clusters are large, single objects take a hundred sweeps to empty one.
+_MERGE_AFTER = 10
 #: Samples in a posterior: the cluster of each object, shape (S, N), and the blocks' link probabilities, (S, K, L).
 LABELS, STRENGTHS = "sampled_{}", "sampled_strengths"
 
@@ -34,22 +40,54 @@ class ChainStart(NamedTuple):
 
 
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
-    """Draw samples until there are enough or the work is done."""
+    """Draw samples until there are enough, the work is done, or they have settled; then the last few are kept."""
     state = sampler.init(rng, checkpoint)
     best, highest = sampler.irm_state(state), -np.inf
-    work, sweeps = 0.0, 0
+    work, sweeps, at_rest = 0.0, 0, 0
     kept: list[Sample] = []
-    while len(kept) < KEPT and (work < _WORK or not kept):
-        is_kept = sweeps >= BURN_IN or work >= _WORK / 3
-        state, _ = sampler.sweep(state, rng, checkpoint)
+    while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
+        burning = sweeps < BURN_IN and work < _WORK / 3
+        merged = try_merges(sampler, state, rng, checkpoint) if sweeps == _MERGE_AFTER else None
+        if merged is None:
+            state, moved = _draw_share(sampler, state, rng, checkpoint)
+            at_rest = at_rest + 1 if moved <= _AT_REST else 0
+        else:
+            state, at_rest = merged, 1
         sweeps += 1
         work += sum(map(len, state.labels.values())) * state.ones.size
         sample = sampler.irm_state(state)
         if (height := lower_bound(sample)) > highest:
             best, highest = sample, height
-        if is_kept:
+        if burning and not at_rest:
+            kept.clear()
+        else:
             kept.append(take_sample(state))
-    return ChainStart(dict(best.q), best.hyper, pack_samples(kept))
+    return ChainStart(dict(best.q), best.hyper, pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept))
+
+
+def try_merges(
+    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
+) -> GibbsState | None:
+    """Return the sample after merging clusters for the bound; None where the next sweep does not leave it at rest.
+
+    Objects that move at once say that there are many clusterings as good, between which the chain finds its own way.
+    """
+    merged, n_merged = merge_clusters(sampler.irm_state(state), checkpoint=checkpoint)
+    if not n_merged:
+        return None
+    labels = {domain: q.argmax(axis=1) for domain, q in merged.q.items()}
+    state, moved = _draw_share(
+        sampler, GibbsState(labels, state.hyper, merged.ones, merged.entries), rng, checkpoint
+    )
+    return state if moved <= _AT_REST else None
+
+
+def _draw_share(
+    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
+) -> tuple[GibbsState, float]:
+    """Return the next sample, and the share of the objects that have changed company."""
+    state, info = sampler.sweep(state, rng, checkpoint)
+    return state, (info.change or 0.0) / 2.0
 
 
 class Sample(NamedTuple):

@@ -1,0 +1,112 @@
+"""What lines of an experiment keep of answers: how alike they are, and scores over time."""
+
+from __future__ import annotations
+
+import io
+import json
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.engine.experiments.answers import COURSE, measure_stability, read_course
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.evaluate.agreement import agreement
+from acvb_core.samples.planted_relations import planted_relation
+from acvb_core.store.csv_text import csv_text
+
+
+def topics(*words: str) -> dict[str, str]:
+    """Return a line with topics, each given as words with spaces between."""
+    return {"top_words": json.dumps([each.split() for each in words])}
+
+
+def stability_of(*lines: dict[str, str]) -> float:
+    return measure_stability(pd.DataFrame(lines))
+
+
+@pytest.fixture(scope="module")
+def planted() -> Experiment:
+    relation = planted_relation(90, 60, 3, 3, 0).relation
+    return acvb_core.experiment(relation, ["acvb0", "vb"], k=8, splits=3)
+
+
+@pytest.fixture(scope="module")
+def women() -> Experiment:
+    relation = acvb_core.load_sample("southern_women").relation
+    return acvb_core.experiment(relation, ["vb", "cvb0"], k=6, splits=3, init="random", max_sweeps=8)
+
+
+def test_runs_that_find_the_planted_blocks_have_stability_one(planted: Experiment) -> None:
+    assert planted.summary()["stability"].tolist() == [1.0, 1.0]
+
+
+def test_stability_is_the_mean_agreement_of_pairs_of_runs(women: Experiment) -> None:
+    relation = acvb_core.load_sample("southern_women").relation
+    for place, method in enumerate(("vb", "cvb0")):
+        runs = [
+            acvb_core.fit(
+                relation, method, k_rows=6, k_cols=6, seed=seed, heldout=0.1, heldout_seed=seed, init="random",
+                max_sweeps=8,
+            )
+            for seed in range(3)
+        ]  # fmt: skip
+        values = [
+            agreement(one.labels(domain), other.labels(domain))["ari"]
+            for domain in ("rows", "cols")
+            for one, other in combinations(runs, 2)
+        ]
+        assert women.summary()["stability"][place] == pytest.approx(np.mean(values))
+        assert women.summary()["stability"][place] < 1.0
+
+
+def test_names_of_clusters_and_runs_without_an_answer_do_not_matter() -> None:
+    one, renamed, broken = {"labels_rows": "1 1 2 3"}, {"labels_rows": "3 3 1 2"}, {"error": "no memory"}
+    assert stability_of(one, renamed, broken) == 1.0
+    assert np.isnan(stability_of(broken, one))
+    assert np.isnan(stability_of())
+
+
+def test_topics_are_paired_whatever_their_order() -> None:
+    one = topics("a b c d", "e f g h")
+    assert stability_of(one, topics("h g f e", "d c b a")) == 1.0
+    assert stability_of(one, topics("p q r s", "t u v w")) == 0.0
+    assert stability_of(one, topics("a b x y", "e f g h")) == pytest.approx((2 / 6 + 1.0) / 2)
+
+
+def test_a_topic_without_a_partner_counts_as_nothing_in_common() -> None:
+    assert stability_of(topics("a b", "c d"), topics("c d")) == 0.5
+
+
+def test_words_of_topics_are_kept() -> None:
+    corpus = acvb_core.load_sample("bars").corpus
+    row = acvb_core.experiment(corpus, ["cvb0"], k=4, splits=1, max_sweeps=5).rows[0]
+    alone = acvb_core.fit(corpus, "cvb0", k=4, heldout=0.1, max_sweeps=5).topics
+    expected = [alone.query("topic == @topic and rank <= 10")["word"].tolist() for topic in range(1, 5)]
+    assert json.loads(row["top_words"]) == expected
+
+
+def test_the_course_of_a_run_ends_at_its_score(women: Experiment) -> None:
+    for row in women.rows:
+        course = read_course(row[COURSE])
+        assert (np.diff(course[:, 0]) >= 0).all()
+        assert 1 < len(course) <= 40
+        assert course[-1, 1] == pytest.approx(row["heldout_log_likelihood"], rel=1e-6)
+        assert course[-1, 0] <= row["cpu_seconds"] * 1.001
+
+
+def test_many_objects_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.engine.experiments.answers._OBJECTS", 30)
+    relation = planted_relation(90, 60, 3, 3, 0).relation
+    made = acvb_core.experiment(relation, ["cvb0"], k=3, splits=2)
+    for row in made.rows:
+        assert len(row["labels_rows"].split()) == 30
+    assert made.summary()["stability"][0] == 1.0
+
+
+def test_the_table_of_runs_tells_the_stability_again(planted: Experiment) -> None:
+    table: Any = pd.read_csv(io.StringIO(csv_text(planted.table())), dtype={"labels_rows": str})
+    assert measure_stability(table[table["method"] == "vb"]) == planted.summary()["stability"][1]

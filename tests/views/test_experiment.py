@@ -1,0 +1,41 @@
+"""Scores of an experiment over time: means of runs and the range of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.engine.experiments.answers import COURSE
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.views.experiment import course_figure
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    relation = acvb_core.load_sample("southern_women").relation
+    plan = plan_experiment(relation, ["vb", "cvb0"], splits=2)
+    texts = ("1:-3 2:-1", "2:-2 8:-1.5", None, "1:-5 4:-4")
+    rows = [
+        {**plan.describe_run(run), "heldout_log_likelihood": -1.0, **({COURSE: text} if text else {})}
+        for run, text in enumerate(texts)
+    ]
+    return Experiment(plan, tuple(rows))
+
+
+def test_a_curve_is_the_mean_of_the_last_scores_so_far(experiment: Experiment) -> None:
+    traces = {trace["uid"]: trace for trace in course_figure(experiment, "Score")["data"]}
+    curve = traces["course CVB0"]
+    times, mean = np.array(curve["x"]), np.array(curve["y"])
+    assert (times[0], times[-1]) == pytest.approx((2.0, 8.0))  # from when both runs have a score
+    first = np.where(times < 8.0 - 1e-9, -2.0, -1.5)
+    second = np.where(times < 4.0, -5.0, -4.0)
+    np.testing.assert_allclose(mean, (first + second) / 2)
+    np.testing.assert_allclose(traces["low CVB0"]["y"], np.minimum(first, second))
+    np.testing.assert_allclose(traces["high CVB0"]["y"], np.maximum(first, second))
+
+
+def test_runs_without_a_course_are_left_out(experiment: Experiment) -> None:
+    traces = {trace["uid"]: trace for trace in course_figure(experiment, "Score")["data"]}
+    assert set(traces["course VB"]["y"]) == {-3.0, -1.0}
