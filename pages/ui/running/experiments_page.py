@@ -202,8 +202,8 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
         _format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps
     )
     st.caption(
-        "★ as good as the best, as far as these splits can tell. Stability: how alike the clusters or topics of the runs "
-        "are, from 0 (as by chance) to 1 (the same).",
+        "★ as good as the best, as far as these splits can tell. Stability: how alike the clusters or topics of the "
+        "runs are, from 0 (as by chance) to 1 (the same).",
         help=f"★: not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the "
         "number of pairs by Holm's method. The claim is about other splits of the same data.",
     )
