@@ -295,8 +295,10 @@ def lines(count: int, line: str = "x = 1") -> str:
     [
         (rules.long_module, lines(300), []),
         (rules.long_module, lines(301), ["module"]),
-        (rules.long_functions, "def short():\n" + lines(79, "    x = 1"), []),
-        (rules.long_functions, "class A:\n  def long(self):\n" + lines(80, "    x = 1"), ["A.long"]),
+        (rules.long_functions, "def short():\n" + lines(64, "    x = 1"), []),
+        (rules.long_functions, "class A:\n  def long(self):\n" + lines(65, "    x = 1"), ["A.long"]),
+        (rules.long_functions, "def f():\n  \"\"\"\n" + lines(99) + '  """\n' + lines(64, "  x = 1"), []),
+        (rules.long_functions, "def f():\n  \"\"\"\n" + lines(9) + '  """\n' + lines(65, "  x = 1"), ["f"]),
         (rules.long_functions, "@nb.njit(**OPTIONS)\ndef kernel():\n" + lines(99, "    x = 1"), []),
         (rules.many_parameters, "def f(a, b, c, d, e, f, g, h, i, *, j): ...", []),
         (rules.many_parameters, "def f(a, b, c, d, e, f, g, h, i, *, j, k): ...", ["f"]),
