@@ -6,12 +6,14 @@ import gc
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from acvb_core.core.kernel_cache import lock_cache
+from acvb_core.models.irm.gibbs import chain
 
 # Examples are the same on every run, so that a failure is met by whoever changed something and can be met again. To
 # look further than that: HYPOTHESIS_PROFILE=explore. Times are not judged: the first example may compile a kernel.
@@ -31,6 +33,21 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+#: Tests in these folders look at what is made of runs. The chain that a run on a relation begins with takes 0.1 s, and
+#: there are hundreds of runs; a tenth of it is as good a start for them. What a test compares with a run of another
+#: process, or with a printed figure, needs all of it: such a test is marked `whole_chain`.
+_SHORT_CHAIN = ("cli", "engine", "pages", "store", "views")
+_WHOLE = chain.BURN_IN, chain.KEPT
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Set the length of the chain before any fixture makes a run."""
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    is_short = folder in _SHORT_CHAIN and item.get_closest_marker("whole_chain") is None
+    chain.BURN_IN, chain.KEPT = (4, 8) if is_short else _WHOLE
 
 
 @pytest.fixture

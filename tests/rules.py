@@ -12,14 +12,21 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import acvb_core
 from acvb_core.registry import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 EXCEPTIONS = Path(__file__).with_name("exceptions.txt")
 
 MOST_LINES = 300
-MOST_FUNCTION_LINES = 80
+#: Its docstring is not counted: a public reader, or `fit`, describes each of its options, which makes no code longer.
+MOST_FUNCTION_LINES = 65
 MOST_PARAMETERS = 10
+#: Functions that a notebook calls. `fit` describes a run by keywords with defaults; the same words are flags of the
+#: command line, options of `compare`, `tune`, `grid` and `experiment`, and fields of a stored run. Some of them in an
+#: object, as in `heldout=HeldOut(documents=0.1, seed=3)`, would be a second vocabulary, and longer to type. So the
+#: keywords of these functions are not counted.
+TYPED_BY_USERS = frozenset(acvb_core.__all__)
 MOST_FILES = 20
 
 #: Decorators of compiled functions, which may be longer than a screen.
@@ -83,10 +90,16 @@ def long_functions(source: str) -> list[str]:
     return [
         name
         for name, node in _definitions(source)
-        if isinstance(node, _Function)
-        and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
-        and not _is_compiled(node)
+        if isinstance(node, _Function) and _code_lines(node) > MOST_FUNCTION_LINES and not _is_compiled(node)
     ]
+
+
+def _code_lines(node: _Function) -> int:
+    return _length(node) - (0 if ast.get_docstring(node) is None else _length(node.body[0]))
+
+
+def _length(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
 
 
 def many_parameters(source: str) -> list[str]:
@@ -94,7 +107,8 @@ def many_parameters(source: str) -> list[str]:
     wide = []
     for name, node in _definitions(source):
         if isinstance(node, _Function) and not any(p.startswith("_") for p in name.split(".")):
-            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            keywords = [] if name in TYPED_BY_USERS else node.args.kwonlyargs
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *keywords)]
             if len(names) - (names[:1] in (["self"], ["cls"])) > MOST_PARAMETERS:
                 wide.append(name)
     return wide
@@ -136,7 +150,7 @@ def docstring_starts(source: str) -> list[str]:
 #: What is looked for in every module of the package and of the app.
 EVERYWHERE: dict[str, Callable[[str], list[str]]] = {
     f"a module has at most {MOST_LINES} lines": long_module,
-    f"a function has at most {MOST_FUNCTION_LINES} lines": long_functions,
+    f"a function has at most {MOST_FUNCTION_LINES} lines beside its docstring": long_functions,
     f"a public function has at most {MOST_PARAMETERS} parameters": many_parameters,
     "a function is named by a verb, a class by a noun": bare_participles,
     "a docstring begins with what the thing is or does": docstring_starts,

@@ -71,8 +71,10 @@ for model, data in DATA:
                 for choice in ((True, False) if parameter.kind == "bool" else parameter.choices)
                 if share and choice != parameter.default
             ]:
+                # The chain that runs begin with by default is the same for all choices: it is run with the defaults.
+                start = {"init": "random"} if model in ("irm", "network") and values else {}
                 result = acvb_core.fit(
-                    data, method.name, model=model, heldout=share, **SIZES[model], **limits, **values
+                    data, method.name, model=model, heldout=share, **SIZES[model], **limits, **start | values
                 )
                 if model == "lfm":
                     result.tables, result.problem.model.train_log_likelihood(result.posterior)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ def fit(arguments: argparse.Namespace) -> int:
         start=start,
         **run_options(arguments, source),
     )
+    problem = replace(problem, check_memory=arguments.check_memory)
     lines = [*source.lines, *_added_words(problem, source)]
     unfinished = None if out is None or start is not None else UnfinishedRun(out, problem, __version__)
     resume = None if unfinished is None else unfinished.read()
@@ -116,6 +118,7 @@ def compare(arguments: argparse.Namespace) -> int:
                 watch=progress,
                 checkpoint=checkpoint,
                 executor=executor,
+                check_memory=arguments.check_memory,
                 **run_options(arguments, source),
                 **values,
             )
@@ -212,7 +215,6 @@ def run_options(arguments: argparse.Namespace, source: Source) -> dict[str, Any]
         "heldout": arguments.heldout,
         "heldout_seed": arguments.heldout_seed,
         "heldout_documents": arguments.heldout_documents or 0.0,
-        "check_memory": arguments.check_memory,
     }
 
 

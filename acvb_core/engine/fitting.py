@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -113,9 +114,8 @@ def fit(
         restarts=restarts,
         heldout_documents=heldout_documents,
         start=start,
-        check_memory=check_memory,
     )
-    return solve(problem, watch, checkpoint, executor=executor)
+    return solve(replace(problem, check_memory=check_memory), watch, checkpoint, executor=executor)
 
 
 def solve(

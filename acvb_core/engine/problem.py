@@ -215,7 +215,6 @@ def build_problem(
     restarts: int = 1,
     heldout_documents: float = 0.0,
     start: Start | None = None,
-    check_memory: bool = True,
 ) -> Problem:
     """Return a run that is ready to start; parameters as for `fit`, the method's settings as `values`.
 
@@ -262,5 +261,4 @@ def build_problem(
         inference=inference,
         model=owner.build(split.train),
         start=start,
-        check_memory=check_memory,
     )

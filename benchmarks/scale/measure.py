@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,8 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
     corpus = DiskCorpus.open(folder)
     driver_base, worker_base = idle_memory(method, workers)
     with watch_workers(workers, save_every) as watch:
-        problem = build_problem(corpus, method, values, heldout_documents=0.01, check_memory=False)
+        problem = build_problem(corpus, method, values, heldout_documents=0.01)
+        problem = replace(problem, check_memory=False)
         cap = problem.max_sweeps
         begun, marks, scores, traffic, last = time.monotonic(), [], [], [], None
         for last in sweeps(problem, schedule=Schedule(cap, max(cap // 4, 1))):

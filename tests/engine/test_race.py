@@ -107,7 +107,7 @@ def data_for(model: str) -> Any:
     if model == "lfm":
         return planted_features(60, 8, 3, seed=2).table
     if model == "lda":
-        return planted_topics(40, 50, 4, 25, 0.2, 0.1, 2).corpus
+        return planted_topics(20, 30, 4, 15, 0.2, 0.1, 2).corpus
     if model == "irm":
         return load_sample("southern_women").data
     group = np.arange(24) % 3

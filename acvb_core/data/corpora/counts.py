@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.text_files import TextFolder
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.frames import open_records, reading_facts
+from acvb_core.data.sources.opening import open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.text_lines import Vocabulary
 from acvb_core.data.sources.values import LabelTable

@@ -14,7 +14,8 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.byte_source import ByteSource, is_repeated
-from acvb_core.data.sources.frames import FrameChoices, FrameSource, open_source
+from acvb_core.data.sources.frames import FrameChoices, FrameSource
+from acvb_core.data.sources.opening import open_source
 from acvb_core.data.sources.recognisers import refuse_text_format
 from acvb_core.data.sources.text_lines import open_lines, refuse_too_large
 

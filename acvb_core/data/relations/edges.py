@@ -17,14 +17,8 @@ from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, no_data_fault
 from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import (
-    BATCH_ROWS,
-    Frame,
-    FrameRecords,
-    FrameSource,
-    open_records,
-    reading_facts,
-)
+from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameRecords, FrameSource
+from acvb_core.data.sources.opening import open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch, RecordReader
 from acvb_core.data.sources.values import LINK, ZERO, LabelTable, ValueReader
 
@@ -33,77 +27,104 @@ def read_edge_list(
     source: ByteSource | FrameSource, layout: Layout, options: ReadOptions
 ) -> AssembledRelation:
     """Return the relation of a list of links whose columns its layout chooses, what was found, and the zeros given."""
-    assert layout.row_column is not None
-    assert layout.column_column is not None
-    at, value_at, alike = (layout.row_column, layout.column_column), layout.value_column, options.same_nodes
-    table = LabelTable()
-    tables = (table, table) if alike else (table, LabelTable())
-    values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+    links = _LinkList(source, layout, options)
     entries = Entries()
-
-    def open_list() -> RecordReader | FrameRecords:
-        return open_records(
-            source,
-            layout.delimiter,
-            encoding=options.encoding,
-            header=layout.header,
-            block_bytes=options.block_bytes,
-            used=[i for i in (*at, value_at) if i is not None],
-        )
-
-    def read_codes(batch: RecordBatch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the codes of the row labels and of the column labels; a blank label is a DataError."""
-        for i in at:
-            _refuse_blank(batch, i, source.name)
-        if alike:
-            both = table.codes(batch.interleave(*at), 0)
-            return both[0::2], both[1::2]
-        return tables[0].codes(batch, at[0]), tables[1].codes(batch, at[1])
-
-    def build_side(axis: int, nodes: list[str] | None) -> Side:
-        def place(code: int) -> dict[str, Any]:
-            # A table that serves both sides met the label in either column.
-            line, column = tables[axis].first_line(code), None if alike else at[axis] + 1
-            return {"source": source.name, "line": line, "column": column}
-
-        size = None if options.shape is None else options.shape[axis]
-        return make_side(tables[axis].labels(), nodes, place, size)
-
-    reader = open_list()
+    reader = links.open()
     for batch in reader:
-        codes = read_codes(batch)
-        if value_at is None:
+        codes = links.read_codes(batch)
+        if links.value_at is None:
             entries.links.add(*codes)
         else:
-            entries.add(*codes, *values.read(batch, value_at))
+            entries.add(*codes, *links.values.read(batch, links.value_at))
     if reader.records == 0:
         raise no_data_fault(source.name)
-    rows = build_side(0, options.row_nodes)
-    columns = rows if alike else build_side(1, options.column_nodes)
-    row_kind, column_kind = (reader.header[i] for i in at) if reader.header else ("", "")
+    rows = links.build_side(0, options.row_nodes)
+    columns = rows if options.same_nodes else links.build_side(1, options.column_nodes)
+    row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
     try:
         found = assemble(
             entries,
             rows,
             columns,
-            None if value_at is None else values.summary,
+            None if links.value_at is None else links.values.summary,
             name=options.name,
             row_kind=row_kind or "row",
             column_kind="column" if column_kind in ("", "col") else column_kind,
             unlisted_missing=options.unlisted == "missing",
         )
     except ContradictionError as clash:
-        # The file is read once more to name both lines: no line number is kept for 20 million pairs.
-        lines: dict[int, int] = {}
-        for batch in open_list():
-            row_codes, column_codes = read_codes(batch)
+        raise links.find_contradiction(clash, rows, columns) from None
+    return found._replace(facts=reading_facts(reader, layout) + found.facts)
+
+
+class _LinkList:
+    """A list of links as it is read: the labels of each side become codes, values become verdicts."""
+
+    def __init__(self, source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> None:
+        assert layout.row_column is not None
+        assert layout.column_column is not None
+        self.at, self.value_at = (layout.row_column, layout.column_column), layout.value_column
+        self.values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+        self._source, self._layout, self._options = source, layout, options
+        table = LabelTable()
+        self._tables = (table, table if options.same_nodes else LabelTable())
+
+    def open(self) -> RecordReader | FrameRecords:
+        """Return the records of the list, from the first one."""
+        return open_records(
+            self._source,
+            self._layout.delimiter,
+            encoding=self._options.encoding,
+            header=self._layout.header,
+            block_bytes=self._options.block_bytes,
+            used=[i for i in (*self.at, self.value_at) if i is not None],
+        )
+
+    def read_codes(self, batch: RecordBatch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the codes of the row labels and of the column labels; a blank label is a DataError."""
+        for i in self.at:
+            _refuse_blank(batch, i, self._source.name)
+        if self._options.same_nodes:
+            both = self._tables[0].codes(batch.interleave(*self.at), 0)
+            return both[0::2], both[1::2]
+        return self._tables[0].codes(batch, self.at[0]), self._tables[1].codes(batch, self.at[1])
+
+    def build_side(self, axis: int, nodes: list[str] | None) -> Side:
+        """Return the objects of a side, once all of them were read."""
+
+        def place(code: int) -> dict[str, Any]:
+            # A table that serves both sides met the label in either column.
+            column = None if self._options.same_nodes else self.at[axis] + 1
+            return {
+                "source": self._source.name,
+                "line": self._tables[axis].first_line(code),
+                "column": column,
+            }
+
+        shape = self._options.shape
+        return make_side(self._tables[axis].labels(), nodes, place, None if shape is None else shape[axis])
+
+    def find_contradiction(self, clash: ContradictionError, rows: Side, columns: Side) -> DataError:
+        """Return the error for a pair that is a link on one line and none on another.
+
+        The file is read once more to name both lines: no line number is kept for 20 million pairs.
+        """
+        lines: dict[int, int] = {}  # by verdict
+        for batch in self.open():
+            row_codes, column_codes = self.read_codes(batch)
             same = (rows.final[row_codes] == clash.row) & (columns.final[column_codes] == clash.column)
-            verdicts, _ = values.read(batch, value_at or 0)
+            verdicts, _ = self.values.read(batch, self.value_at or 0)
             for i in np.flatnonzero(same):
                 lines.setdefault(int(verdicts[i]), int(batch.lines[i]))
-        pair = f"{rows.labels[clash.row]}, {columns.labels[clash.column]}"
-        raise _contradiction(source, lines, pair, value_at) from None
-    return found._replace(facts=reading_facts(reader, layout) + found.facts)
+        unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
+        return DataError(
+            f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
+            source=self._source.name,
+            line=max(lines[LINK], lines[ZERO]),
+            column=None if self.value_at is None else self.value_at + 1,
+            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
+            remedy=f"Keep one of the two {unit}s.",
+        )
 
 
 def _refuse_blank(batch: RecordBatch, column: int, name: str) -> None:
@@ -111,21 +132,6 @@ def _refuse_blank(batch: RecordBatch, column: int, name: str) -> None:
     if blank.any():
         line, remedy = int(batch.lines[blank.argmax()]), "Give every object a name, or remove the line."
         raise DataError("a label is blank", source=name, line=line, column=column + 1, remedy=remedy)
-
-
-def _contradiction(
-    source: ByteSource | FrameSource, lines: dict[int, int], pair: str, column: int | None
-) -> DataError:
-    """Return the error for a pair that is a link on one line and none on another; `lines` are by verdict."""
-    unit = source.frame.unit if isinstance(source, FrameSource) else "line"
-    return DataError(
-        f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
-        source=source.name,
-        line=max(lines[LINK], lines[ZERO]),
-        column=None if column is None else column + 1,
-        value=pair,
-        remedy=f"Keep one of the two {unit}s.",
-    )
 
 
 def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:

@@ -18,8 +18,9 @@ from acvb_core.data.relations.patterns import check_links
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.sources.array_files import is_sparse, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.objects import MAX_SIDE, check_size, check_sparse, to_sparse
+from acvb_core.data.sources.opening import open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueReader, ValueSummary, checked_threshold
 

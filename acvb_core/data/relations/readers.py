@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Number
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,8 +24,9 @@ from acvb_core.data.relations.nodes import NodeList, read_node_lists
 from acvb_core.data.relations.sides import resolve_domains
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
-from acvb_core.data.sources.frames import FrameSource, open_source
+from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.opening import open_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,23 +137,25 @@ def load_relation(
     rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, asked)
     asked = replace(asked, row_nodes=rows, column_nodes=columns)
     kind = _object_kind(data)
-    if kind is not None:
-        _refuse_file_options(options)
-        called = getattr(data, "name", "") if kind == "graph" else ""
-        origin, head = name or filename or str(called or "relation"), b""
-        layout, found = _read_object(data, kind, replace(asked, name=origin))
+    if kind is None:
+        source = _read_source(data, filename, replace(asked, name=name or ""))
     else:
-        with open_source(data, filename, kind="relation", choices=asked.part) as opened:
-            layout = inspect(opened, asked)
-            if asked.format == "auto" and asked.columns[:2] == (None, None):
-                refuse_texts(layout)
-            _check_list(layout, asked)
-            layout = with_choices(layout, asked)
-            found = _read_file(opened, layout, replace(asked, name=name or opened.stem))
-            origin, head = opened.name, opened.head
-    relation, facts, sides = resolve_domains(found, layout, asked, head)
+        _refuse_file_options(options)
+        source = _read_object(data, kind, replace(asked, name=name or filename or ""))
+    relation, facts, sides = resolve_domains(source.found, source.layout, asked, source.head)
     facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
-    return LoadedRelation(relation, ReadReport(origin, tuple(facts)), replace(layout, sides=sides))
+    return LoadedRelation(
+        relation, ReadReport(source.name, tuple(facts)), replace(source.layout, sides=sides)
+    )
+
+
+class _SourceRead(NamedTuple):
+    """A source whose entries were read, before it is known what kinds of objects they are about."""
+
+    name: str
+    layout: Layout
+    found: AssembledRelation
+    head: bytes = b""  #: first bytes of a file
 
 
 def _refuse_file_options(options: dict[str, Any]) -> None:
@@ -170,6 +173,18 @@ def _check_list(layout: Layout, options: ReadOptions) -> None:
         )
 
 
+def _read_source(data: FileLike | Any, filename: str | None, options: ReadOptions) -> _SourceRead:
+    """Read a file or a data frame."""
+    with open_source(data, filename, kind="relation", choices=options.part) as opened:
+        layout = inspect(opened, options)
+        if options.format == "auto" and options.columns[:2] == (None, None):
+            refuse_texts(layout)
+        _check_list(layout, options)
+        layout = with_choices(layout, options)
+        found = _read_file(opened, layout, replace(options, name=options.name or opened.stem))
+        return _SourceRead(opened.name, layout, found, opened.head)
+
+
 def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
     if layout.format == "edges":
         return read_edge_list(source, layout, options)
@@ -183,22 +198,24 @@ def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOp
     return relation_of_graph(read_graph(source, layout.format, options.encoding), options, source.name)
 
 
-def _read_object(
-    given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions
-) -> tuple[Layout, AssembledRelation]:
+def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions) -> _SourceRead:
+    """Read an object in memory."""
+    called = getattr(given, "name", "") if kind == "graph" else ""
+    name = options.name or str(called or "relation")
+    options = replace(options, name=name)
     if kind == "pairs":
-        source, layout = open_pairs(given, options.name)
+        source, layout = open_pairs(given, name)
         with source:
             layout = with_choices(layout, options)
-            return layout, read_edge_list(source, layout, options)
-    layout = Layout("node-link" if kind == "graph" else "matrix", options.name, container="object")
+            return _SourceRead(name, layout, read_edge_list(source, layout, options))
+    layout = Layout("node-link" if kind == "graph" else "matrix", name, container="object")
     _check_list(layout, options)
     if kind == "graph":
-        graph = graph_of_networkx(given, "networkx graph", options.name)
-        return layout, relation_of_graph(graph, options, options.name)
+        graph = graph_of_networkx(given, "networkx graph", name)
+        return _SourceRead(name, layout, relation_of_graph(graph, options, name))
     if options.columns != (None, None, None):
         raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
-    return layout, read_array(given, options)
+    return _SourceRead(name, layout, read_array(given, options))
 
 
 def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:

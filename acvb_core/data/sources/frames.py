@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError
 from acvb_core.data.report import Fact, plural, tell_count
-from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
-from acvb_core.data.sources.formats import FileLayout, Kind
-from acvb_core.data.sources.records import CountedRecords, RecordBatch, RecordReader
+from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.sources.records import CountedRecords, RecordBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +26,8 @@ BATCH_ROWS = 1 << 16
 _MOST_BYTES = 1 << 28
 #: Name of a column behind the others that numbers the rows, where not every row or line of a file comes in a batch.
 LINES = "\0lines"
-_TRIMMED = "{field} lost blanks around the text."
+#: What is said of fields that had blanks around their text.
+TRIMMED = "{field} lost blanks around the text."
 
 
 class FrameChoices(NamedTuple):
@@ -165,7 +165,7 @@ class FrameRecords(CountedRecords):
         """Return what reading found, once the records were read to their end."""
         frame = self._source.frame
         read = Fact("lines", self.records, f"Read {plural(self.records, 'row')} of {frame.what}.")
-        return [read, *frame.facts, *tell_count("trimmed", self.trimmed, _TRIMMED)]
+        return [read, *frame.facts, *tell_count("trimmed", self.trimmed, TRIMMED)]
 
     def _batch(self, batch: pa.RecordBatch, first: int) -> RecordBatch:
         n_rows, n_fields = batch.num_rows, len(self._source.frame.names)
@@ -247,85 +247,3 @@ def _column_bytes(
     offsets = np.frombuffer(bounds, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
     held = np.empty(0, dtype=np.uint8) if content is None else np.frombuffer(content, dtype=np.uint8)
     return held[offsets[0] : offsets[-1]], offsets - offsets[0], trimmed
-
-
-def open_source(
-    source: FileLike | Any,
-    filename: str | None = None,
-    *,
-    kind: Kind | None = None,
-    patient: bool = False,
-    choices: FrameChoices | None = None,
-) -> ByteSource | FrameSource:
-    """Open a file, bytes, or a data frame: whatever has the Arrow stream or the dataframe protocol.
-
-    `filename`, `kind` and `patient` as for `ByteSource`. A choice that the source does not have is a ParameterError.
-    """
-    from acvb_core.data.sources import columnar, objects
-
-    choices = choices or FrameChoices()
-    if objects.is_frame(source):
-        _refuse_choices(choices, filename or "a data frame")
-        return FrameSource(objects.open_object(source), filename or "the data frame", patient=patient)
-    opened = ByteSource(source, filename, kind=kind, columns=True, patient=patient)
-    try:
-        frame = columnar.open_file(opened, choices)
-        if frame is None:
-            _refuse_choices(choices, opened.name)
-            return opened
-        return FrameSource(frame, opened.name, patient=patient, below=opened)
-    except BaseException:
-        opened.close()
-        raise
-
-
-def _refuse_choices(choices: FrameChoices, name: str) -> None:
-    for option, value in choices.given_options().items():
-        has = "sheets" if option == "sheet" else "tables"
-        raise ParameterError(f"{name} has no {has}: leave out {option}={value!r}.")
-
-
-def open_records(
-    source: ByteSource | FrameSource,
-    delimiter: str | None,
-    *,
-    encoding: str | None = None,
-    header: bool = False,
-    used: Sequence[int] | None = None,
-    **options: Any,
-) -> RecordReader | FrameRecords:
-    """Return the records of a frame, of which some columns are `used`, or of a delimited text.
-
-    The other arguments are of a text, as for `RecordReader`.
-    """
-    if isinstance(source, FrameSource):
-        return FrameRecords(source, header=header, used=used)
-    assert delimiter is not None
-    return RecordReader(Utf8Stream(source, encoding), source.name, delimiter, header=header, **options)
-
-
-def reading_facts(reader: RecordReader | FrameRecords, layout: FileLayout) -> list[Fact]:
-    """Return the facts about reading the columns, once the records were read to their end."""
-    facts = reader.facts() if isinstance(reader, FrameRecords) else _text_facts(reader, layout)
-    used = layout.used_columns
-    unused = [] if used is None else [i for i in range(layout.n_fields) if i not in used]
-    if unused:
-        known = dict(enumerate(layout.column_names))
-        names = ", ".join(known.get(i, f"column {i + 1}") for i in unused[:5])
-        more = ", …" if len(unused) > 5 else ""
-        told = f"{plural(len(unused), 'column')} not used: {names}{more}."
-        facts.append(Fact("unused_columns", len(unused), told))
-    return facts
-
-
-def _text_facts(reader: RecordReader, layout: FileLayout) -> list[Fact]:
-    first = "names" if layout.header else "data"
-    read = f"Read {plural(reader.lines_read, 'line')}; the first holds {first}."
-    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
-    facts = [Fact("lines", reader.lines_read, read, details)]
-    if layout.encoding not in ("utf-8-sig", "utf-8"):
-        facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
-    told = "{line that starts|lines that start} with # or % above the data: passed over."
-    facts += tell_count("comment_lines", reader.comment_lines, told)
-    facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: passed over.")
-    return facts + tell_count("trimmed", reader.trimmed, _TRIMMED)

@@ -16,7 +16,8 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.formats import column_position
-from acvb_core.data.sources.frames import FrameSource, open_records, reading_facts
+from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.opening import open_records, reading_facts
 from acvb_core.data.sources.records import RecordBatch
 from acvb_core.data.sources.values import LabelTable
 from acvb_core.data.table import LARGEST, Floats, find_infinite

@@ -12,8 +12,8 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.array_files import is_sparse, load_npy, load_npz, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.frames import open_source
 from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.opening import open_source
 from acvb_core.data.table import copy_numbers
 from acvb_core.data.tables.build import LoadedTable, build_table
 from acvb_core.data.tables.columns import RawTable, read_columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -53,7 +53,7 @@ class Plan:
         """Return a run (from 0), not started; all conditions come on one split before the next split."""
         split, place = divmod(run, len(self.conditions))
         condition, seed = self.conditions[place], self.seeds[split]
-        return build_problem(
+        problem = build_problem(
             self.data,
             condition.method,
             condition.values,
@@ -61,9 +61,9 @@ class Plan:
             seed=seed,
             heldout_seed=seed,
             restarts=self.restarts,
-            check_memory=self.check_memory,
             **self.split,
         )
+        return replace(problem, check_memory=self.check_memory)
 
     def describe_run(self, run: int) -> dict[str, Any]:
         """Return what is known of a run (from 0) before it starts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -54,14 +54,13 @@ class Search:
             {**self.fixed, **values},
             model=self.model,
             seed=self.seed,
-            check_memory=self.check_memory,
             **self.split,
         )
         if problem.heldout is None:
             raise ParameterError(
                 "Nothing is held out, so trials cannot be compared; hold out a larger share."
             )
-        return problem
+        return replace(problem, check_memory=self.check_memory)
 
     def next_values(self, tuning: Tuning) -> dict[str, float]:
         """Return the values to try after some trials: the defaults, evenly spread points, then the most promising."""

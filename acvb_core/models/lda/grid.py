@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -118,18 +118,17 @@ def build_grid_problems(
     settings = [row.values({**values, "k": k}) for k in counts]
     if check_memory:
         refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
+    build = partial(
+        build_problem,
+        data,
+        method,
+        model=MODEL,
+        heldout=0.0 if heldout_documents else heldout,
+        heldout_seed=heldout_seed,
+        heldout_documents=heldout_documents,
+    )
     return (
-        build_problem(
-            data,
-            method,
-            chosen,
-            model=MODEL,
-            seed=seed,
-            heldout=0.0 if heldout_documents else heldout,
-            heldout_seed=heldout_seed,
-            heldout_documents=heldout_documents,
-            check_memory=check_memory,
-        )
+        replace(build(chosen, seed=seed), check_memory=check_memory)
         for seed in seed_list
         for chosen in settings
     )

@@ -88,7 +88,7 @@ class Plan:
 
         They share one split of the data.
         """
-        return [
+        problems = [
             build_problem(
                 dataset.data,
                 method.name,
@@ -97,12 +97,12 @@ class Plan:
                 seed=seed,
                 restarts=self.restarts,
                 start=self.trained,
-                check_memory=self.check_memory,
                 **dataset.split,
             )
             for seed in (self.seeds if seeds is None else seeds)
             for method in self.methods
         ]
+        return [replace(problem, check_memory=self.check_memory) for problem in problems]
 
 
 def start_runs(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:

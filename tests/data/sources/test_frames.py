@@ -24,7 +24,8 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources import databases
-from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords, open_source
+from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords
+from acvb_core.data.sources.opening import open_source
 
 ROWS = {
     "person": ["Ann", "Bob", "Ann", "Cy"],
