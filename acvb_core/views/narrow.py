@@ -47,7 +47,7 @@ def stack_panels(figure: Figure) -> Figure:
         "margin": {"l": _LEFT, "r": _RIGHT, "t": above, "b": _BOTTOM},
     }
     if "legend" in layout:
-        layout["legend"] = {**layout["legend"], "y": 1 + 28 / plot}
+        layout["legend"] = {**layout["legend"], "y": 1 + 28 / plot, "yref": "paper", "yanchor": "bottom"}
     return layout
 
 

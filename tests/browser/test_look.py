@@ -46,6 +46,9 @@ PANELS = """() => {
     height,
   };
 }"""
+#: The map of weights has the table's columns one below another, as a phone reports its width.
+COLUMNS_DOWN = """() => document.querySelector('.st-key-feature_map .js-plotly-plot')
+  ?._fullLayout?.yaxis?.ticktext?.includes('metres')"""
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +132,8 @@ def test_a_phone_shows_each_panel_and_the_whole_legend_and_pages_from_their_top(
         assert min(seen["legend"]) >= 0
         assert seen["end"] < seen["panels"][0][0]
         assert seen["panels"][-1][1] < seen["height"]
+        page.goto(address.replace("/?", "/features?"))
+        wait_for(page, COLUMNS_DOWN)
     with open_page(1024, 600) as page:
         page.goto(address)
         visit(page, "Blocks")

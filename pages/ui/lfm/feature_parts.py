@@ -16,6 +16,7 @@ from acvb_core.models.lfm.figures.heat_maps import weight_map_figure
 from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
 from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
 from acvb_core.models.lfm.reconstruction import ObjectSteps
+from acvb_core.views.narrow import stack_panels
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
 from pages.ui.shared import format as say
@@ -31,6 +32,7 @@ FEW = 5
 #: Pictures side by side in a narrow window, and the room for them, beside their scale.
 _NARROW: dict[str, Any] = {"across": 3, "page": 260}
 OBJECT = "features_object"
+_LEGEND_LINE = 21  # pixels
 #: Changes of features in a run, by their column in its history.
 _CHANGES = {"dropped": "dropped", "merged": "merged", "turned": "flipped (absence shown as presence)"}
 
@@ -108,6 +110,8 @@ def show_object(view: FeatureView) -> None:
         figure = reconstruction_images_figure(steps, view.data.image, name=name)
     else:
         figure = reconstruction_bars_figure(steps, view.data.columns, name=name)
+        if is_narrow():
+            _give_legend_room(figure)
     alt = "The object: the baseline, what each of its features adds, and what is left over."
     show_figure(figure, "feature_reconstruction", alt)
     with st.expander("In numbers", icon=":material/table:", key="reconstruction_table"):
@@ -116,6 +120,14 @@ def show_object(view: FeatureView) -> None:
         if n_hidden:
             was = "was" if n_hidden == 1 else "were"
             st.caption(f"{say.count(n_hidden, 'cell')} of this object {was} hidden from the run.")
+
+
+def _give_legend_room(figure: Figure) -> None:
+    """Have a figure for a phone a line for each name of its legend."""
+    names = sum("name" in trace and trace.get("showlegend", True) for trace in figure["data"])
+    layout, more = figure["layout"], _LEGEND_LINE * names
+    layout["height"] += more
+    layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + more}
 
 
 def list_steps(view: FeatureView, steps: ObjectSteps, row: int) -> pd.DataFrame:
@@ -151,6 +163,8 @@ def show_course(view: FeatureView) -> None:
     """Draw the number of features and the likelihoods, sweep by sweep."""
     history = view.result.diagnostics
     figure = feature_course_figure(history, view.result.problem.settings.method, height=320)
+    if is_narrow():
+        figure = {**figure, "layout": stack_panels(figure)}
     show_figure(figure, "feature_course", "Features in use in each sweep, and log likelihoods.")
     counts = {text: int(pd.Series(history.column(kind)).sum()) for kind, text in _CHANGES.items()}
     changes = [f"{say.count(number, 'feature')} {text}" for text, number in counts.items() if number]

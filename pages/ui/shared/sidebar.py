@@ -83,7 +83,7 @@ def _show_loading(workspace: Workspace) -> None:
             "loading", icon=":material/upload:", color="blue", help="It goes on when you leave the page."
         )
         st.text(loading.name)
-    elif loading.error is not None:
+    elif loading.error is not None and not loading.was_seen:
         st.badge("not loaded", icon=":material/error:", color="red")
         st.text(loading.name)
         with st.popover("Why", type="tertiary"):

@@ -163,13 +163,13 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
     if waiting is None or waiting.signature != signature:
         return loaded
     waiting.follow()
-    forget_loading(workspace)
     if isinstance(waiting.error, AcvbError):
         offered = reader.can_skip_lines(loading) and "broken=" in getattr(waiting.error, "remedy", "")
         _show_problem(reader, loading, waiting.error, prefix if offered and not skip else None)
         return False
     if waiting.error is not None:
         raise waiting.error
+    forget_loading(workspace)
     forget_held_out()
     st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
     if go_on:

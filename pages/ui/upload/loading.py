@@ -31,12 +31,15 @@ class Loading:
         Part that is read; None where that is not known.
     error : Exception or None
         The reason why it could not be loaded.
+    was_seen : bool
+        Somebody has waited for its end.
     """
 
     def __init__(self, name: str, signature: str) -> None:
         self.name, self.signature = name, signature
         self.share: float | None = None
         self.error: Exception | None = None
+        self.was_seen = False
         self._over = threading.Event()
 
     @property
@@ -68,10 +71,11 @@ class Loading:
             while not self._over.wait(_LOOK_SECONDS):
                 place.empty() if self.share is None else place.progress(self.share, f"{self.share:.0%} read")
             place.empty()
+        self.was_seen = True
 
 
 def start_loading(workspace: Workspace, name: str, signature: str, load: Load) -> Loading:
-    """Start to load a file, and note it until what came of it was shown."""
+    """Start to load a file."""
     workspace.check_owner()
     loading = services.loadings()[workspace.key] = Loading(name, signature)
     threading.Thread(target=loading.run, args=(workspace, load), name="acvb-load", daemon=True).start()
@@ -79,10 +83,10 @@ def start_loading(workspace: Workspace, name: str, signature: str, load: Load) -
 
 
 def find_loading(workspace: Workspace) -> Loading | None:
-    """Return the loading of a workspace of which nobody has seen the end."""
+    """Return the last loading of a workspace, unless it was forgotten."""
     return services.loadings().get(workspace.key)
 
 
 def forget_loading(workspace: Workspace) -> None:
-    """Note that the end of the loading was shown."""
+    """Forget a loading that has succeeded, once the page knows it."""
     services.loadings().pop(workspace.key, None)

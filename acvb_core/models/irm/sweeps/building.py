@@ -20,7 +20,9 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
     if not values.get(SHARDS):
         return cvb.build_cvb0(data, values)
     if values["schedule"] == "paper":
-        raise ParameterError("schedule 'paper' updates one object after another; leave shards at 0.")
+        raise ParameterError(
+            "Order of the updates (schedule) 'paper' takes one object after another; leave Shards (shards) at 0."
+        )
     settings = read_variational_settings(data, values)
     sharded = ShardedNetwork if settings["layout"].one_domain else ShardedIrm
     return sharded(**settings, n_shards=values[SHARDS])

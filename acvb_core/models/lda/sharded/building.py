@@ -40,7 +40,12 @@ def _count_shards(data: Any, values: Values) -> int:
     on_disk = isinstance(data, DiskCorpus)
     if not (values[SHARDS] or on_disk):
         return 0
-    for name, usual in (("hyper", ("minka", "fixed")), ("init", ("even",))):
+    for name, label, usual in (
+        ("hyper", "Learning of alpha and beta", ("minka", "fixed")),
+        ("init", "Start", ("even",)),
+    ):
         if values.get(name, usual[0]) not in usual:
-            raise ParameterError(f"{name} is {values[name]!r}; over shards it must be {' or '.join(usual)}.")
+            raise ParameterError(
+                f"{label} ({name}) is {values[name]!r}; over shards it must be {' or '.join(usual)}."
+            )
     return int(values[SHARDS]) or shards_needed(data, values)

@@ -150,7 +150,7 @@ def object_heading(steps: ObjectSteps, name: str) -> str:
     if explained < 0:
         text = " · the features fit worse than the baseline alone"
     elif not math.isnan(explained):
-        text = f" · the features explain {percent(explained)} of its squared distance from the baseline"
+        text = f" · {percent(explained)} of it is explained by its features"
     unknown = int(np.isnan(steps.value).sum())
     text += f" · {unknown:,} of {len(steps.value):,} cells missing" if unknown else ""
     return f"<b>{escape(name, 40) or 'Object'}</b>{subtitle(text)}"
