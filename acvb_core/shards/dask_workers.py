@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -18,6 +19,8 @@ from acvb_core.shards.workers import WorkerLostError
 _LOOK_EVERY = 1.0
 #: Seconds to wait for a scheduler that is gone, and for workers where none is left.
 _PATIENCE = 120.0
+#: Seconds to wait for what a worker says of itself.
+_SILENCE = 10.0
 
 
 class DaskWorkers:
@@ -35,27 +38,31 @@ class DaskWorkers:
         return len(self.find_addresses())
 
     def find_addresses(self) -> list[str]:
-        """Return the addresses of the workers that are there, in order; none where the scheduler is gone."""
+        """Return the addresses of the workers that are there, in order; none where the scheduler is gone.
+
+        Raises OSError: the scheduler does not answer.
+        """
         if self.client.status != "running":
             return []
-        try:
-            return sorted(self.client.scheduler_info(n_workers=-1).get("workers", ()))
-        except OSError:
-            return []
+        return sorted(self.client.scheduler_info(n_workers=-1).get("workers", ()))
 
-    def take(self) -> str:
+    def take(self, lost: str = "") -> str:
         """Return the address of a worker with as few actors as any; wait for one where none is left.
+
+        `lost`: of a worker to be replaced, which the scheduler may still believe in; taken where there is no other.
 
         Raises AcvbError: there is none, or none with the sources of this program.
         """
         end = time.monotonic() + _PATIENCE
         while True:
-            with self._lock:
+            found = list[str]()
+            with self._lock, suppress(OSError):
                 self._connect()
-                found = self.find_addresses()
-                able = [one for one in found if self._refuse(one) is None]
+                there = self.find_addresses()
+                able = [one for one in there if self._refuse(one) is None]
+                found = there
                 if able:
-                    address = min(able, key=lambda one: self._taken.get(one, 0))
+                    address = min(able, key=lambda one: (one == lost, self._taken.get(one, 0)))
                     self._taken[address] = self._taken.get(address, 0) + 1
                     return address
             if found:
@@ -65,19 +72,21 @@ class DaskWorkers:
             time.sleep(_LOOK_EVERY)
 
     def _connect(self) -> None:
-        """Connect to the scheduler again where Dask has given it up."""
+        """Connect to the scheduler again where Dask has given it up.
+
+        Raises OSError: it does not answer.
+        """
         if self.client.status in ("closing", "closed"):
-            try:
-                self.client = Client(
-                    self._address, security=self.client.security, timeout=_LOOK_EVERY, set_as_default=False
-                )
-            except OSError:
-                return
+            self.client = Client(
+                self._address, security=self.client.security, timeout=_LOOK_EVERY, set_as_default=False
+            )
 
     def _refuse(self, address: str) -> str | None:
         """Return why a worker cannot hold shards of this program; None where it can, or is silent."""
         if address not in self._refusals:
-            answer = self.client.run(describe_process, workers=[address], on_error="return")[address]
+            answer = self.client.run(
+                describe_process, workers=[address], on_error="return", callback_timeout=_SILENCE
+            )[address]
             if isinstance(answer, OSError):
                 return None
             self._refusals[address] = (
@@ -93,9 +102,9 @@ class DaskWorkers:
 class DaskWorker:
     """An actor that holds shards (a `shards.workers.Worker`); Dask moves the bytes, and they are not counted."""
 
-    def __init__(self, cluster: DaskWorkers, number: int) -> None:
+    def __init__(self, cluster: DaskWorkers, number: int, lost: str = "") -> None:
         self.sent = self.received = 0
-        self._cluster, self._number, self.address = cluster, number, cluster.take()
+        self._cluster, self._number, self.address = cluster, number, cluster.take(lost)
         self._client = cluster.client
         self._actor: Any = None
         self._thread = ThreadPoolExecutor(1, f"shards-{number}")
@@ -112,11 +121,16 @@ class DaskWorker:
                 )
                 with self._client.as_current():  # which the actor is asked through
                     self._actor = self._wait(placed)
-            return self._wait(getattr(self._actor, method)(*arguments))
-        except (OSError, RuntimeError, CancelledError) as problem:
-            if self._is_there():
-                raise
+            fault, answer = self._wait(self._actor.answer(method, arguments))
+        except (
+            OSError,
+            RuntimeError,
+            CancelledError,
+        ) as problem:  # of Dask; what the host raises is its answer
             raise WorkerLostError(f"Worker {self.address} was lost.") from problem
+        if fault is not None:
+            raise fault
+        return answer
 
     def _wait(self, future: Any) -> Any:
         """Return what a future gives; raise OSError once its worker is gone, which Dask does not always tell."""
@@ -128,12 +142,18 @@ class DaskWorker:
                     raise OSError(f"worker {self.address} is gone") from None
 
     def _is_there(self) -> bool:
-        return self.address in self._cluster.find_addresses()
+        """Return whether the worker is there, as far as the scheduler says."""
+        if self._client is not self._cluster.client:
+            return False
+        try:
+            return self.address in self._cluster.find_addresses()
+        except OSError:
+            return True
 
     def replace(self) -> DaskWorker:
         """Return an actor without shards, on a worker that is there."""
         self.close()
-        return DaskWorker(self._cluster, self._number)
+        return DaskWorker(self._cluster, self._number, self.address)
 
     def close(self) -> None:
         """Let go of the actor; its shards go with it."""

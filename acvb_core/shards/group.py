@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Counts of what the workers of a group have done so far."""
+    """Totals of the workers of a group so far."""
 
     seconds: float  #: processor time of the workers
     losses: int  #: workers lost

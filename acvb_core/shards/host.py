@@ -37,6 +37,13 @@ class Host:
     def __init__(self) -> None:
         self._shards: dict[int, Shard] = {}
 
+    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
+        """Return what a method of the host raises, or what it gives: for those who call it from elsewhere."""
+        try:
+            return None, getattr(self, method)(*arguments)
+        except Exception as fault:
+            return fault, None
+
     def build(self, factories: Mapping[int, Factory]) -> None:
         """Make shards from their data."""
         for number, factory in factories.items():
