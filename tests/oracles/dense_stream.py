@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import digamma
+from scipy.special import digamma, gammaln
 
 from acvb_core.data.corpus import Corpus
 from tests.oracles.dense_stats import Array
@@ -56,9 +56,17 @@ class Prior:
             slope = loo_slope(counts, p, q, n_d, self.alpha)
             step = (1 + self.seen) ** -0.5 / counts.sum()
             self.seen += 1
-            if self.seen > FROZEN:
-                self.sticks = self.sticks + step * stick_slope(self.alpha * slope, self.sticks)
-                self.alpha = np.maximum(alpha_of(self.sticks), FLOOR)
+            self._climb(step * self.alpha * slope)
+        elif self.rule == "bound":
+            slope = bound_slope(self.alpha, self.alpha + n_d)
+            step = (1 + self.seen) ** -0.5 / counts.sum()
+            self.seen += 1
+            self._climb(step * self.alpha * slope)
+
+    def _climb(self, h: Array) -> None:
+        if self.seen > FROZEN:
+            self.sticks = self.sticks + stick_slope(h, self.sticks)
+            self.alpha = np.maximum(alpha_of(self.sticks), FLOOR)
 
 
 def alpha_of(sticks: Array) -> Array:
@@ -88,6 +96,17 @@ def loo_slope(counts: Array, p: Array, q: Array, n_d: Array, alpha: Array) -> Ar
         for _ in range(int(c)):
             slope += one / ((n_d - own + alpha) @ one) - 1 / (counts.sum() - 1 + alpha.sum())
     return slope
+
+
+def expected_log_prior(alpha: Array, gamma: Array) -> float:
+    """E log p(theta | alpha) under Dirichlet(gamma): all of a document's lower bound that alpha is in."""
+    log_theta = digamma(gamma) - digamma(gamma.sum())
+    return float(gammaln(alpha.sum()) - gammaln(alpha).sum() + ((alpha - 1) * log_theta).sum())
+
+
+def bound_slope(alpha: Array, gamma: Array) -> Array:
+    """Its gradient in alpha."""
+    return digamma(alpha.sum()) - digamma(alpha) + digamma(gamma) - digamma(gamma.sum())
 
 
 def scattered(n: int, seen: int) -> list[int]:
@@ -128,24 +147,28 @@ def sdm(
     documents: list[Document], words: Array, steps: Array, sizes: Array, prior: Prior, beta: float, *,
     passes: int, power: float, running: bool = False, counting: bool = False,
     noise: Callable[[int, int], float] = lambda w, k: 0.0, early: int = 0, early_passes: int = 0,
-    renewing: bool = False,
+    renewing: bool = False, batch: int = 1,
 ) -> Sums:  # fmt: skip
     """SN15 §7, document by document; ``words``, ``steps``, ``sizes`` and the prior are changed.
 
     With ``running`` the vocabulary is the words met so far, this document's among them, and p of a word never met
     before is 1 + 0.1 ``noise`` times as large. The first ``early`` documents have ``early_passes`` at most. With
     ``renewing`` (the documents are a whole pass) the counts are those of before, as large as the share of a word's
-    tokens that are still to come, and what the pass has said of the others.
+    tokens that are still to come, and what the pass has said of the others. The documents of a ``batch`` are inferred
+    by the topics of its beginning.
     """
+    frozen = words.copy()
     before_all, said, gone = words.copy(), np.zeros(words.shape), np.zeros(len(words))
     told = Sums()
     for number, document in enumerate(documents):
+        if number % batch == 0:
+            frozen = words.copy()
         if not document:
             continue
         ids, counts = (np.array(part) for part in zip(*document, strict=True))
         alpha = prior.alpha
         met = np.union1d(np.flatnonzero(sizes), ids) if running else sizes
-        p = (words[ids] + beta) / (words.sum(axis=0) + len(met) * beta)
+        p = (frozen[ids] + beta) / (frozen.sum(axis=0) + len(met) * beta)
         if running and counting:
             new = [[noise(w, k) if not sizes[w] else 0.0 for k in range(len(alpha))] for w in ids]
             p = p * (1 + 0.1 * np.array(new))

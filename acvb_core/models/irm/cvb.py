@@ -13,6 +13,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.domain import DomainPass, Order
+from acvb_core.models.irm.network.exact import MOST_OBJECTS
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
@@ -27,7 +28,7 @@ class CollapsedIrm(VariationalMethod):
     Reference: IRM14 §2.2.1 and §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
     """
 
-    #: CVB0, or second-order CVB with the paper's or the exact variances (of two domains only).
+    #: CVB0, or second-order CVB with the paper's or the exact variances.
     order: Order = "zeroth"
 
     def update(
@@ -100,7 +101,13 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
 def build_cvb(data: Any, values: Values) -> CollapsedIrm:
     """Return second-order CVB on data, with the values of its parameters."""
     variance = values.get("variance", "paper")
-    if variance == "exact" and values.get("schedule") == "paper":
+    is_network = "k_cols" not in values
+    if variance == "exact" and is_network and data.shape[0] > MOST_OBJECTS:
+        raise ParameterError(
+            f"variance 'exact' is for networks of at most {MOST_OBJECTS:,} nodes; this one has "
+            f"{data.shape[0]:,}. Choose variance 'paper'."
+        )
+    if variance == "exact" and values.get("schedule") == "paper" and not is_network:
         raise ParameterError("schedule 'paper' is for the paper's variances; choose variance 'paper'.")
     return CollapsedIrm(**read_variational_settings(data, values), order=variance)
 

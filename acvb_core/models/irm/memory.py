@@ -18,6 +18,8 @@ def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> fl
     k_rows = values["k_rows"]
     k_cols = values.get("k_cols", k_rows)
     blocks = sum(relation.shape) * k_rows * k_cols
+    if "k_cols" not in values and values.get("variance") == "exact":
+        return 1e-8 * k_rows**2 * relation.shape[0] ** 2
     return 1e-9 * _NS[method] * (blocks + (relation.n_ones + relation.n_missing) * (k_rows + k_cols))
 
 
@@ -83,6 +85,8 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> i
         sweep += own
     if method in ("acvb", "cvb"):
         sweep += own
+        if values["variance"] == "exact":  # dense pairs of three kinds, and products of responsibilities
+            sweep += 8 * n_nodes**2 + 4 * own * k
     if method == "gibbs":
         sweep = 14 * n_nodes * max(k, 8)  # there is room for eight clusters at least
     start = 3 * own

@@ -170,6 +170,10 @@ _SHARDS = Parameter(
     "the blocks of the pass before, then all of the columns. The result depends on this number alone. 0: not cut.",
     "Shards", 0, 1_000,
 )  # fmt: skip
+_NETWORK_VARIANCE = (
+    "Variances of the counts: those of the paper, or exact ones, which account for pairs that share an object. These "
+    "are for small networks: they take a hundred times as long."
+)
 _NETWORK_SHARDS = (
     "Parts that the objects are cut into. All parts are updated at once, and exchange what they changed several times "
     "in a sweep. The result depends on this number alone. 0: not cut."
@@ -272,9 +276,10 @@ _RELATION_METHODS = (
 
 
 def _for_networks(row: Method) -> Method:
-    """Return a method's row for networks: one size, and of the second-order variances the paper's alone."""
-    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
-    others = tuple(replace(p, help=_NETWORK_SHARDS) if p.name == SHARDS else p for p in others)
+    """Return a method's row for networks: one size, and the help of what differs."""
+    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols"))
+    told = {SHARDS: _NETWORK_SHARDS, "variance": _NETWORK_VARIANCE}
+    others = tuple(replace(p, help=told.get(p.name, p.help)) for p in others)
     return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others))
 
 

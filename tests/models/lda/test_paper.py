@@ -108,10 +108,10 @@ def stream_of(name: str) -> tuple[LdaCase, Any]:
 def test_streams(name: str) -> None:
     """Two epochs, with the steps, passes and rules that the papers print."""
     case, method = stream_of(name)
-    rule = "paper" if name == "sdm" else "symmetric"
+    rule = {"sdm": "paper", "svb": "bound"}.get(name, "symmetric")
     words, alpha = some_words(case), case.alpha
     sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
-    prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 5_000 if name == "sdm" else 0, sticks, rule)
+    prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 0 if rule == "symmetric" else 5_000, sticks, rule)
     topics = plain.Topics(words, prior, BETA)
     topics.documents, topics.tokens = case.corpus.n_documents, case.corpus.n_tokens
     state, steps = first_state(method, words, prior), np.zeros(len(words))
@@ -126,7 +126,7 @@ def test_streams(name: str) -> None:
         state, _ = swept(method, state)
         if name == "sdm":
             sizes = case.corpus.frequencies
-            plain.sdm(documents, words, steps, sizes, prior, BETA, passes=5, power=0.7)
+            plain.sdm(documents, words, steps, sizes, prior, BETA, passes=5, power=0.7, batch=1_000)
         else:
             step = (lambda t: (1024 + t) ** -0.7) if name == "svb" else (lambda t: 10 * (1000 + t) ** -0.9)
             by = "documents" if name == "svb" else "tokens"

@@ -9,9 +9,10 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import Order, Step, observed_counts, visit_in_chunks
 from acvb_core.models.irm.kernels import BlockCounts, Floats
+from acvb_core.models.irm.network.exact import ExactUpdates
 from acvb_core.models.irm.network.kernels import NetworkLinks, zeroth_order_network
 from acvb_core.models.irm.network.kernels_second import NetworkSpreads, second_order_network, spread_counts
-from acvb_core.models.irm.state import IrmState
+from acvb_core.models.irm.state import IrmState, block_counts
 
 
 def list_links(relation: Relation, directed: bool) -> NetworkLinks:
@@ -61,9 +62,24 @@ class NetworkPass:
         `choices` are the clusters among which each object's share of them is divided anew (all, unless given).
         """
         every = np.arange(len(self.blocks.mass)) if choices is None else choices
+        if order == "exact":
+            return self._update_exactly(objects, every, checkpoint, update)
         step = self._zeroth(every, update) if order == "zeroth" else self._second(every, update)
         length = self.chunk_length(len(every), 6.0 if order == "zeroth" else 40.0)
         return visit_in_chunks(step, objects, length, checkpoint)
+
+    def _update_exactly(
+        self, objects: NDArray[np.int64], choices: NDArray[np.int64], checkpoint: Checkpoint, update: bool
+    ) -> float:
+        shape, directed = self.blocks.ones.shape, not self.layout.symmetric
+        a, b = (np.broadcast_to(prior, shape) for prior in (self.a, self.b))
+        updates = ExactUpdates.of(self.relation, a, b, self.alpha, directed=directed)
+        total = visit_in_chunks(
+            lambda some: updates.update(self.q, some, choices, update), objects, 1, checkpoint
+        )
+        ones, entries = block_counts(self.relation, {self.layout.axes[0]: self.q}, self.layout)
+        self.blocks = BlockCounts(a + ones, b + np.maximum(entries - ones, 0.0), self.q.sum(axis=0))
+        return total
 
     def chunk_length(self, n_choices: int, ns_per_block: float) -> int:
         """Return how many objects a kernel call may take so that it returns within some 30 ms."""

@@ -8,7 +8,7 @@ from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.streams.kernels_prior import FIXED, LEFT_TO_RIGHT, PAPER
+from acvb_core.models.lda.streams.kernels_prior import BOUND, FIXED, LEFT_TO_RIGHT, PAPER
 from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
 from acvb_core.models.lda.streams.sdm import DivergenceMinimisation
 from acvb_core.models.lda.streams.sharded import ShardedStream
@@ -17,7 +17,7 @@ from acvb_core.models.lda.streams.stream import StreamMethod
 from acvb_core.models.lda.streams.svb import StochasticVb
 from acvb_core.models.lda.trained import TrainedTopics
 
-_RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER}
+_RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER, "bound": BOUND}
 
 
 def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
@@ -33,19 +33,24 @@ def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
 
 
 def _minibatch(values: Values) -> dict[str, Any]:
-    return {"documents": values["batch"], "offset": values["step_offset"], "power": values["step_power"]}
+    return {
+        "documents": values["batch"],
+        "scale": values["step_scale"],
+        "offset": values["step_offset"],
+        "power": values["step_power"],
+    }
 
 
 def _sdm(values: Values, **common: Any) -> StreamMethod:
     return DivergenceMinimisation(
         **common, passes=values["passes"], power=values["step_power"], renew=values["renew"],
-        early_passes=values["early_passes"],
+        early_passes=values["early_passes"], documents=values["batch"],
     )  # fmt: skip
 
 
 def _scvb0(values: Values, **common: Any) -> StreamMethod:
     return StochasticCvb0(
-        **common, **_minibatch(values), scale=values["step_scale"], inner_scale=values["inner_scale"],
+        **common, **_minibatch(values), inner_scale=values["inner_scale"],
         inner_offset=values["inner_offset"], inner_power=values["inner_power"], burn_in_passes=values["passes"],
     )  # fmt: skip
 

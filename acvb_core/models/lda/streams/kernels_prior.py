@@ -1,7 +1,7 @@
 """Concentrations of the topics in documents, learned while documents go by.
 
-Both rules take one document: the probability p_ik that each topic gives to each of its words, alpha, and for the
-second rule the document's responsibilities. They write to the arrays of `streams.state.Prior` in place.
+All rules take one document: the probability p_ik that each topic gives to each of its words, alpha, and for
+the gradients the document's responsibilities or counts. They write to the arrays of `streams.state.Prior` in place.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from acvb_core.core.special import digamma
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles
 from acvb_core.models.lda.streams.limits import FROZEN
 
-#: Rules: none, left to right, the gradient of the leave-one-out likelihood.
-FIXED, LEFT_TO_RIGHT, PAPER = 0, 1, 2
+#: Rules: none, left to right, the gradient of the leave-one-out likelihood, that of the lower bound.
+FIXED, LEFT_TO_RIGHT, PAPER, BOUND = 0, 1, 2, 3
 #: An alpha does not fall below this; a topic that has come down to it is not in use.
 FLOOR = 1e-5
 #: Weight of a document in the means that alpha is made of: (2 + documents)^-EASE, at least LEAST.
@@ -136,6 +137,25 @@ def gradient(
 
 
 @nb.njit(**OPTIONS)
+def bound_gradient(n: int, first: int, counts: Singles, expected: Any, alpha: Any, sums: Floats) -> float:
+    """Write d E log p(theta | alpha) / d alpha_k under q(theta) = Dirichlet(expected) to `sums`; return the tokens.
+
+    psi(sum alpha) - psi(alpha_k) + psi(gamma_k) - psi(sum gamma), gamma = `expected`, all of the lower bound that
+    alpha is in (SN15 §9, setup of SVB).
+    """
+    length, concentration, total = 0.0, 0.0, 0.0
+    for i in range(n):
+        length += counts[first + i]
+    for k in range(alpha.shape[0]):
+        concentration += alpha[k]
+        total += expected[k]
+    shared = digamma(concentration) - digamma(total)
+    for k in range(alpha.shape[0]):
+        sums[k] = shared + digamma(float(expected[k])) - digamma(float(alpha[k]))
+    return length
+
+
+@nb.njit(**OPTIONS)
 def climb_sticks(length: float, alpha: Any, sums: Floats, sticks: Floats, scalars: Floats) -> None:
     """Take a step up the gradient in the stick breaking alpha_k = alpha0 v_k prod_{l<k} (1 - v_l), v_K = 1.
 
@@ -189,6 +209,9 @@ def learn_alpha(
         length = gradient(n, first, counts, p, q, expected, alpha, sums)
         if length > 1.0:
             climb_sticks(length, alpha, sums, sticks, scalars)
+    elif rule == BOUND:
+        length = bound_gradient(n, first, counts, expected, alpha, sums)
+        climb_sticks(length, alpha, sums, sticks, scalars)
 
 
 @nb.njit(**OPTIONS)

@@ -20,6 +20,12 @@ _PRIOR = Parameter(
     "Prior of the topics", choices=("symmetric", "left_to_right", "paper"),
 )  # fmt: skip
 
+_PRIOR_BY_BOUND = replace(
+    _PRIOR,
+    help=f"{_PRIOR.help} bound: one for each topic, by the gradient of the lower bound.",
+    choices=(*_PRIOR.choices, "bound"),
+)
+
 _KNOWN = Parameter(
     "totals", "choice", "corpus",
     "corpus: use the number of documents and words of the whole corpus from the start. running: use only those met so "
@@ -54,7 +60,7 @@ _MERGES = Parameter(
     "shards, and more bytes to send.", "Mergers in a window", 1, 1000,
 )  # fmt: skip
 
-_RUN = (_PRIOR, _KNOWN, _WINDOW, _SCORED, _SHUFFLE, PRESET, _SHARDS, _MERGES)
+_RUN = (_KNOWN, _WINDOW, _SCORED, _SHUFFLE, PRESET, _SHARDS, _MERGES)
 
 
 def _epochs(default: float) -> Parameter:
@@ -83,6 +89,11 @@ def _step(name: str, what: str, label: str, default: float, low: float, high: fl
 
 
 _SDM = (
+    _PRIOR,
+    Parameter(
+        "batch", "int", 1, "Documents whose topics are inferred before any of them changes the topics of words. More "
+        "than one only to reproduce the paper's experiments.", "Documents in a minibatch", 1, 1_000_000,
+    ),
     Parameter(
         "passes", "int", 5, "How often the topics of a document's words are updated. One is too few; ten are no better "
         "than five.", "Passes over a document", 1, 1000,
@@ -103,6 +114,7 @@ _SDM = (
 )  # fmt: skip
 
 _SCVB0 = (
+    _PRIOR,
     _BATCH,
     _step("step_scale", "The t-th minibatch moves the topics by scale / (offset + t)^power.", "Scale of the step",
           1.0, 1e-6, 1e6),
@@ -117,17 +129,24 @@ _SCVB0 = (
 )  # fmt: skip
 
 _SVB = (
+    _PRIOR_BY_BOUND,
     _BATCH,
-    _step("step_offset", "The t-th minibatch moves the topics by (offset + t)^-power.", "Offset of the step",
-          10.0, 0.0, 1e9),
-    _step("step_power", "See the offset of the step.", "Power of the step", 0.8, 0.0, 1.0),
+    _step("step_scale", "The t-th minibatch moves the topics by scale / (offset + t)^power.", "Scale of the step",
+          1.0, 1e-6, 1e6),
+    _step("step_offset", "See the scale of the step.", "Offset of the step", 10.0, 0.0, 1e9),
+    _step("step_power", "See the scale of the step.", "Power of the step", 0.8, 0.0, 1.0),
     Parameter("inner", "int", 100, "How often a document's topics and its words' are updated in turn, at most.",
               "Passes over a document", 1, 1000),
 )  # fmt: skip
 
-_OFFSET, _POWER = Range("step_offset", 1.0, 1e4, log=True), Range("step_power", 0.5, 1.0)
+#: What SN15 tunes of both methods: the steps, the concentrations and the size of a minibatch.
+_TUNED = (
+    Range("step_scale", 0.1, 100.0, log=True), Range("step_offset", 1.0, 1e4, log=True),
+    Range("step_power", 0.5, 1.0), Range("alpha", 0.001, 1.0, log=True), Range("beta", 0.001, 1.0, log=True),
+    Range("batch", 10, 1000, log=True),
+)  # fmt: skip
 _TUNED_SCVB0 = (
-    Range("step_scale", 0.1, 100.0, log=True), _OFFSET, _POWER,
+    *_TUNED,
     Range("inner_scale", 0.1, 10.0, log=True), Range("inner_offset", 1.0, 1000.0, log=True),
     Range("inner_power", 0.5, 1.0),
 )  # fmt: skip
@@ -137,13 +156,13 @@ _LEARNED = "By default each topic has an alpha of its own, learned left to right
 _SDM_PAPER = Paper(
     "SN15 §7 and §9 (SDM; with prior symmetric SDM-S)",
     {
-        "alpha": 0.01, "beta": 0.01, "prior": "paper", "passes": 5, "step_power": 0.7, "renew": False,
+        "alpha": 0.01, "beta": 0.01, "prior": "paper", "batch": 1000, "passes": 5, "step_power": 0.7, "renew": False,
         "early_passes": 0,
     },
     f"{_LEARNED}The paper's gradient makes alpha too small. From the second epoch on, counts are renewed word by word, "
     "because steps would leave rare words what the first epochs took them for. The first documents have fewer passes. "
-    "In both, the topics change after every document, as in the paper's algorithm; its experiments take 1,000 at a "
-    "time, to be comparable.",
+    "The topics change after every document, as in the paper's algorithm; its experiments take 1,000 at a time, to be "
+    "comparable.",
 )  # fmt: skip
 _SCVB0_PAPER = Paper(
     "FBDSW13, Algorithm 1, steps as in SN15 §9",
@@ -155,8 +174,11 @@ _SCVB0_PAPER = Paper(
     "some thousand the topics are still near their start.",
 )  # fmt: skip
 _SVB_PAPER = Paper(
-    "Hoffman, Blei, Bach, NIPS 23 (2010), §4; HBWP13, Fig. 6",
-    {"alpha": 0.01, "beta": 0.01, "prior": "symmetric", "batch": 100, "step_offset": 1024.0, "step_power": 0.7},
+    "Hoffman, Blei, Bach, NIPS 23 (2010), §4; HBWP13, Fig. 6; alpha as in SN15 §9",
+    {
+        "alpha": 0.01, "beta": 0.01, "prior": "bound", "batch": 100, "step_scale": 1.0, "step_offset": 1024.0,
+        "step_power": 0.7,
+    },
     f"{_LEARNED}The first steps are larger: the printed ones are meant for millions of documents.",
 )  # fmt: skip
 
@@ -180,7 +202,7 @@ def stream_methods(
          "Foulds, Boyles, DuBois, Smyth, Welling, KDD 2013", _SCVB0, _TUNED_SCVB0, _SCVB0_PAPER),
         ("svb", "SVB",
          "Stochastic variational Bayes: natural gradient steps by minibatches; the best known, and looser.",
-         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, (_OFFSET, _POWER), _SVB_PAPER),
+         "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, _TUNED, _SVB_PAPER),
     ):  # fmt: skip
         shared = (*size, *concentrations, *own, *_RUN)
         build, go_on = (partial(_METHODS(way), name) for way in ("build_stream", "continue_stream"))

@@ -15,9 +15,18 @@ from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.limits import EARLY
 from acvb_core.models.lda.streams.sdm_kernels import Pace, Sizing, WordUse, update_documents
 from acvb_core.models.lda.streams.state import Renewal, StreamBuffers, StreamState
-from acvb_core.models.lda.streams.stream import StreamMethod
+from acvb_core.models.lda.streams.stream import StreamMethod, WordTopics
 
 _RATES = 1 << 14
+
+
+@dataclass(eq=False)
+class FrozenTopics:
+    """The topics that the documents of a mini-batch are inferred by."""
+
+    by_word: Singles
+    totals: Floats
+    documents: int = 0  #: inferred so far
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,12 @@ class DivergenceMinimisation(StreamMethod):
     #: At most so many updates for each of the first ten documents a topic, while the topics are hardly different; 0 as
     #: many as later.
     early_passes: int = 0
+    documents: int = 1  #: documents that are inferred by the same topics
+
+    @property
+    def batch(self) -> int:
+        """Documents that are inferred by the same topics."""
+        return self.documents
 
     @cached_property
     def _rates(self) -> Floats:
@@ -74,13 +89,32 @@ class DivergenceMinimisation(StreamMethod):
 
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
         """Update the topics by some documents of a shard."""
+        if self.documents == 1:
+            self._update(buffers, shard, order, self.word_topics(buffers))
+            return
+        done = 0
+        while done < len(order):
+            frozen = buffers.batch
+            if frozen is None or frozen.documents == self.documents:
+                frozen = FrozenTopics(buffers.by_word.copy(), buffers.totals.copy())
+                buffers.batch = frozen
+            part = order[done : done + self.documents - frozen.documents]
+            topics = self.word_topics(buffers)._replace(by_word=frozen.by_word, totals=frozen.totals)
+            self._update(buffers, shard, part, topics)
+            frozen.documents += len(part)
+            done += len(part)
+
+    def _update(
+        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64], topics: WordTopics
+    ) -> None:
         renewal = Renewal.none(buffers.by_word) if buffers.renewal is None else buffers.renewal
         early = max(EARLY * self.n_topics - buffers.gone, 0) if self.early_passes else 0
         use = WordUse(buffers.steps, buffers.sizes, renewal.by_word, renewal.tokens)
         pace = Pace(self.passes, early, self.early_passes, self.power, self._rates)
         sizing = Sizing(not self.known, buffers.counting, buffers.noise)
+        written = (buffers.by_word, buffers.totals)
         loo, seen = update_documents(
-            order, shard, self.word_topics(buffers), use, pace, sizing, self.rule, buffers.prior
+            order, shard, topics, written, use, pace, sizing, self.rule, buffers.prior
         )
         buffers.loo += loo
         buffers.seen += seen
@@ -88,6 +122,7 @@ class DivergenceMinimisation(StreamMethod):
             buffers.documents += len(order)
 
     def flush(self, buffers: StreamBuffers) -> None:
-        """Add up the tokens that the words were counted by."""
+        """Add up the tokens that the words were counted by; the next window begins another mini-batch."""
+        buffers.batch = None
         if buffers.counting:
             buffers.tokens = float(buffers.sizes.sum())

@@ -62,6 +62,7 @@ def update_documents(
     order: Integers,
     documents: Shard,
     topics: WordTopics,
+    written: tuple[Any, Floats],
     use: WordUse,
     pace: Pace,
     sizing: Sizing,
@@ -78,6 +79,9 @@ def update_documents(
     so flat that one of them takes nearly all. A word met for the first time counts beta u, u = 1 + 0.1 U(0, 1),
     drawn for each word and topic from `noise`.
 
+    `written`: counts and totals that are brought up to date; those of `topics`, or ones that these are a copy of, where
+    several documents are taken by the same topics.
+
     With `fresh`, what is left of the pass before shrinks by the c tokens that are renewed, in place of a step:
     n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k, r_v the tokens not renewed yet.
 
@@ -86,6 +90,7 @@ def update_documents(
     """
     pointers, words, counts = documents
     by_word, _, totals, beta, all_beta = topics
+    new_words, new_totals = written
     steps, sizes, fresh, renewed = use
     passes, early, early_passes, power, rates = pace
     running, counting, noise = sizing
@@ -176,7 +181,7 @@ def update_documents(
             w = words[first + i]
             t = steps[w]
             steps[w] = t + 1
-            word, own = by_word[w], q[i]
+            word, own = new_words[w], q[i]
             if fresh.shape[0] > 0:
                 c = single(counts[first + i])
                 left = sizes[w] - renewed[w]
@@ -211,5 +216,5 @@ def update_documents(
                 word[k] = new
                 moved[k] += new - old
         for k in range(n_topics):
-            totals[k] += moved[k]
+            new_totals[k] += moved[k]
     return loo, tokens

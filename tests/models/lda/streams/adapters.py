@@ -18,7 +18,7 @@ from tests.oracles import dense_stream as plain
 from tests.oracles.dense_stats import Array
 from tests.oracles.lda_cases import LdaCase
 
-RULES = {"symmetric": 0, "left_to_right": 1, "paper": 2}
+RULES = {"symmetric": 0, "left_to_right": 1, "paper": 2, "bound": 3}
 METHODS: dict[str, type[StreamMethod]] = {
     "sdm": DivergenceMinimisation, "scvb0": StochasticCvb0, "svb": StochasticVb,
 }  # fmt: skip

@@ -29,7 +29,7 @@ def assert_prior(found: StreamState, wanted: plain.Prior, **slack: float) -> Non
     np.testing.assert_allclose(found.prior.scalars[1], wanted.seen)
     if wanted.rule == "left_to_right":
         np.testing.assert_allclose(found.prior.scalars[0], wanted.denominator, **slack)
-    if wanted.rule == "paper":
+    if wanted.rule in ("paper", "bound"):
         np.testing.assert_allclose(found.prior.sticks, wanted.sticks, **slack)
 
 
