@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaverage
 from acvb_core.core.rows import Values
 from acvb_core.core.slice_sampling import draw_slice
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
+from acvb_core.models.irm.gibbs.kernels import Labels, Side
+from acvb_core.models.irm.gibbs.sampling import close_gaps, count_blocks, draw_side, one_hot
 from acvb_core.models.irm.hyper import Hyper, log_evidence
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.network.gibbs import sample_network
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, posterior_of
 
@@ -58,31 +58,34 @@ class GibbsIrm(UnaveragedMethod):
 
     def draw(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[dict[str, Labels], int]:
-        """Draw every row object's cluster, then every column object's; return them, and how many changed company."""
+    ) -> tuple[GibbsState, int]:
+        """Draw every row object's cluster, then every column object's; return also how many changed company."""
+        relation, alpha = self.relation, state.hyper.alpha
+        prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
+        ones = np.rint(state.ones).astype(np.int64)
+        zeros = np.rint(state.entries).astype(np.int64) - ones
         if self.layout.one_domain:
             (domain,) = self.layout.domains
-            nodes, moved = sample_network(
-                self.relation, state.labels[domain], state.hyper, self.layout, rng, checkpoint
-            )
-            return {domain: nodes}, moved
-        a, b = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
-        alpha, labels = state.hyper.alpha, state.labels
-        rows, moved_rows = sample_domain(
-            self.relation, labels["rows"], one_hot(labels["cols"]), a, b, alpha["rows"], rng, checkpoint
-        )
-        cols, moved_cols = sample_domain(
-            self.relation.transposed, labels["cols"], one_hot(rows), a, b, alpha["cols"], rng, checkpoint
-        )
-        return {"rows": rows, "cols": cols}, moved_rows + moved_cols
+            side = Side.of(relation, None, directed=not self.layout.symmetric)
+            drawn = draw_side(side, state.labels[domain], ones, zeros, prior, alpha[domain], rng, checkpoint)
+            labels, ones, zeros, moved = {domain: drawn.labels}, drawn.ones, drawn.zeros, drawn.moved
+        else:
+            side = Side.of(relation, state.labels["cols"])
+            rows = draw_side(side, state.labels["rows"], ones, zeros, prior, alpha["rows"], rng, checkpoint)
+            side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.zeros.T)
+            cols = draw_side(side, state.labels["cols"], *turned, prior, alpha["cols"], rng, checkpoint)
+            labels, ones, zeros = {"rows": rows.labels, "cols": cols.labels}, cols.ones.T, cols.zeros.T
+            moved = rows.moved + cols.moved
+        counted, entries = (np.ascontiguousarray(n, dtype=np.float64) for n in (ones, ones + zeros))
+        return GibbsState(labels, state.hyper, counted, entries), moved
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[GibbsState, SweepInfo]:
         """Draw every object's cluster, then the hyper-parameters."""
         hyper = state.hyper
-        labels, moved = self.draw(state, rng, checkpoint)
-        ones, entries = count_blocks(self.relation, labels, self.layout, checkpoint)
+        state, moved = self.draw(state, rng, checkpoint)
+        labels, ones, entries = state.labels, state.ones, state.entries
         if self.hyper_rule == "tied":
             distinct = np.broadcast_to(self.layout.distinct(len(ones)), ones.shape) > 0
             a, b = sample_beta_prior(
@@ -94,7 +97,7 @@ class GibbsIrm(UnaveragedMethod):
             }
             hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
         change = 2.0 * moved / sum(map(len, labels.values()))
-        return GibbsState(labels, hyper, ones, entries), SweepInfo(None, None, change=change)
+        return replace(state, hyper=hyper), SweepInfo(None, None, change=change)
 
     def posterior(self, state: GibbsState) -> Posterior:
         """Return the sample as one-hot responsibilities, largest cluster first."""

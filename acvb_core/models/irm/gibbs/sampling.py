@@ -1,9 +1,9 @@
-"""Draws of cluster assignments of one domain while the other stays fixed, under the Chinese restaurant process."""
+"""Draws of cluster assignments under the Chinese restaurant process: of one side of a relation, or of a network."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -11,23 +11,10 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import (
-    OPTIONS,
-    BlockCounts,
-    Floats,
-    ObjectSums,
-    add_row,
-    add_share,
-    block_bases,
-    block_terms,
-    chunk_length,
-    normalise,
-    total_of,
-)
+from acvb_core.models.irm.gibbs.kernels import BlockTable, Counts, Labels, Members, Side, draw_some
+from acvb_core.models.irm.gibbs.log_gammas import tabulate
+from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length
 from acvb_core.models.irm.layout import Layout
-from acvb_core.models.irm.state import observed_sums
-
-Labels = NDArray[np.int64]
 
 
 def one_hot(labels: Labels) -> Floats:
@@ -76,140 +63,61 @@ def _count_pattern(
             block[columns[indices[p]]] += 1.0
 
 
-def sample_domain(
-    relation: Relation,
+class Draw(NamedTuple):
+    """Labels of all objects of a side, without gaps, the counts of all blocks, and how many objects changed company."""
+
+    labels: Labels
+    #: `ones`, `zeros`: shape (K, L)
+    ones: Counts
+    zeros: Counts
+    moved: int
+
+
+def draw_side(
+    side: Side,
     labels: Labels,
-    other: Floats,
-    a: float,
-    b: float,
+    ones: Counts,
+    zeros: Counts,
+    prior: tuple[float, float],
     alpha: float,
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
-) -> tuple[Labels, int]:
-    """Draw the cluster of every row object in turn, in a fresh random order.
+) -> Draw:
+    """Draw the cluster of every object of a side in turn, in a fresh random order.
 
-    `labels` have no gaps; `other` are the one-hot responsibilities of the column objects, shape (N', L). Returns the
-    new labels, without gaps, and how many objects changed company (renumbering left out).
+    `labels` have no gaps; `ones`, `zeros`: shape (K, L), the counts of their blocks.
     """
-    sums = ObjectSums(*observed_sums(relation, other, checkpoint))
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     labels = labels.copy()
-    width = int(labels.max()) + 1
-    q = one_hot(labels)
-    size = np.bincount(labels, minlength=width).astype(np.float64)
-    blocks = BlockCounts(a + q.T @ sums.links, b + q.T @ sums.zeros, size)
-    at = moved = 0
+    width, at, moved = len(ones), 0, 0
+    # Blocks grow while objects are drawn; what outgrows the tables is computed.
+    gammas = tabulate(*prior, 2 * int(ones.max()) + 64, 2 * int((ones + zeros).max()) + 64)
+    linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
     while at < len(objects):
-        # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
-        room = max(2 * width, 8)
-        blocks = BlockCounts(
-            *(extend_rows(array, room, fill) for array, fill in zip(blocks, (a, b, 0.0), strict=True))
-        )
-        end = min(at + chunk_length(*blocks.ones.shape), len(objects))
-        while at < end and width < room:
-            at, width, changed = _sample_some(
-                objects[at:end], at, labels, sums, blocks, width, a, b, alpha, uniforms
+        # Always room for clusters to be born; the kernel comes back when it has used it up.
+        room = width + max(width // 2, 8)
+        shape = (room, room if side.is_network else ones.shape[1])
+        blocks = BlockTable(_extend(ones, shape), _extend(zeros, shape), np.empty(shape))
+        sizes = np.bincount(labels, minlength=room)
+        others = (labels, sizes) if side.is_network else (side.others, side.sizes)
+        members, places = Members(labels, sizes, *others), np.arange(room)
+        length = chunk_length(room, shape[1] + linked // len(labels), 3.0)
+        while at < len(objects) and width < room:
+            at, width, changed = draw_some(
+                objects[at : at + length], at, uniforms, members, side, blocks, places, width, gammas, alpha
             )
             moved += changed
-        checkpoint()
-    return close_gaps(labels), moved
+            checkpoint()
+        used = places[:width].copy()
+        places[used] = np.arange(width)
+        labels = places[labels]
+        across = used if side.is_network else slice(None)
+        ones, zeros = (counts[used][:, across] for counts in (blocks.ones, blocks.zeros))
+    return Draw(labels, ones, zeros, moved)
 
 
-def extend_rows(array: Floats, length: int, fill: float) -> Floats:
-    """Return the array with its first axis made `length` long."""
-    out = np.full((length, *array.shape[1:]), fill)
-    keep = min(length, len(array))
-    out[:keep] = array[:keep]
+def _extend(counts: Counts, shape: tuple[int, int]) -> Counts:
+    """Return counts with empty blocks after them."""
+    out = np.zeros(shape, np.int64)
+    out[: counts.shape[0], : counts.shape[1]] = counts
     return out
-
-
-@nb.njit(**OPTIONS)
-def _sample_some(
-    objects: Labels,
-    at: int,
-    labels: Labels,
-    sums: ObjectSums,
-    blocks: BlockCounts,
-    width: int,
-    a: float,
-    b: float,
-    alpha: float,
-    uniforms: Floats,
-) -> tuple[int, int, int]:
-    """Draw objects until the run is through or there is no room for another cluster.
-
-    Rows of the blocks from `width` on stand for clusters yet to be born and hold the prior alone. Returns the position
-    of the next object, the number of clusters in use (the last one takes the place of a cluster that dies), and how
-    many objects changed company.
-    """
-    links, zeros = sums
-    beta_ones, beta_zeros, size = blocks
-    room, n_other = beta_ones.shape
-    x, y = np.empty((room, n_other)), np.empty((room, n_other))
-    terms = np.empty(room * n_other)
-    bases = np.empty(room)
-    block_bases(beta_ones, beta_zeros, bases)
-    moved = 0
-    for i in objects:
-        if width == room:
-            break
-        plus, minus = links[i], zeros[i]
-        k = labels[i]
-        size[k] -= 1.0
-        alone = size[k] < 0.5
-        if alone:
-            width -= 1
-            if k != width:
-                beta_ones[k] = beta_ones[width]
-                beta_zeros[k] = beta_zeros[width]
-                size[k], bases[k] = size[width], bases[width]
-                for j in range(labels.shape[0]):
-                    if labels[j] == width:
-                        labels[j] = k
-            beta_ones[width] = a
-            beta_zeros[width] = b
-            size[width] = 0.0
-            bases[width] = bases[width + 1]
-        else:
-            _shift_cluster(beta_ones[k], beta_zeros[k], plus, minus, -1.0, terms, bases, k)
-        choices = width + 1
-        add_row(beta_ones[:choices], plus, x)
-        add_row(beta_zeros[:choices], minus, y)
-        block_terms(x.reshape(-1), y.reshape(-1), choices * n_other, terms)
-        weights = np.empty(choices)
-        for c in range(choices):
-            weights[c] = total_of(terms[c * n_other : (c + 1) * n_other]) - bases[c]
-            weights[c] += math.log(size[c]) if c < width else math.log(alpha)
-        normalise(weights)
-        left = uniforms[at]
-        new = 0
-        while new < width and left > weights[new]:
-            left -= weights[new]
-            new += 1
-        if (new == width) != alone or (not alone and new != k):
-            moved += 1
-        labels[i] = new
-        size[new] += 1.0
-        _shift_cluster(beta_ones[new], beta_zeros[new], plus, minus, 1.0, terms, bases, new)
-        if new == width:
-            width += 1
-        at += 1
-    return at, width, moved
-
-
-@nb.njit(**OPTIONS)
-def _shift_cluster(
-    beta_ones: Floats,
-    beta_zeros: Floats,
-    plus: Floats,
-    minus: Floats,
-    sign: float,
-    terms: Floats,
-    bases: Floats,
-    k: int,
-) -> None:
-    """Put an object into cluster k (sign 1) or take it out (-1), and bring the cluster's base up to date."""
-    add_share(beta_ones, plus, sign, beta_ones)
-    add_share(beta_zeros, minus, sign, beta_zeros)
-    block_terms(beta_ones, beta_zeros, len(plus), terms)
-    bases[k] = total_of(terms[: len(plus)])
