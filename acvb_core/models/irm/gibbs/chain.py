@@ -47,7 +47,8 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
     kept: list[Sample] = []
     while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
         burning = sweeps < BURN_IN and work < _WORK / 3
-        merged = try_merges(sampler, state, rng, checkpoint) if sweeps == _MERGE_AFTER else None
+        # The chain's own numbers stay the same, whether merges are tried or not.
+        merged = try_merges(sampler, state, rng.spawn(1)[0], checkpoint) if sweeps == _MERGE_AFTER else None
         if merged is None:
             state, moved = _draw_share(sampler, state, rng, checkpoint)
             at_rest = at_rest + 1 if moved <= _AT_REST else 0

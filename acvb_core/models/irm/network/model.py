@@ -9,21 +9,9 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import Order, Step, observed_counts, visit_in_chunks
 from acvb_core.models.irm.kernels import BlockCounts, Floats
-from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.network.kernels import NetworkLinks, zeroth_order_network
 from acvb_core.models.irm.network.kernels_second import NetworkSpreads, second_order_network, spread_counts
 from acvb_core.models.irm.state import IrmState
-
-
-def list_links(relation: Relation, layout: Layout) -> NetworkLinks:
-    """Return the links of a network, by row and by column."""
-    ones, missing, turned = relation.ones, relation.missing, relation.transposed
-    return NetworkLinks(
-        pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
-        indices=(ones.indices, missing.indices, turned.ones.indices, turned.missing.indices),
-        own=relation.self_links,
-        directed=not layout.symmetric,
-    )
 
 
 class NetworkPass:
@@ -43,7 +31,13 @@ class NetworkPass:
             self.b + np.maximum(state.entries - state.ones, 0.0),
             self.q.sum(axis=0),
         )
-        self.links = list_links(relation, state.layout)
+        ones, missing, turned = relation.ones, relation.missing, relation.transposed
+        self.links = NetworkLinks(
+            pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
+            indices=(ones.indices, missing.indices, turned.ones.indices, turned.missing.indices),
+            own=relation.self_links,
+            directed=not state.layout.symmetric,
+        )
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, K), as they were kept up."""
