@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 #: Options of the compiled loops of all models.
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
-_INLINE: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "inline": "always"}
+INLINE: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "inline": "always"}
 
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 _LN2 = 0.6931471805599453
@@ -46,7 +46,7 @@ _bits_of_single = _bitcast(types.float32, types.int32, ir.IntType(32))
 _single_of = _bitcast(types.int32, types.float32, ir.FloatType())
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def log(x: float) -> float:
     """Natural logarithm: exponent from the bits, mantissa by the series of 2 atanh((m - 1) / (m + 1))."""
     bits = _bits_of(x)
@@ -66,14 +66,14 @@ def log(x: float) -> float:
     return exponent * _LN2 + 2.0 * (s + s * z * series)
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def rising7(x: float) -> float:
     """x (x + 1) … (x + 6) = Gamma(x + 7) / Gamma(x), in pairs: (x + 1) (x + 5) is x (x + 6) + 5."""
     outer = x * (x + 6.0)
     return outer * (outer + 5.0) * (outer + 8.0) * (x + 3.0)
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def stirling(y: float) -> float:
     """Log Gamma for y >= 7 by Stirling's series."""
     r = 1.0 / y
@@ -85,19 +85,19 @@ def stirling(y: float) -> float:
     return (y - 0.5) * log(y) - y + _HALF_LOG_2PI + r * tail
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def lgamma(x: float) -> float:
     """Log Gamma: Stirling's series at x + 7, shifted back."""
     return stirling(x + 7.0) - log(rising7(x))
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def lgamma_two(x: float, y: float) -> float:
     """Log Gamma(x) + log Gamma(y), with one logarithm for both shifts."""
     return stirling(x + 7.0) + stirling(y + 7.0) - log(rising7(x) * rising7(y))
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def lbeta(x: float, y: float) -> float:
     """Log Beta(x, y) = log Gamma(x) + log Gamma(y) - log Gamma(x + y)."""
     total = x + y
@@ -109,13 +109,13 @@ def lbeta(x: float, y: float) -> float:
     )
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def lbeta_large(x: float, y: float) -> float:
     """Log Beta(x, y) for y >= 7, where only x needs a shift: a quarter of the work less."""
     return stirling(x + 7.0) + stirling(y) - stirling(x + y) - log(rising7(x))
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def trigamma(x: float) -> float:
     """Second derivative of log Gamma: the asymptotic series at x + 8, shifted back."""
     total = 0.0
@@ -135,7 +135,7 @@ _ONE, _TWO, _LN2_SINGLE = np.float32(1), np.float32(2), np.float32(_LN2)
 _THIRD, _FIFTH, _SEVENTH, _NINTH = (np.float32(1 / n) for n in (3, 5, 7, 9))
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def log_single(x: np.float32) -> np.float32:
     """Natural logarithm in single precision; absolute error below 2e-7 + 1.2e-7 |log x|, for positive normal x."""
     bits = _bits_of_single(x)
@@ -152,7 +152,7 @@ _MOST_SINGLE, _BIAS_SINGLE = np.float32(60), np.int32(127)
 _E2, _E3, _E4, _E5, _E6 = (np.float32(1 / n) for n in (2, 6, 24, 120, 720))
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def exp_single(x: np.float32) -> np.float32:
     """exp(x) in single precision, relative error below 1e-5; x outside [-60, 60] counts as the end it is beyond."""
     x = x if x < _MOST_SINGLE else _MOST_SINGLE
@@ -163,7 +163,7 @@ def exp_single(x: np.float32) -> np.float32:
     return series * _single_of(np.int32((np.int32(whole) + _BIAS_SINGLE) << _SHIFT_SINGLE))
 
 
-@nb.njit(**_INLINE)
+@nb.njit(**INLINE)
 def digamma(x: float) -> float:
     """Digamma: the asymptotic series at x + 8, brought back by the recurrence."""
     below = 1.0 / x + 1.0 / (x + 1.0) + 1.0 / (x + 2.0) + 1.0 / (x + 3.0)

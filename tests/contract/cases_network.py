@@ -63,7 +63,10 @@ class NetworkCases(IrmCases):
         {"alpha_rows": 1.7, "a": 0.3, "b": 2.5},
     )
     sizes = tuple({"k_rows": k} for k in (1, 2, 6, 40))
-    pieces = ("acvb_core.models.irm.network.model.NetworkPass.chunk_length",)
+    pieces = (
+        "acvb_core.models.irm.network.model.NetworkPass.chunk_length",
+        "acvb_core.models.irm.gibbs.sampling.chunk_length",
+    )
 
     def data(self) -> dict[str, Relation]:
         nothing, everything = np.zeros((9, 9), dtype=bool), np.ones((9, 9), dtype=bool)

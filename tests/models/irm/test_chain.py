@@ -16,13 +16,13 @@ from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
 from acvb_core.models.irm.gibbs import chain
 from acvb_core.models.irm.gibbs.chain import pack_samples, run_chain, spread_evenly, take_sample
-from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
+from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
 from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
+from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.moves.merge import merge_clusters
 from acvb_core.models.irm.start import Start
-from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
+from acvb_core.models.irm.state import block_counts, lower_bound
 from acvb_core.registry import method_row
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
@@ -111,15 +111,28 @@ def test_a_run_begins_at_the_bound_of_the_best_sample(monkeypatch: pytest.Monkey
     """With its clusters and its hyper-parameters: with others the first sweeps lose what the chain has found."""
     heights: list[float] = []
 
-    def record(state: IrmState) -> float:
-        heights.append(lower_bound(state))
+    def record(state: GibbsState, layout: Layout) -> float:
+        heights.append(measure(state, layout))
         return heights[-1]
 
-    monkeypatch.setattr(chain, "lower_bound", record)
+    measure = chain.measure_bound
+    monkeypatch.setattr(chain, "measure_bound", record)
     values = {parameter.name: parameter.default for parameter in method_row("irm", "cvb0").parameters}
     inference = build_cvb0(few_columns(), values | {"smoothing": 0.0})
     state = inference.init(np.random.default_rng(0), no_checkpoint)
     assert lower_bound(state) == pytest.approx(max(heights))
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_the_bound_of_a_sample_is_that_of_its_responsibilities(kind: str) -> None:
+    relation, _, _ = case(kind, 0)
+    layout = TWO_DOMAINS if relation.network is None else network_layout(relation)
+    sampler = GibbsIrm(
+        relation, Start(6, 6, "random"), Hyper.single_prior(1.3, 0.4, 1.1, layout.domains), layout=layout
+    )
+    state, _ = sampler.sweep(sampler.init(np.random.default_rng(0)), np.random.default_rng(1))
+    expected = lower_bound(sampler.irm_state(state))
+    assert chain.measure_bound(state, layout) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import betaln, gammaln
 
+from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
+from acvb_core.models.irm.gibbs import log_gammas
 from acvb_core.models.irm.gibbs.gibbs import (
     GibbsIrm,
     sample_beta_prior,
     sample_concentration,
 )
-from acvb_core.models.irm.gibbs.sampling import one_hot, sample_domain
+from acvb_core.models.irm.gibbs.kernels import Side
+from acvb_core.models.irm.gibbs.sampling import count_blocks, draw_side
 from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.layout import TWO_DOMAINS
 from acvb_core.models.irm.start import Start
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of
 from tests.oracles.cases import random_data
+from tests.oracles.dense_stats import DenseData
 from tests.oracles.enumeration import canonical_partition, partition_posterior
 
 
@@ -45,16 +51,68 @@ def test_frequencies_match_the_exact_posterior(seed: int) -> None:
     assert 0.5 * np.abs(found - wanted).sum() < 0.02  # total variation
 
 
-def test_domain_step_keeps_labels_without_gaps_and_grows() -> None:
+def counted_side(relation: Relation, rows: np.ndarray, columns: np.ndarray) -> tuple[Side, Any, Any]:
+    """Return the rows of a relation, and the ones and zeros of the blocks of these labels."""
+    ones, entries = count_blocks(relation, {"rows": rows, "cols": columns}, TWO_DOMAINS)
+    return Side.of(relation, columns), ones.astype(np.int64), (entries - ones).astype(np.int64)
+
+
+def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: int) -> np.ndarray:
+    """Draw every row's cluster from its exact conditional; where one dies, the last takes its place."""
+    rng = np.random.default_rng(seed)
+    visits, uniforms = rng.permutation(len(rows)), rng.random(len(rows))
+    rows, n_columns = rows.copy(), int(columns.max()) + 1
+
+    def height(labels: np.ndarray) -> float:
+        total = 0.0
+        for k in range(int(labels.max()) + 1):
+            for m in range(n_columns):
+                block = np.ix_(labels == k, columns == m)
+                n, entries = data.ones[block].sum(), data.observed[block].sum()
+                total += betaln(0.7 + n, 1.3 + entries - n) - betaln(0.7, 1.3)
+        return total
+
+    for i, uniform in zip(visits, uniforms, strict=True):
+        old, rows[i] = rows[i], -1
+        last = rows.max()
+        if not (rows == old).any() and last > old:
+            rows[rows == last] = old
+        sizes = np.bincount(rows[rows >= 0])
+        weights = []
+        for k, size in enumerate([*sizes, 40.0]):
+            rows[i] = k
+            weights.append(np.log(size) + height(rows))
+        probability = np.exp(np.array(weights) - max(weights))
+        rows[i] = int(np.searchsorted(np.cumsum(probability / probability.sum()), uniform))
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("most", [2**22, 3])
+def test_rows_are_drawn_from_the_exact_conditionals(
+    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draw for draw, also where counts outgrow the tables; clusters are born and die."""
+    monkeypatch.setattr(log_gammas, "_MOST", most)
+    data = random_data(np.random.default_rng(seed), (14, 9), 0.2, 0.4)
+    columns = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
+    rows = np.array([0, 1, 2, 3, 4, 5, 6, 0, 0, 0, 1, 1, 2, 2])
+    side, ones, zeros = counted_side(relation_of(data), rows, columns)
+    drawn = draw_side(side, rows, ones, zeros, (0.7, 1.3), 40.0, np.random.default_rng(seed))
+    assert drawn.labels.tolist() == draw_densely(data, rows, columns, seed).tolist()
+    counted = counted_side(relation_of(data), drawn.labels, columns)[1:]
+    np.testing.assert_array_equal([drawn.ones, drawn.zeros], counted)
+
+
+def test_rows_keep_labels_without_gaps_and_clusters_grow() -> None:
     """A large concentration makes many clusters: more than the arrays first had room for."""
     relation = planted_relation(200, 30, 2, 2, 0).relation
-    other = one_hot(np.random.default_rng(0).integers(2, size=30).astype(np.int64))
-    labels, moved = sample_domain(
-        relation, np.zeros(200, np.int64), other, 50.0, 50.0, 1e3, np.random.default_rng(1)
-    )
-    assert labels.max() > 30
-    assert set(labels) == set(range(labels.max() + 1))
-    assert moved > 0
+    columns = np.random.default_rng(0).integers(2, size=30)
+    side, ones, zeros = counted_side(relation, np.zeros(200, np.int64), columns)
+    drawn = draw_side(side, np.zeros(200, np.int64), ones, zeros, (50.0, 50.0), 1e3, np.random.default_rng(1))
+    assert drawn.labels.max() > 30
+    assert set(drawn.labels) == set(range(drawn.labels.max() + 1))
+    assert drawn.moved > 0
 
 
 def test_concentration_draws_follow_the_exact_law() -> None:

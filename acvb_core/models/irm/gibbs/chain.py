@@ -12,10 +12,11 @@ import numpy as np
 
 from acvb_core.core.protocols import Array, Checkpoint
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
-from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.hyper import Hyper, log_evidence
 from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.moves.merge import merge_clusters
-from acvb_core.models.irm.state import lower_bound
+from acvb_core.models.irm.state import stick_log_evidence
 
 #: Sweeps that are not kept, and samples that are, at most.
 BURN_IN, KEPT = 60, 140
@@ -42,12 +43,13 @@ class ChainStart(NamedTuple):
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
     """Draw samples until there are enough, the work is done, or they have settled; then the last few are kept."""
     state = sampler.init(rng, checkpoint)
-    best, highest = sampler.irm_state(state), -np.inf
+    best, highest = state, -np.inf
     work, sweeps, at_rest = 0.0, 0, 0
     kept: list[Sample] = []
     while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
         burning = sweeps < BURN_IN and work < _WORK / 3
-        merged = try_merges(sampler, state, rng, checkpoint) if sweeps == _MERGE_AFTER else None
+        # The chain's own numbers stay the same, whether merges are tried or not.
+        merged = try_merges(sampler, state, rng.spawn(1)[0], checkpoint) if sweeps == _MERGE_AFTER else None
         if merged is None:
             state, moved = _draw_share(sampler, state, rng, checkpoint)
             at_rest = at_rest + 1 if moved <= _AT_REST else 0
@@ -55,14 +57,26 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
             state, at_rest = merged, 1
         sweeps += 1
         work += sum(map(len, state.labels.values())) * state.ones.size
-        sample = sampler.irm_state(state)
-        if (height := lower_bound(sample)) > highest:
-            best, highest = sample, height
+        if (height := measure_bound(state, sampler.layout)) > highest:
+            best, highest = state, height
         if burning and not at_rest:
             kept.clear()
         else:
             kept.append(take_sample(state))
-    return ChainStart(dict(best.q), best.hyper, pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept))
+    samples = pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept)
+    return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
+
+
+def measure_bound(state: GibbsState, layout: Layout) -> float:
+    """Return the lower bound of a sample, clusters in order of size: `lower_bound`, of labels and far sooner."""
+    distinct = np.broadcast_to(layout.distinct(len(state.ones)), state.ones.shape) > 0
+    ones = state.ones[distinct]
+    hyper = state.hyper
+    total = log_evidence(ones, state.entries[distinct] - ones, float(hyper.a[0, 0]), float(hyper.b[0, 0]))
+    for domain, labels in state.labels.items():
+        sizes = np.sort(np.bincount(labels))[::-1]
+        total += stick_log_evidence(sizes, hyper.alpha[domain])
+    return float(total)
 
 
 def try_merges(

@@ -14,11 +14,11 @@ from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, Unaverage
 from acvb_core.core.rows import Values
 from acvb_core.core.slice_sampling import draw_slice
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.sampling import Labels, close_gaps, count_blocks, one_hot, sample_domain
+from acvb_core.models.irm.gibbs.kernels import Labels, Side
+from acvb_core.models.irm.gibbs.sampling import close_gaps, count_blocks, draw_side, one_hot
 from acvb_core.models.irm.hyper import Hyper, log_evidence
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.network.gibbs import sample_network
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, posterior_of
 
@@ -59,32 +59,33 @@ class GibbsIrm(UnaveragedMethod):
     def draw(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> tuple[GibbsState, int]:
-        """Draw every row object's cluster, then every column object's; return how many changed company, too."""
+        """Draw every row object's cluster, then every column object's; return also how many changed company."""
+        relation, alpha = self.relation, state.hyper.alpha
+        prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
+        ones = np.rint(state.ones).astype(np.int64)
+        zeros = np.rint(state.entries).astype(np.int64) - ones
         if self.layout.one_domain:
             (domain,) = self.layout.domains
-            counts = (state.ones, state.entries)
-            nodes, counts, moved = sample_network(
-                self.relation, state.labels[domain], counts, state.hyper, self.layout, rng, checkpoint
-            )
-            return GibbsState({domain: nodes}, state.hyper, *counts), moved
-        a, b = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
-        alpha, labels = state.hyper.alpha, state.labels
-        rows, moved_rows = sample_domain(
-            self.relation, labels["rows"], one_hot(labels["cols"]), a, b, alpha["rows"], rng, checkpoint
-        )
-        cols, moved_cols = sample_domain(
-            self.relation.transposed, labels["cols"], one_hot(rows), a, b, alpha["cols"], rng, checkpoint
-        )
-        drawn = {"rows": rows, "cols": cols}
-        counts = count_blocks(self.relation, drawn, self.layout, checkpoint)
-        return GibbsState(drawn, state.hyper, *counts), moved_rows + moved_cols
+            side = Side.of(relation, None, directed=not self.layout.symmetric)
+            drawn = draw_side(side, state.labels[domain], ones, zeros, prior, alpha[domain], rng, checkpoint)
+            labels, ones, zeros, moved = {domain: drawn.labels}, drawn.ones, drawn.zeros, drawn.moved
+        else:
+            side = Side.of(relation, state.labels["cols"])
+            rows = draw_side(side, state.labels["rows"], ones, zeros, prior, alpha["rows"], rng, checkpoint)
+            side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.zeros.T)
+            cols = draw_side(side, state.labels["cols"], *turned, prior, alpha["cols"], rng, checkpoint)
+            labels, ones, zeros = {"rows": rows.labels, "cols": cols.labels}, cols.ones.T, cols.zeros.T
+            moved = rows.moved + cols.moved
+        counted, entries = (np.ascontiguousarray(n, dtype=np.float64) for n in (ones, ones + zeros))
+        return GibbsState(labels, state.hyper, counted, entries), moved
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[GibbsState, SweepInfo]:
         """Draw every object's cluster, then the hyper-parameters."""
+        hyper = state.hyper
         state, moved = self.draw(state, rng, checkpoint)
-        labels, hyper, ones, entries = state.labels, state.hyper, state.ones, state.entries
+        labels, ones, entries = state.labels, state.ones, state.entries
         if self.hyper_rule == "tied":
             distinct = np.broadcast_to(self.layout.distinct(len(ones)), ones.shape) > 0
             a, b = sample_beta_prior(
@@ -94,9 +95,9 @@ class GibbsIrm(UnaveragedMethod):
                 domain: sample_concentration(value, int(labels[domain].max()) + 1, len(labels[domain]), rng)
                 for domain, value in hyper.alpha.items()
             }
-            state = replace(state, hyper=Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b)))
+            hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
         change = 2.0 * moved / sum(map(len, labels.values()))
-        return state, SweepInfo(None, None, change=change)
+        return replace(state, hyper=hyper), SweepInfo(None, None, change=change)
 
     def posterior(self, state: GibbsState) -> Posterior:
         """Return the sample as one-hot responsibilities, largest cluster first."""

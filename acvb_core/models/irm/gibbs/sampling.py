@@ -1,10 +1,9 @@
-"""Draws of cluster assignments of one domain while the other stays fixed, under the Chinese restaurant process."""
+"""Draws of cluster assignments under the Chinese restaurant process: of one side of a relation, or of a network."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -12,32 +11,22 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.evidence import (
-    BlockPrior,
-    BlockSums,
-    Counts,
-    extend_counts,
-    row_evidence,
-    tabulate_prior,
-)
-from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length, normalise
+from acvb_core.models.irm.gibbs.kernels import BlockTable, Counts, Labels, Members, Side, draw_some
+from acvb_core.models.irm.gibbs.log_gammas import tabulate
+from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length
 from acvb_core.models.irm.layout import Layout
-from acvb_core.models.irm.state import observed_sums
-
-Labels = NDArray[np.int64]
 
 
-def one_hot(labels: Labels, n_clusters: int | None = None) -> Floats:
-    """Return labels 0..K-1 as responsibilities, shape (N, K), or with further clusters that are empty."""
-    out = np.zeros((len(labels), n_clusters or int(labels.max()) + 1))
+def one_hot(labels: Labels) -> Floats:
+    """Return labels 0..K-1 as responsibilities, shape (N, K)."""
+    out = np.zeros((len(labels), int(labels.max()) + 1))
     out[np.arange(len(labels)), labels] = 1.0
     return out
 
 
 def close_gaps(labels: Labels) -> Labels:
     """Return labels 0..K-1 of the same clusters, every number in use."""
-    used = np.bincount(labels) > 0
-    return labels if used.all() else (np.cumsum(used) - 1)[labels]
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def count_blocks(
@@ -54,12 +43,12 @@ def count_blocks(
     if layout.one_domain:
         for pairs, own in zip((ones, zeros), relation.self_links.T, strict=True):
             inner = np.bincount(rows, own, minlength=len(pairs))
-            diagonal = np.einsum("kk->k", pairs)  # a view
-            diagonal -= inner
+            diagonal = np.diag_indices_from(pairs)
+            pairs[diagonal] -= inner
             if layout.symmetric:
                 pairs[:] = (pairs + pairs.T) / 2.0
-                diagonal /= 2.0
-            diagonal += inner
+                pairs[diagonal] /= 2.0
+            pairs[diagonal] += inner
     return ones, ones + zeros
 
 
@@ -74,124 +63,61 @@ def _count_pattern(
             block[columns[indices[p]]] += 1.0
 
 
-def sample_domain(
-    relation: Relation,
+class Draw(NamedTuple):
+    """Labels of all objects of a side, without gaps, the counts of all blocks, and how many objects changed company."""
+
+    labels: Labels
+    #: `ones`, `zeros`: shape (K, L)
+    ones: Counts
+    zeros: Counts
+    moved: int
+
+
+def draw_side(
+    side: Side,
     labels: Labels,
-    other: Floats,
-    a: float,
-    b: float,
+    ones: Counts,
+    zeros: Counts,
+    prior: tuple[float, float],
     alpha: float,
     rng: np.random.Generator,
     checkpoint: Checkpoint = no_checkpoint,
-) -> tuple[Labels, int]:
-    """Draw the cluster of every row object in turn, in a fresh random order.
+) -> Draw:
+    """Draw the cluster of every object of a side in turn, in a fresh random order.
 
-    `labels` have no gaps; `other` are the one-hot responsibilities of the column objects, shape (N', L). Returns the
-    new labels, without gaps, and how many objects changed company (renumbering left out).
+    `labels` have no gaps; `ones`, `zeros`: shape (K, L), the counts of their blocks.
     """
-    sums = observed_sums(relation, other, checkpoint)
-    links, zeros = (extend_counts(array, array.shape) for array in sums)
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     labels = labels.copy()
-    width = int(labels.max()) + 1
-    q = one_hot(labels)
-    counts: tuple[NDArray[Any], ...] = (q.T @ sums[0], q.T @ sums[1], q.sum(axis=0))
-    prior = tabulate_prior(a, b, float((counts[0] + counts[1]).max()))
-    at = moved = 0
+    width, at, moved = len(ones), 0, 0
+    # Blocks grow while objects are drawn; what outgrows the tables is computed.
+    gammas = tabulate(*prior, 2 * int(ones.max()) + 64, 2 * int((ones + zeros).max()) + 64)
+    linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
     while at < len(objects):
-        # Always room for a cluster to be born, by doubling; the kernel comes back when it has used it up.
-        room = max(2 * width, 8)
-        blocks = BlockSums(*(extend_counts(array, (room, *array.shape[1:])) for array in counts))
-        end = min(at + chunk_length(*blocks.ones.shape), len(objects))
-        while at < end and width < room:
-            at, width, changed = _sample_some(
-                objects[at:end], at, labels, links, zeros, blocks, width, prior, alpha, uniforms
+        # Always room for clusters to be born; the kernel comes back when it has used it up.
+        room = width + max(width // 2, 8)
+        shape = (room, room if side.is_network else ones.shape[1])
+        blocks = BlockTable(_extend(ones, shape), _extend(zeros, shape), np.empty(shape))
+        sizes = np.bincount(labels, minlength=room)
+        others = (labels, sizes) if side.is_network else (side.others, side.sizes)
+        members, places = Members(labels, sizes, *others), np.arange(room)
+        length = chunk_length(room, shape[1] + linked // len(labels), 3.0)
+        while at < len(objects) and width < room:
+            at, width, changed = draw_some(
+                objects[at : at + length], at, uniforms, members, side, blocks, places, width, gammas, alpha
             )
             moved += changed
-        counts = blocks
-        checkpoint()
-    return close_gaps(labels), moved
+            checkpoint()
+        used = places[:width].copy()
+        places[used] = np.arange(width)
+        labels = places[labels]
+        across = used if side.is_network else slice(None)
+        ones, zeros = (counts[used][:, across] for counts in (blocks.ones, blocks.zeros))
+    return Draw(labels, ones, zeros, moved)
 
 
-@nb.njit(**OPTIONS)
-def _sample_some(
-    objects: Labels,
-    at: int,
-    labels: Labels,
-    links: Counts,
-    others: Counts,
-    blocks: BlockSums,
-    width: int,
-    prior: BlockPrior,
-    alpha: float,
-    uniforms: Floats,
-) -> tuple[int, int, int]:
-    """Draw objects until the run is through or there is no room for another cluster.
-
-    `links`, `others`: shape (N, L); ones and zeros of every object by cluster of the other domain.
-    Rows of the blocks from `width` on stand for clusters yet to be born and are empty. Returns the position of the next
-    object, the number of clusters in use (the last one takes the place of a cluster that dies), and how many objects
-    changed company.
-    """
-    ones, zeros, size = blocks
-    room, n_other = ones.shape
-    bases, weights = np.zeros(room), np.empty(room)
-    nothing = np.zeros(n_other, dtype=np.int64)
-    for k in range(width):
-        bases[k] = row_evidence(ones[k], zeros[k], nothing, nothing, prior)
-    moved = 0
-    for i in objects:
-        if width == room:
-            break
-        plus, minus = links[i], others[i]
-        k = labels[i]
-        _shift_cluster(ones[k], zeros[k], plus, minus, -1)
-        size[k] -= 1
-        alone = size[k] == 0
-        if alone:
-            width -= 1
-            if k != width:
-                for m in range(n_other):
-                    ones[k, m], zeros[k, m] = ones[width, m], zeros[width, m]
-                    ones[width, m] = zeros[width, m] = 0
-                size[k], bases[k] = size[width], bases[width]
-                size[width] = 0
-                for j in range(labels.shape[0]):
-                    if labels[j] == width:
-                        labels[j] = k
-            bases[width] = 0.0
-        else:
-            bases[k] = row_evidence(ones[k], zeros[k], nothing, nothing, prior)
-        for c in range(width + 1):
-            weights[c] = row_evidence(ones[c], zeros[c], plus, minus, prior) - bases[c]
-            weights[c] += math.log(size[c]) if c < width else math.log(alpha)
-        normalise(weights[: width + 1])
-        new = draw_choice(weights[: width + 1], uniforms[at])
-        if (new == width) != alone or (not alone and new != k):
-            moved += 1
-        labels[i] = new
-        size[new] += 1
-        _shift_cluster(ones[new], zeros[new], plus, minus, 1)
-        bases[new] = row_evidence(ones[new], zeros[new], nothing, nothing, prior)
-        if new == width:
-            width += 1
-        at += 1
-    return at, width, moved
-
-
-@nb.njit(**OPTIONS)
-def draw_choice(weights: Floats, uniform: float) -> int:
-    """Return a choice by probabilities and a number from [0, 1)."""
-    at = 0
-    while at < weights.shape[0] - 1 and uniform > weights[at]:
-        uniform -= weights[at]
-        at += 1
-    return at
-
-
-@nb.njit(**OPTIONS)
-def _shift_cluster(ones: Counts, zeros: Counts, plus: Counts, minus: Counts, sign: int) -> None:
-    """Put an object into a cluster (sign 1) or take it out (-1)."""
-    for m in range(ones.shape[0]):
-        ones[m] += sign * plus[m]
-        zeros[m] += sign * minus[m]
+def _extend(counts: Counts, shape: tuple[int, int]) -> Counts:
+    """Return counts with empty blocks after them."""
+    out = np.zeros(shape, np.int64)
+    out[: counts.shape[0], : counts.shape[1]] = counts
+    return out

@@ -9,6 +9,7 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.split import HeldOut
+from acvb_core.models.irm.gibbs import sampling
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
 from acvb_core.models.irm.layout import network_layout
@@ -442,7 +443,7 @@ def test_gibbs_sweep_draws_from_the_exact_conditionals(
         visits, uniforms = rng.permutation(12), rng.random(12)
         wanted = dense_draw(case, state.labels["rows"], visits, uniforms)
         for pieces in (2, 1000):
-            monkeypatch.setattr(NetworkPass, "chunk_length", lambda *_, pieces=pieces: pieces)
+            monkeypatch.setattr(sampling, "chunk_length", lambda *_, pieces=pieces: pieces)
             drawn, _ = sampler.sweep(state, np.random.default_rng(seed))
             assert (drawn.labels["rows"] == np.unique(wanted, return_inverse=True)[1]).all()
         state = drawn
