@@ -88,9 +88,10 @@ class Cluster:
 
     def list_workers(self) -> list[Worker]:
         """Return the workers there are now; of new ones it is asked which versions they have."""
+        from acvb_core.shards.dask_workers import ask_for_workers
+
         try:
-            # Without a connection, nothing is known.
-            known: dict[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
+            known = ask_for_workers(self._client)
         except (OSError, TimeoutError):
             return self._workers
         new = [address for address in known if address not in self._versions]

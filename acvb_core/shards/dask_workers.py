@@ -23,6 +23,18 @@ _PATIENCE = 120.0
 _SILENCE = 10.0
 
 
+def ask_for_workers(client: Client) -> dict[str, Any]:
+    """Return what the scheduler knows of its workers, by address; nothing without a connection.
+
+    Not by `Client.scheduler_info`: what it returns may be an answer to another thread, which asked for no workers.
+
+    Raises OSError: the scheduler does not answer.
+    """
+    if client.status != "running":
+        return {}
+    return dict(client.sync(client.scheduler.identity, n_workers=-1)["workers"])
+
+
 class DaskWorkers:
     """The workers of a cluster, each taken for as few actors as can be."""
 
@@ -42,9 +54,7 @@ class DaskWorkers:
 
         Raises OSError: the scheduler does not answer.
         """
-        if self.client.status != "running":
-            return []
-        return sorted(self.client.scheduler_info(n_workers=-1).get("workers", ()))
+        return sorted(ask_for_workers(self.client))
 
     def take(self, lost: str = "") -> str:
         """Return the address of a worker with as few actors as any; wait for one where none is left.
