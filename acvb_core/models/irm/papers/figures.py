@@ -7,7 +7,7 @@ from acvb_core.models.irm.papers.sources import ALL_SWEEPS, AS_PRINTED, MODEL, Q
 
 FIGURES = (
     PaperTable(
-        "acvb17", "Figures 2 and 3 (relations)", "Pseudo leave-one-out after 100 sweeps", MODEL,
+        "acvb17", "Figures 2 and 3 (relations)", "Leave-one-out score after 100 sweeps", MODEL,
         ("cvb", "cvb0"), (20,),
         SYNTHETIC, {**AS_PRINTED, **ALL_SWEEPS, "max_sweeps": 100}, score="pseudo_loo", splits=5,
         quick_settings={"max_sweeps": 60},

@@ -76,7 +76,7 @@ TABLES = (
         quick_settings={"max_sweeps": 40, "burn_in": 20},
     ),
     PaperTable(
-        "acvb17", "Figures 2 and 3 (topics)", "Pseudo leave-one-out after 100 sweeps", _MODEL, ("cvb", "cvb0"), (50,),
+        "acvb17", "Figures 2 and 3 (topics)", "Leave-one-out score after 100 sweeps", _MODEL, ("cvb", "cvb0"), (50,),
         (
             PaperData("Synth1", (_sample("topics_10", "drawn anew, 500 documents, 1,000 words, 10 topics"),)),
             PaperData("Synth2", (_sample("topics_40", "drawn anew, 1,500 documents, 5,000 words, 40 topics"),)),
