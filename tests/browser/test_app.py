@@ -222,7 +222,7 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
     with open_page() as page:
         with start_app() as url:
             page.goto(url)
-            run_example(page, "Find the clusters of games and tags")
+            run_example(page, "Find the clusters of a network")
             upload(page, relation_file(tmp_path))
             start_endless(page)
             workspace = re.findall("ws=[0-9a-f]{32}", page.url)[0]

@@ -31,7 +31,7 @@ def test_runs_compute_where_the_workspace_chose(
         monkeypatch.setenv("ACVB_SCHEDULER", cluster.scheduler_address)
         with start_app() as url, open_page() as page:
             page.goto(url)
-            run_example(page, "Find the clusters of games and tags")
+            run_example(page, "Find the clusters of a network")
             page.get_by_text("Where runs compute").click()
             expect(page.get_by_text("2 workers · 2 cores · ")).to_be_visible()
             assert (

@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
-    Example,
     OpenPage,
     bring,
     cards,
@@ -155,7 +154,9 @@ def badges_beside_names(page: Page) -> None:
         assert abs(name["y"] + name["height"] / 2 - badge["y"] - badge["height"] / 2) < 8, card.inner_text()
 
 
-def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) -> None:
+def test_badges_stay_beside_the_names_of_runs_and_no_page_is_wider_than_its_window(
+    open_page: OpenPage, server: str
+) -> None:
     with open_page(1280, 900) as page:
         page.goto(server)
         run_example(page, "Find the clusters of a network")
@@ -173,6 +174,8 @@ def test_badges_stay_beside_the_names_of_runs(open_page: OpenPage, server: str) 
         expect(cards_that_say(page, "seed 0 (2)")).to_have_count(3)
         expect(cards_that_say(page, "converged")).to_have_count(9, timeout=WAIT_MS)
         badges_beside_names(page)
+        pages = ("Home", "Data", "Run", "Blocks", "Compare", "Guide")
+        no_page_is_wider(page, pages, ((1280, 900), (900, 800)))
 
 
 def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path: Path) -> None:
@@ -193,10 +196,3 @@ def test_one_clustering_and_two_are_held_against_each_other(page: Page, tmp_path
     assert len(lines) == 6
     plot(page, "compare_matrix_0")
     expect(page.get_by_test_id("stException")).to_have_count(0)
-
-
-def test_no_page_of_a_network_is_wider_than_its_window(open_page: OpenPage, example: Example) -> None:
-    with open_page() as page:
-        page.goto(example("Find the clusters of a network"))
-        pages = ("Home", "Data", "Run", "Blocks", "Compare", "Guide")
-        no_page_is_wider(page, pages, ((1280, 900), (900, 800)))

@@ -45,6 +45,8 @@ class ModelCases(Protocol):
         Numbers of clusters to try, one and more than there are objects among them.
     pieces : tuple of str
         Functions that say how much a kernel call may take, to be replaced by ones that say little.
+    whole : int
+        Sweeps in which, from a state that is due for moves, everything is done that a run does.
     fewest : int
         Clusters that are left at least.
     has_loo : bool
@@ -58,6 +60,7 @@ class ModelCases(Protocol):
     learned: dict[str, Any]
     sizes: tuple[dict[str, Any], ...]
     pieces: tuple[str, ...]
+    whole: int
     fewest: int
     has_loo: bool
 

@@ -13,7 +13,7 @@ from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.moves.moves import MoveMemory
-from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 from acvb_core.samples.planted_relations import large_relation, planted_relation
 
 
@@ -38,6 +38,7 @@ class IrmCases:
     learned: ClassVar[dict[str, Any]] = {"hyper": "tied", "alpha": 1.7, "a": 0.3, "b": 2.5}
     sizes = tuple({"k_rows": k, "k_cols": c} for k, c in ((1, 1), (1, 5), (6, 1), (40, 30), (2, 9)))
     pieces = ("acvb_core.models.irm.domain.chunk_length", "acvb_core.models.irm.gibbs.sampling.chunk_length")
+    whole = MOVES_EVERY + 2
     fewest = 1
     has_loo = True
 

@@ -10,6 +10,7 @@ import numpy as np
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.corpus_split import HeldOutWords
+from acvb_core.models.lda.rows import LEARN_FROM
 from acvb_core.models.lda.streams.limits import FROZEN
 from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.samples.planted_mixtures import planted_topics
@@ -44,6 +45,7 @@ class LdaCases:
     pieces = tuple(
         f"acvb_core.models.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "streams.stream")
     )
+    whole = LEARN_FROM + 2
     fewest = 1
     has_loo = True
 
@@ -154,7 +156,7 @@ class LdaCases:
                 {"k": 20} | far,
                 {"k": 5} | far,
                 {"k": 20, "track": False} | far,
-                {"k": 20, "hyper": "fixed"} | far,
+                {"k": 20, "hyper": "fixed"},
                 {"k": 20, "epochs": 0.2},
                 {"k": 5, "epochs": 0.2, "window": 700},
             ],

@@ -40,6 +40,7 @@ class LfmCases:
     learned: ClassVar[dict[str, Any]] = {}
     sizes = tuple({"k_max": k} for k in (1, 2, 5, 9, 40))
     pieces: tuple[str, ...] = ()
+    whole = 12
     fewest = 0
     has_loo = False
 

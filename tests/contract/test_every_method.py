@@ -11,7 +11,7 @@ import pytest
 from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method
 from acvb_core.engine.problem import build_problem
-from acvb_core.models.irm.moves.schedule import MOVES_EVERY, SPLIT_LIMIT
+from acvb_core.models.irm.moves.schedule import SPLIT_LIMIT
 from acvb_core.registry import METHODS, model_row
 from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt
@@ -77,8 +77,8 @@ def test_any_data(row: Method, values: dict[str, Any], name: str) -> None:
     data, cases = data_of(row.model)[name], CASES[row.model]
     inference, model = built(row, data, **values), model_row(row.model).build(data)
     everything = cases.everything(data)
-    # Moves in the first sweep and twice more, and steps of all hyper-parameters.
-    for state, info in course(inference, 2 * MOVES_EVERY + 2, due=cases.due_for_moves):
+    # Moves in the first sweep and once more, and steps of all hyper-parameters.
+    for state, info in course(inference, cases.whole, due=cases.due_for_moves):
         swept = info is not None
         given = inference.responsibilities(state)
         for posterior in different_posteriors(inference, state):

@@ -85,7 +85,7 @@ def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
     rng = np.random.default_rng(1)
     state = sampler.init(rng)
     seen: Counter[Any] = Counter()
-    n_samples = 20_000
+    n_samples = 10_000
     for _ in range(n_samples):
         state, _ = sampler.sweep(state, rng)
         seen[canonical_partition(state.labels["rows"])] += 1
