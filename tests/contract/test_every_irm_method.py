@@ -12,6 +12,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import Method
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
+from acvb_core.models.irm.moves.schedule import MOVES_EVERY
 from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import methods_of, model_row
 from acvb_core.samples.planted_relations import PlantedRelation, planted_relation, sparse_relation
@@ -50,7 +51,9 @@ def drawn(row: Method) -> list[Relation]:
 def test_intervals_hold_the_mean_of_every_block(row: Method, sizes: tuple[int, int]) -> None:
     """With a and b of at least one the posterior of a block is no U, and its mean is inside the central interval."""
     relation = usual(row)
-    inference = built(row, relation, k_rows=sizes[0], k_cols=sizes[1], hyper="fixed", a=1.0, b=1.0)
+    inference = built(
+        row, relation, k_rows=sizes[0], k_cols=sizes[1], hyper="fixed", a=1.0, b=1.0, init="random"
+    )
     blocks = model_row(row.model).build(relation).tables(inference.posterior(last_of(inference)))["blocks"]
     assert (blocks["low"] <= blocks["mean"]).all()
     assert (blocks["mean"] <= blocks["high"]).all()
@@ -64,9 +67,9 @@ def test_state_can_be_swept_again_with_the_same_bits(row: Method, name: str) -> 
     for options in ({}, {"hyper": "per-block", "init": "random"}, {"variance": "exact", "init": "random"}):
         if not row.sampled or "hyper" not in options:
             inference = built(row, relation, **options)
-            state = inference.init(np.random.default_rng(0))
+            state = CASES[row.model].due_for_moves(inference.init(np.random.default_rng(0)))
             data = [relation.ones.indices.copy(), relation.missing.indices.copy()]
-            for sweep in range(20):  # merges included
+            for sweep in range(MOVES_EVERY + 2):  # with moves in the first one and once more
                 arrays = arrays_in(state)
                 assert len(arrays) >= 2
                 before = [array.copy() for array in arrays]
