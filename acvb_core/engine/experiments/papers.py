@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -121,8 +121,13 @@ def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
         )
         return _take_first(drawn, source.first)
     kind = model_row(table.model).kind
-    loaded = getattr(import_module(READERS[kind]), f"load_{kind}")(path, **source.options)
-    return _take_first(getattr(loaded, kind), source.first)
+    return _take_first(_read_file(kind, path, tuple(source.options.items())), source.first)
+
+
+@lru_cache(maxsize=4)
+def _read_file(kind: str, path: Path, options: tuple[tuple[str, Any], ...]) -> Any:
+    """Return what a file holds; the tables of a paper share files."""
+    return getattr(getattr(import_module(READERS[kind]), f"load_{kind}")(path, **dict(options)), kind)
 
 
 def _take_first(data: Any, n: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, read_printed
+from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, name_method, read_printed
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
 from acvb_core.engine.experiments.papers import Cell, PaperResult, list_tables, plan_part
 from acvb_core.engine.experiments.report import Experiment
@@ -42,8 +42,11 @@ def test_every_table_can_be_planned_with_samples_alone(paper: str) -> None:
     parts = [plan_part(table, table.data[0], None, quick=True, splits=2) for table in tables]
     for table, part in zip(tables, parts, strict=True):
         assert part.plan is not None
-        assert [one.method for one in part.plan.conditions] == list(table.methods)
-        assert len({one.label for one in part.plan.conditions}) == len(table.methods)
+        n_ks = len(table.quick_ks or table.ks[:1])
+        assert [one.method for one in part.plan.conditions] == n_ks * [
+            name_method(one) for one in table.methods
+        ]
+        assert len({one.label for one in part.plan.conditions}) == n_ks * len(table.methods)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -55,7 +58,8 @@ def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
             assert name in names
             assert len(row) == len(table.methods)
         for claim in table.claims:
-            assert {claim.better, *claim.worse} <= set(table.methods)
+            assert {claim.better or table.methods[0], *claim.worse} <= set(table.methods)
+            assert claim.worse or claim.follows or (claim.at_most, claim.at_least) != (None, None)
             assert set(claim.ks) <= set(table.ks)
             assert set(claim.data) <= names
 
@@ -185,3 +189,34 @@ def test_a_claim_may_be_about_some_cells_only() -> None:
     claim = replace(TABLE.claims[0], ks=(3,))
     assert [k for _, k, *_ in result_of([NONE, CLEAR]).judge(claim).tests] == [3]
     assert not result_of([CLEAR]).judge(replace(claim, ks=(), data=("Men",))).tests
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"),
+    [
+        ({"at_most": 2.0}, "holds"),
+        ({"at_most": 1.0}, "not decided"),
+        ({"at_most": 0.5}, "does not hold here"),
+        ({"at_least": 0.5}, "holds"),
+        ({"at_least": 2.0}, "does not hold here"),
+        ({"at_most": 0.5, "target": 1.2}, "holds"),
+        ({"at_most": 0.5, "target": 3.0}, "does not hold here"),
+    ],
+)
+def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> None:
+    result = result_of([[[0.9, 1.1, 1.0, 1.0], [5.0, 5.0, 5.0, 5.0]]])
+    assert result.judge(Claim("within limits", "cvb0", **limit)).verdict == verdict  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [([NONE], "holds: no difference found"), ([NONE, CLEAR], "does not hold here: they differ in 1 of 2")],
+)
+def test_a_claim_may_be_that_there_is_no_difference(scores: list[list[list[float]]], verdict: str) -> None:
+    assert result_of(scores).judge(replace(TABLE.claims[0], alike=True)).verdict == verdict
+
+
+def test_closeness_to_a_target_decides() -> None:
+    scores = [[[4.9, 5.0, 5.1, 5.0], [7.0, 7.1, 7.3, 7.2]]]
+    assert result_of(scores).judge(replace(TABLE.claims[0], target=5.0)).verdict == "holds"
+    assert result_of(scores).judge(replace(TABLE.claims[0], target=7.1)).verdict == "does not hold here"

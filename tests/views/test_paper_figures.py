@@ -1,0 +1,78 @@
+"""Figures of papers: the mean of courses, and panels with the points of the runs."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from acvb_core.core.papers import PaperData, PaperFigure, PaperSource, PaperTable
+from acvb_core.engine.experiments.paper_courses import average_courses
+from acvb_core.engine.experiments.papers import PaperResult, plan_part
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.views.paper_figures import draw_figures
+from acvb_core.views.svg import Panel, Series, draw_panels
+
+WOMEN = PaperData("Women", (PaperSource("southern_women", False),), size=18)
+FIGURES = (
+    PaperFigure("Figure 1", "course", "course", ("pseudo_loo",)),
+    PaperFigure("Figure 2", "histogram", "histogram", ("heldout_auc",)),
+    PaperFigure("Figure 3 (a)", "sizes", "sizes", ("heldout_auc",), "objects"),
+    PaperFigure("Figure 4", "scatter", "scatter", ("heldout_auc",), "pseudo_loo"),
+)
+TABLE = PaperTable(
+    "made up", "Table 1", "Scores", "irm", ("cvb0:one", "cvb0:other"), (2,), (WOMEN,), splits=2,
+    score="heldout_auc", figures=FIGURES,
+)  # fmt: skip
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def result_and_notes() -> tuple[PaperResult, dict[str, dict[int, dict[str, object]]]]:
+    part = plan_part(TABLE, WOMEN, None, quick=False, splits=None)
+    assert part.plan is not None
+    rows, notes = [], {}
+    for run in range(4):
+        about = part.plan.describe_run(run)
+        rows.append({**about, "heldout_auc": 0.5 + run / 10, "pseudo_loo": -9.0 - run, "error": ""})
+        notes[run + 1] = {"courses": {"pseudo_loo": [[1, 0.1, 1, -20.0 - run], [3, 0.3, 3, -10.0 - run]]}}
+    return PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),)), {"Women": notes}
+
+
+def test_courses_are_averaged_at_common_places() -> None:
+    courses = [[[1, 0.1, 1, 2.0], [3, 0.3, 3, 6.0]], [[1, 0.2, 1, 4.0], [2, 0.4, 2, 4.0]], []]
+    mean = average_courses(courses, "sweep")
+    assert mean is not None
+    assert (mean.at[0], mean.at[-1]) == (1, 3)
+    at_two = np.interp(2.0, mean.at, mean.mean)
+    assert at_two == pytest.approx(4.0, abs=0.05)
+    assert mean.mean[-1] == 5.0  # the shorter run stays where it ended
+    assert mean.spread[0] == pytest.approx(np.sqrt(2))
+    assert average_courses([[], []], "sweep") is None
+
+
+def test_every_kind_of_figure_shows_the_runs() -> None:
+    drawn = draw_figures("made", *result_and_notes())
+    assert [one.name for one in drawn] == [
+        "made-figure-1.svg", "made-figure-2.svg", "made-figure-3-a.svg", "made-figure-4.svg",
+    ]  # fmt: skip
+    for one in drawn:
+        assert len(one.content) < 60_000
+        texts = [text.text for text in ElementTree.fromstring(one.content).iter(f"{SVG}text")]
+        assert {"one", "other"} <= set(texts)
+    dots = list(ElementTree.fromstring(drawn[3].content).iter(f"{SVG}circle"))
+    assert len(dots) == 4
+
+
+def test_a_name_has_one_colour_and_values_their_place() -> None:
+    panels = [
+        Panel("first", "x", "y", [Series("a", [(0, 0), (10, 5)]), Series("b", [(0, 5)], dots=True)]),
+        Panel("second", "x", "y", [Series("b", [(1, 1), (100, 10)])], log_across=True),
+    ]
+    root = ElementTree.fromstring(draw_panels(panels))
+    first, second = root.findall(f"{SVG}g")
+    curve = [line for line in first.iter(f"{SVG}polyline") if line.get("stroke") != "#ddd"]
+    assert curve[0].get("points") == "62.0,228.0 366.0,34.0"
+    (dot,) = first.iter(f"{SVG}circle")
+    (line,) = [one for one in second.iter(f"{SVG}polyline") if one.get("stroke") != "#ddd"]
+    assert dot.get("fill") == line.get("stroke") != curve[0].get("stroke")
