@@ -278,8 +278,8 @@ _RELATION_METHODS = (
 def _for_networks(row: Method) -> Method:
     """Return a method's row for networks: one size, and the help of what differs."""
     others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols"))
-    told = {SHARDS: _NETWORK_SHARDS, "variance": _NETWORK_VARIANCE}
-    others = tuple(replace(p, help=told.get(p.name, p.help)) for p in others)
+    helps = {SHARDS: _NETWORK_SHARDS, "variance": _NETWORK_VARIANCE}
+    others = tuple(replace(p, help=helps[p.name]) if p.name in helps else p for p in others)
     return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others))
 
 

@@ -90,7 +90,7 @@ class DivergenceMinimisation(StreamMethod):
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
         """Update the topics by some documents of a shard."""
         if self.documents == 1:
-            self._update(buffers, shard, order, self.word_topics(buffers))
+            self._update(buffers, shard, order, self.word_topics(buffers), buffers.gone)
             return
         done = 0
         while done < len(order):
@@ -100,15 +100,16 @@ class DivergenceMinimisation(StreamMethod):
                 buffers.batch = frozen
             part = order[done : done + self.documents - frozen.documents]
             topics = self.word_topics(buffers)._replace(by_word=frozen.by_word, totals=frozen.totals)
-            self._update(buffers, shard, part, topics)
+            self._update(buffers, shard, part, topics, buffers.gone + done)
             frozen.documents += len(part)
             done += len(part)
 
     def _update(
-        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64], topics: WordTopics
+        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64], topics: WordTopics, gone: int
     ) -> None:
+        """Update the topics by documents that are inferred by `topics`; `gone`: documents before them."""
         renewal = Renewal.none(buffers.by_word) if buffers.renewal is None else buffers.renewal
-        early = max(EARLY * self.n_topics - buffers.gone, 0) if self.early_passes else 0
+        early = max(EARLY * self.n_topics - gone, 0) if self.early_passes else 0
         use = WordUse(buffers.steps, buffers.sizes, renewal.by_word, renewal.tokens)
         pace = Pace(self.passes, early, self.early_passes, self.power, self._rates)
         sizing = Sizing(not self.known, buffers.counting, buffers.noise)
