@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acvb_core.core.papers import Claim, PaperFigure, PaperTable
-from acvb_core.models.irm.papers.sources import ALL_SWEEPS, AS_PRINTED, MODEL, QUICK, REAL, SYNTHETIC
+from acvb_core.models.irm.papers.sources import ALL_SWEEPS, AS_PRINTED, FRIENDS, MODEL, QUICK, SYNTHETIC
 
 FIGURES = (
     PaperTable(
@@ -35,6 +35,6 @@ FIGURES = (
             {**AS_PRINTED, "max_sweeps": 200}, splits=1, quick_ks=(20,), quick_settings=QUICK,
             figures=(PaperFigure(number, "the most probable clusters of one run of each method", "answers"),),
         )
-        for number, data in (("Figure 4", SYNTHETIC[1]), ("Figure 5", REAL[4]))
+        for number, data in (("Figure 4", SYNTHETIC[1]), ("Figure 5", FRIENDS))
     ),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from acvb_core.core.papers import PaperData, PaperSource
 
 MODEL = "irm"
@@ -68,3 +70,5 @@ LARGE = (
     PaperData("Netflix-rate1", _list_generators(480_189, 17_770, 4_266_479), is_huge=True),
     PaperData("Netflix-rate5", _list_generators(480_189, 17_770, 23_168_232), is_huge=True),
 )
+#: Lastfm's friends, or a small network in their place.
+FRIENDS = replace(REAL[4], sources=(*REAL[4].sources, *REAL[0].sources[1:]))
