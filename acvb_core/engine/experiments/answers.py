@@ -1,4 +1,4 @@
-"""What a line of an experiment keeps of a run's answer and of its course, as text, and how alike the answers are.
+"""Answers and courses of runs as text in the lines of an experiment, and how alike the answers are.
 
 The table of runs holds all that the stability of a method and its curves follow from, so an experiment that goes on
 after a restart, or a reader of its file, needs no run again.
