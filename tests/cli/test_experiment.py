@@ -112,22 +112,22 @@ def test_what_makes_no_experiment_is_refused(run: Run, typed: tuple[str, ...], m
     assert told.err.splitlines()[-1].startswith("acvb: ")
 
 
-BOUND = ("experiment", "--paper", "tnw07", "--only", "bound", "--quick", "--splits", "2")
+FIGURE = ("experiment", "--paper", "tnw07", "--only", "Figure 1", "--quick", "--splits", "2")
 
 
 def test_a_table_of_a_paper_is_made_anew_and_goes_on_where_it_was_cut(run: Run, tmp_path: Path) -> None:
-    told = run(*BOUND, "--out", str(tmp_path))
+    told = run(*FIGURE, "--out", str(tmp_path))
     assert told.code == 0
-    assert "## Figure 1 (bound): Lower bound after 100 sweeps" in told.out
+    assert "## Figure 1: Log probability of a held-out word after 100 sweeps" in told.out
     assert "KOS: bars in pictures" in told.out
     assert (tmp_path / "tnw07.md").read_text("utf-8") == told.out
     figures = json.loads((tmp_path / "tnw07.json").read_text("utf-8"))
     (cell,) = figures["tables"][0]["cells"]
-    assert [len(row) for row in cell["scores"]] == [2, 2]
+    assert [len(row) for row in cell["scores"]] == [2, 2, 2]
     assert "CVB reaches a higher bound than VB" in (tmp_path / "claims.md").read_text("utf-8")
-    again = run(*BOUND, "--json", "--out", str(tmp_path))
-    assert "4/4" in told.err
-    assert "4/4" not in again.err  # all runs were kept
+    again = run(*FIGURE, "--json", "--out", str(tmp_path))
+    assert "6/6" in told.err
+    assert "6/6" not in again.err  # all runs were kept
     assert again.json["tables"] == figures["tables"]
 
 
@@ -135,9 +135,9 @@ def test_an_experiment_needs_data_or_a_paper(run: Run) -> None:
     told = run("experiment", "--quick")
     assert told.code == 2
     assert "Name the FILE with the data, or a paper with --paper" in told.err
-    told = run(*BOUND[:3], "--only", "Table 12")
+    told = run(*FIGURE[:3], "--only", "Table 12")
     assert told.code == 2
-    assert "tnw07 has no table 'Table 12'; there are Figure 1, Figure 1 (bound)." in told.err
-    told = run(*BOUND, "--data", "/no/such/folder")
+    assert "tnw07 has no table 'Table 12'; there are Figure 1, Figure 2, Section 4." in told.err
+    told = run(*FIGURE, "--data", "/no/such/folder")
     assert told.code == 2
     assert "there is no folder /no/such/folder" in told.err

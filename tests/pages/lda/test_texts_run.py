@@ -204,7 +204,7 @@ def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
     assert list(table["Topics"]) == [10, 10, 8]
     assert "Held-out perplexity" in table
     # The loader of the live component, similarity and distances, two agreements, the flow and its table.
-    assert len(app.get("plotly_chart")) == 1 + 2 + 2 + 2
+    assert len(app.get("plotly_chart")) == 1 + 2 + 1 + 1
     pairs = next(frame.value for frame in app.dataframe if "Pairs with" in frame.value)
     assert len(pairs) == 10
     assert pairs["Similarity"].is_monotonic_increasing
