@@ -71,14 +71,15 @@ class RelationShard:
         self,
         side: str,
         turn: int,
-        given: tuple[Floats, Floats, BlockCounts, float],
+        given: tuple[Floats, Floats, BlockCounts, float, float],
         objects: NDArray[np.int64],
     ) -> tuple[Floats, UpdateSums]:
         """Visit the shard's objects in the order they have among all.
 
-        `given`: responsibilities of both domains, counts of the blocks with their priors, and the concentration.
+        `given`: responsibilities of both domains, counts of the blocks with their priors, the concentration, and the
+        `least` of `DomainPass.run`.
         """
-        own, other, blocks, alpha = given
+        own, other, blocks, alpha, least = given
         begin, end = self.sides[side][:2]
         objects = objects[(objects >= begin) & (objects < end)] - begin
         none = np.zeros(blocks.ones.shape)
@@ -87,7 +88,7 @@ class RelationShard:
         )
         after = BlockCounts(*(np.array(counts) for counts in blocks))
         domain_pass.blocks = after
-        loo = domain_pass.run("zeroth", objects)
+        loo = domain_pass.run("zeroth", objects, least=least)
         if self.number:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
         return domain_pass.own, UpdateSums(after, loo)
@@ -124,19 +125,23 @@ class ShardedIrm(CollapsedIrm):
         return current_place().open([partial(RelationShard, i, *parts) for i, parts in enumerate(slices)])
 
     def _update_domains(
-        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
     ) -> tuple[IrmState, float]:
         """Update objects of two domains; one without any keeps its responsibilities."""
         a, b = state.hyper.blocks(state.ones.shape)
         rows, cols = (state.q[domain] for domain in self.layout.axes)
         ones, entries, loo, alpha = state.ones, state.entries, 0.0, state.hyper.alpha
         if len(visits["rows"]):
-            rows, blocks, loo = self._pass("rows", (rows, cols), (a, b), alpha["rows"], visits["rows"])
+            rows, blocks, loo = self._pass(
+                "rows", (rows, cols), (a, b), (alpha["rows"], least), visits["rows"]
+            )
             ones, entries = observed_counts(blocks, a, b)
             checkpoint()
         if len(visits["cols"]):
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-            cols, blocks, more = self._pass("cols", (cols, rows), (a, b), alpha["cols"], visits["cols"])
+            cols, blocks, more = self._pass(
+                "cols", (cols, rows), (a, b), (alpha["cols"], least), visits["cols"]
+            )
             ones, entries = (np.ascontiguousarray(counts.T) for counts in observed_counts(blocks, a, b))
             loo += more
             checkpoint()
@@ -147,14 +152,17 @@ class ShardedIrm(CollapsedIrm):
         side: str,
         q: tuple[Floats, Floats],
         priors: tuple[Floats, Floats],
-        alpha: float,
+        settings: tuple[float, float],
         objects: NDArray[np.int64],
     ) -> tuple[Floats, BlockCounts, float]:
-        """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i."""
+        """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i.
+
+        `settings`: the concentration, and the `least` of `DomainPass.run`.
+        """
         group, turn = self.group, _next_turn()
         sums: Any = tree_sum(group.ask("block_sums", side, turn, *q))
         blocks = BlockCounts(priors[0] + sums.ones, priors[1] + sums.zeros, sums.mass)
-        answers = group.ask("update", side, turn, (*q, blocks, alpha), objects)
+        answers = group.ask("update", side, turn, (*q, blocks, *settings), objects)
         updated: UpdateSums = tree_sum([update for _, update in answers])
         return np.concatenate([own for own, _ in answers]), updated.blocks, updated.loo
 
