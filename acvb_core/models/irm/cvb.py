@@ -18,7 +18,7 @@ from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
 from acvb_core.models.irm.sweeps.interleaved import update_interleaved
-from acvb_core.models.irm.sweeps.rest import Objects, find_restless, follow_moves
+from acvb_core.models.irm.sweeps.rest import PLAUSIBLE, Objects, find_restless, follow_moves
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,9 @@ class CollapsedIrm(VariationalMethod):
     ) -> tuple[IrmState, float | None]:
         """Update row objects, then column objects, each in a fresh random order; a network's objects once.
 
-        Objects at rest are passed over in most sweeps; the pseudo leave-one-out is then that of the last whole one. As
-        the paper prints it, every sweep is whole, and the objects of both domains come in one order.
+        Objects at rest, and after the moves clusters that hold hardly any of an object, are passed over in most
+        sweeps; the pseudo leave-one-out is then that of the last whole one. As the paper prints it, every sweep is
+        whole, and the objects of both domains come in one order.
         """
         checkpoint()  # there may be nothing to visit, and nothing that calls it
         as_printed = self.schedule == "paper"
@@ -49,13 +50,15 @@ class CollapsedIrm(VariationalMethod):
             for domain, q in state.q.items()
         }
         update = self._update_network if self.layout.one_domain else self._update_domains
-        after, pseudo_loo = update(state, visits, checkpoint)
+        # While moves are made, objects are free to go anywhere.
+        least = -1.0 if restless is None or state.moves is not None else PLAUSIBLE
+        after, pseudo_loo = update(state, visits, least, checkpoint)
         before = None if restless is None else state.rest
         rest = follow_moves(state.q, after.q, visits, before, pseudo_loo)
         return replace(after, rest=rest), rest.pseudo_loo
 
     def _update_domains(
-        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
     ) -> tuple[IrmState, float]:
         """Update objects of two domains; one without any keeps its responsibilities."""
         hyper = state.hyper
@@ -64,7 +67,7 @@ class CollapsedIrm(VariationalMethod):
         pseudo_loo = 0.0
         if len(visits["rows"]):
             rows = DomainPass(self.relation, of_rows.copy(), of_cols, a, b, hyper.alpha["rows"], checkpoint)
-            pseudo_loo += rows.run(self.order, visits["rows"], checkpoint)
+            pseudo_loo += rows.run(self.order, visits["rows"], checkpoint, least=least)
             of_rows = rows.own
             state = replace(state, q={"rows": of_rows, "cols": of_cols})
             if not len(visits["cols"]):
@@ -74,18 +77,18 @@ class CollapsedIrm(VariationalMethod):
             turned = self.relation.transposed
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
             cols = DomainPass(turned, of_cols.copy(), of_rows, a, b, hyper.alpha["cols"], checkpoint)
-            pseudo_loo += cols.run(self.order, visits["cols"], checkpoint)
+            pseudo_loo += cols.run(self.order, visits["cols"], checkpoint, least=least)
             ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
             state = replace(state, q={"rows": of_rows, "cols": cols.own}, ones=ones, entries=entries)
         return state, pseudo_loo
 
     def _update_network(
-        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
     ) -> tuple[IrmState, float]:
         """Update objects of a network."""
         (domain,) = self.layout.domains
         objects = NetworkPass(self.relation, state)
-        pseudo_loo = objects.run(self.order, visits[domain], checkpoint)
+        pseudo_loo = objects.run(self.order, visits[domain], checkpoint, least=least)
         q = {domain: objects.q}
         is_whole = len(visits[domain]) == len(objects.q)
         # Rebuilt in every whole sweep, so what adding and subtracting rounds off cannot pile up.

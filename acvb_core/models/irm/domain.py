@@ -71,21 +71,31 @@ class DomainPass:
         return observed_counts(self.blocks, self.a, self.b)
 
     def run(
-        self, order: Order, objects: np.ndarray, checkpoint: Checkpoint = no_checkpoint, update: bool = True
+        self,
+        order: Order,
+        objects: np.ndarray,
+        checkpoint: Checkpoint = no_checkpoint,
+        update: bool = True,
+        least: float = -1.0,
     ) -> float:
-        """Visit the objects in the given order; return the sum of log C_i (nats)."""
+        """Visit the objects in the given order; return the sum of log C_i (nats).
+
+        With `least`, at zeroth order, an object's share of the clusters that hold more of it than this is divided anew.
+        """
         step = (
-            self._zeroth(update) if order == "zeroth" else self._second(order == "exact", update, checkpoint)
+            self._zeroth(update, least)
+            if order == "zeroth"
+            else self._second(order == "exact", update, checkpoint)
         )
         n_own, n_other = self.blocks.ones.shape
         length = chunk_length(n_own, n_other, 6.0 if order == "zeroth" else 40.0)
         return visit_in_chunks(step, objects, length, checkpoint)
 
-    def _zeroth(self, update: bool) -> Step:
+    def _zeroth(self, update: bool, least: float) -> Step:
         bases = np.empty(len(self.blocks.mass))
         block_bases(self.blocks.ones, self.blocks.zeros, bases)
         return lambda objects: zeroth_order(
-            objects, self.own, self.sums, self.blocks, bases, self.alpha, update
+            objects, self.own, self.sums, self.blocks, bases, self.alpha, update, least
         )
 
     def _second(self, exact: bool, update: bool, checkpoint: Checkpoint) -> Step:

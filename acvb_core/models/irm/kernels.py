@@ -143,6 +143,7 @@ def zeroth_order(
     bases: Floats,
     alpha: float,
     update: bool,
+    least: float,
 ) -> float:
     """CVB0 update of some objects (IRM14 §5 with counts replaced by their means); returns sum of log C_i.
 
@@ -151,53 +152,68 @@ def zeroth_order(
     `bases`: shape (K,); sum_l log B(a + n_kl, b + N_kl); kept up to date.
     `alpha`: concentration of the stick-breaking prior.
     `update`: False only evaluates the normalisers.
+    `least`: an object's share of the clusters that hold more of it than this is divided anew; negative for all of them.
     """
     links, zeros = sums
     beta_ones, beta_zeros, mass = blocks
     n_own, n_other = beta_ones.shape
-    # Rows 0..K-1: every cluster with the object put in; from K on: those that hold some of it, without it.
+    # First the clusters that an object may be in, with it; then those that hold some of it, without it.
     x = np.empty((2 * n_own, n_other))
     y = np.empty((2 * n_own, n_other))
     terms = np.empty(2 * n_own * n_other)
-    log_weights = np.empty(n_own)
+    log_weights, prior = np.empty(n_own), np.empty(n_own)
     rest = np.empty(n_own)
-    touched = np.empty(n_own, np.int64)
+    choices, touched = np.empty(n_own, np.int64), np.empty(n_own, np.int64)
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
         plus = links[i]
         minus = zeros[i]
-        # As if no cluster held any of the object, which is true for most of them …
-        add_row(beta_ones, plus, x)
-        add_row(beta_zeros, minus, y)
-        n_touched = 0
+        held, n_choices, n_touched = 0.0, 0, 0
         for k in range(n_own):
             share = q[i, k]
             rest[k] = max(mass[k] - share, 0.0)
+            if share > least:
+                held += share
+                choices[n_choices] = k
+                n_choices += 1
+        if n_choices == 1 and least >= 0.0:
+            continue
+        if n_choices == n_own:
+            # As if no cluster held any of the object, which is true for most of them …
+            add_row(beta_ones, plus, x)
+            add_row(beta_zeros, minus, y)
+        for at in range(n_choices):
+            k = choices[at]
+            share = q[i, k]
             if share > NEGLIGIBLE:
                 # … and right for those that do.
-                row = n_own + n_touched
-                add_share(beta_ones[k], plus, 1.0 - share, x[k])
-                add_share(beta_zeros[k], minus, 1.0 - share, y[k])
+                row = n_choices + n_touched
+                add_share(beta_ones[k], plus, 1.0 - share, x[at])
+                add_share(beta_zeros[k], minus, 1.0 - share, y[at])
                 add_share(beta_ones[k], plus, -share, x[row])
                 add_share(beta_zeros[k], minus, -share, y[row])
-                touched[n_touched] = k
+                touched[n_touched] = at
                 n_touched += 1
-        block_terms(x.reshape(-1), y.reshape(-1), (n_own + n_touched) * n_other, terms)
-        log_prior(rest, alpha, log_weights)
-        for k in range(n_own):
-            log_weights[k] += total_of(terms[k * n_other : (k + 1) * n_other]) - bases[k]
+        block_terms(x.reshape(-1), y.reshape(-1), (n_choices + n_touched) * n_other, terms)
+        log_prior(rest, alpha, prior)
+        weights = log_weights[:n_choices]
+        for at in range(n_choices):
+            k = choices[at]
+            weights[at] = prior[k] + total_of(terms[at * n_other : (at + 1) * n_other]) - bases[k]
         for t in range(n_touched):
-            row = n_own + t
-            k = touched[t]
-            log_weights[k] += bases[k] - total_of(terms[row * n_other : (row + 1) * n_other])
-        log_normaliser += normalise(log_weights)
+            row = n_choices + t
+            at = touched[t]
+            weights[at] += bases[choices[at]] - total_of(terms[row * n_other : (row + 1) * n_other])
+        log_normaliser += normalise(weights)
         if not update:
             continue
         n_touched = 0
-        for k in range(n_own):
-            change = log_weights[k] - q[i, k]
-            q[i, k] = log_weights[k]
+        for at in range(n_choices):
+            k = choices[at]
+            new = weights[at] if n_choices == n_own else held * weights[at]
+            change = new - q[i, k]
+            q[i, k] = new
             mass[k] += change
             if abs(change) > NEGLIGIBLE:
                 add_share(beta_ones[k], plus, change, beta_ones[k])

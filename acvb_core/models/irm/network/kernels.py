@@ -206,31 +206,40 @@ def zeroth_order_network(
     blocks: BlockCounts,
     alpha: float,
     update: bool,
+    least: float,
 ) -> float:
     """CVB0 update of some objects of a network, one by one; returns the sum of log C_i.
 
     `objects`: objects to visit, in this order.
     `choices`: clusters among which an object's share of them is divided anew; all of them in a sweep.
+    `least`: an object's choices are those that hold more of it than this; negative for all of them.
     `q`: shape (N, K); responsibilities, changed in place when `update`.
     `alpha`: concentration of the stick-breaking prior.
     """
     ones, zeros, mass = blocks
     directed = links.directed
-    n_clusters, n_choices = ones.shape[0], choices.shape[0]
-    room = make_workspace(n_choices, n_clusters, directed)
+    n_clusters = ones.shape[0]
+    room = make_workspace(choices.shape[0], n_clusters, directed)
     terms = np.empty((n_clusters, n_clusters))
     changed = np.ones(n_clusters, dtype=np.bool_)
     brought = np.empty((4, n_clusters))
-    prior, log_weights = np.empty(n_clusters), np.empty(n_choices)
+    prior, log_weights = np.empty(n_clusters), np.empty(choices.shape[0])
     before = np.empty(n_clusters)
+    own_choices = choices.copy()
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
+        held, n_choices = 0.0, 0
+        for k in choices:
+            if q[i, k] > least:
+                held += q[i, k]
+                own_choices[n_choices] = k
+                n_choices += 1
+        if n_choices == 1 and least >= 0.0:
+            continue
+        chosen, weights = own_choices[:n_choices], log_weights[:n_choices]
         sum_object_links(i, links, q, mass, brought)
         item = ObjectLinks(brought, links.own[i], directed)
-        held = 0.0
-        for at in range(n_choices):
-            held += q[i, choices[at]]
         for k in range(n_clusters):
             before[k] = q[i, k]
             mass[k] = max(mass[k] - before[k], 0.0)
@@ -239,13 +248,13 @@ def zeroth_order_network(
                 changed[k] = True
         refresh_terms(changed, ones, zeros, directed, terms)
         log_prior(mass, alpha, prior)
-        cluster_terms(choices, item, blocks, terms, room, log_weights)
+        cluster_terms(chosen, item, blocks, terms, room, weights)
         for at in range(n_choices):
-            log_weights[at] += prior[choices[at]]
-        log_normaliser += normalise(log_weights)
+            weights[at] += prior[chosen[at]]
+        log_normaliser += normalise(weights)
         if update:
             for at in range(n_choices):
-                q[i, choices[at]] = held * log_weights[at]
+                q[i, chosen[at]] = held * weights[at]
         for k in range(n_clusters):
             mass[k] += q[i, k]
             if q[i, k] > NEGLIGIBLE:

@@ -56,15 +56,17 @@ class NetworkPass:
         checkpoint: Checkpoint = no_checkpoint,
         update: bool = True,
         choices: NDArray[np.int64] | None = None,
+        least: float = -1.0,
     ) -> float:
         """Visit the objects in the given order; return the sum of log C_i (nats).
 
-        `choices` are the clusters among which each object's share of them is divided anew (all, unless given).
+        `choices` are the clusters among which each object's share of them is divided anew (all, unless given); with
+        `least`, at zeroth order, only those that hold more of the object than this.
         """
         every = np.arange(len(self.blocks.mass)) if choices is None else choices
         if order == "exact":
             return self._update_exactly(objects, every, checkpoint, update)
-        step = self._zeroth(every, update) if order == "zeroth" else self._second(every, update)
+        step = self._zeroth(every, update, least) if order == "zeroth" else self._second(every, update)
         length = self.chunk_length(len(every), 6.0 if order == "zeroth" else 40.0)
         return visit_in_chunks(step, objects, length, checkpoint)
 
@@ -88,9 +90,9 @@ class NetworkPass:
         ns = sides * ((n_choices + 2) * width * ns_per_block + neighbours * width) + 500.0
         return int(max(16, 30e6 / ns))
 
-    def _zeroth(self, choices: NDArray[np.int64], update: bool) -> Step:
+    def _zeroth(self, choices: NDArray[np.int64], update: bool, least: float) -> Step:
         return lambda objects: zeroth_order_network(
-            objects, choices, self.q, self.links, self.blocks, self.alpha, update
+            objects, choices, self.q, self.links, self.blocks, self.alpha, update, least
         )
 
     def _second(self, choices: NDArray[np.int64], update: bool) -> Step:

@@ -62,7 +62,7 @@ class Side:
         if order == "zeroth":
             bases = np.empty(len(self.blocks.mass))
             block_bases(self.blocks.ones, self.blocks.zeros, bases)
-            return float(zeroth_order(objects, self.q, sums, self.blocks, bases, self.alpha, True))
+            return float(zeroth_order(objects, self.q, sums, self.blocks, bases, self.alpha, True, -1.0))
         spreads = Spreads(self.links_spread, self.unknown_spread, spread, self.variance)
         nothing = _no_neighbours(self)
         return float(

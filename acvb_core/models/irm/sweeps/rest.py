@@ -1,8 +1,8 @@
 """Objects at rest: those that hardly moved when they were last updated are passed over in most sweeps.
 
-After some sweeps most objects stay where they are, and an update that changes nothing costs as much as any. Every
-fourth sweep updates all of them, and only such a sweep can end the burn-in of an average or a run, so a fixed point
-remains what it was: a state that no update changes.
+After some sweeps most objects stay where they are, and an update that changes nothing costs as much as any. Nor do the
+others move to just any cluster. Every fourth sweep updates all objects in all clusters. Only such a sweep can end the
+burn-in of an average or a run, so a fixed point remains what it was: a state that no update changes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from acvb_core.models.irm.kernels import OPTIONS, Floats
 
 #: An object is at rest if its responsibilities changed by less than this (L1) in its last update.
 AT_REST = 1e-4
+#: Once moves are over, objects in a sweep that is not whole stay within the clusters that hold more of them than this.
+PLAUSIBLE = 1e-6
 #: Sweeps in a row that pass over objects at rest.
 _IN_A_ROW = 3
 

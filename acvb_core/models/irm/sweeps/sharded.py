@@ -79,14 +79,21 @@ class RelationShard:
         return BlockCounts(rows.T @ links, rows.T @ zeros, rows.sum(axis=0))
 
     def update(
-        self, side: str, turn: int, blocks: BlockCounts, alpha: float, objects: NDArray[np.int64]
+        self,
+        side: str,
+        turn: int,
+        blocks: BlockCounts,
+        settings: tuple[float, float],
+        objects: NDArray[np.int64],
     ) -> tuple[Floats, UpdateSums] | None:
         """Visit the shard's objects in the order they have among all; None where `block_sums` was not asked before.
 
         `blocks`: counts of the blocks with their priors.
+        `settings`: the concentration, and the `least` of `DomainPass.run`.
         """
         if self._sums is None or self._sums.turn != turn:
             return None
+        alpha, least = settings
         begin, end = self.sides[side][:2]
         objects = objects[(objects >= begin) & (objects < end)] - begin
         none = np.zeros(blocks.ones.shape)
@@ -94,7 +101,7 @@ class RelationShard:
         domain_pass = DomainPass.of_sums(sums.own.copy(), sums.links, sums.zeros, none, none, alpha)
         after = BlockCounts(*(np.array(counts) for counts in blocks))
         domain_pass.blocks = after
-        loo = domain_pass.run("zeroth", objects)
+        loo = domain_pass.run("zeroth", objects, least=least)
         if self.number:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
         return domain_pass.own, UpdateSums(after, loo)
@@ -156,19 +163,23 @@ class ShardedIrm(ShardedSweeps, CollapsedIrm):
         return open_shards(self.relation, self.n_shards)
 
     def _update_domains(
-        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
     ) -> tuple[IrmState, float]:
         """Update objects of two domains; one without any keeps its responsibilities."""
         a, b = state.hyper.blocks(state.ones.shape)
         rows, cols = (state.q[domain] for domain in self.layout.axes)
         ones, entries, loo, alpha = state.ones, state.entries, 0.0, state.hyper.alpha
         if len(visits["rows"]):
-            rows, blocks, loo = self._pass("rows", (rows, cols), (a, b), alpha["rows"], visits["rows"])
+            rows, blocks, loo = self._pass(
+                "rows", (rows, cols), (a, b), (alpha["rows"], least), visits["rows"]
+            )
             ones, entries = observed_counts(blocks, a, b)
             checkpoint()
         if len(visits["cols"]):
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-            cols, blocks, more = self._pass("cols", (cols, rows), (a, b), alpha["cols"], visits["cols"])
+            cols, blocks, more = self._pass(
+                "cols", (cols, rows), (a, b), (alpha["cols"], least), visits["cols"]
+            )
             ones, entries = (np.ascontiguousarray(counts.T) for counts in observed_counts(blocks, a, b))
             loo += more
             checkpoint()
@@ -179,16 +190,19 @@ class ShardedIrm(ShardedSweeps, CollapsedIrm):
         side: str,
         q: tuple[Floats, Floats],
         priors: tuple[Floats, Floats],
-        alpha: float,
+        settings: tuple[float, float],
         objects: NDArray[np.int64],
     ) -> tuple[Floats, BlockCounts, float]:
-        """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i."""
+        """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i.
+
+        `settings`: the concentration, and the `least` of `DomainPass.run`.
+        """
         answers: list[Any] = [None]
         while None in answers:  # the worker in the place of one that was lost knows nothing of this pass
             turn = next_turn()
             sums: Any = tree_sum(self.group.ask("block_sums", side, turn, *q))
             blocks = BlockCounts(priors[0] + sums.ones, priors[1] + sums.zeros, sums.mass)
-            answers = self.group.ask("update", side, turn, blocks, alpha, objects)
+            answers = self.group.ask("update", side, turn, blocks, settings, objects)
         updated: UpdateSums = tree_sum([update for _, update in answers])
         return np.concatenate([own for own, _ in answers]), updated.blocks, updated.loo
 

@@ -79,14 +79,14 @@ class NetworkShard:
         self.links = OwnLinks(Rows.of(out, n_objects), Rows.of(into, n_objects), self_links)
 
     def update(
-        self, state: IrmState, blocks: BlockCounts, objects: Objects
+        self, state: IrmState, blocks: BlockCounts, least: float, objects: Objects
     ) -> tuple[Objects, Floats, UpdateSums]:
         """Visit the shard's objects in the order they have among all; return them and their responsibilities."""
         begin, end = self.out[:2]
         objects = objects[(objects >= begin) & (objects < end)]
         network = NetworkPass(self.links, state)  # type: ignore[arg-type]
         network.blocks = after = BlockCounts(*(np.array(counts) for counts in blocks))
-        loo = network.run("zeroth", objects)
+        loo = network.run("zeroth", objects, least=least)
         if self.number:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
         return objects, network.q[objects], UpdateSums(after, loo)
@@ -154,7 +154,7 @@ class ShardedNetwork(ShardedSweeps, CollapsedIrm):
         return open_network_shards(self.relation, self.n_shards)
 
     def _update_network(
-        self, state: IrmState, visits: Mapping[str, Objects], checkpoint: Checkpoint
+        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
     ) -> tuple[IrmState, float]:
         """Update objects of a network, then count the blocks anew where several shards changed them at once."""
         (domain,) = self.layout.domains
@@ -165,7 +165,7 @@ class ShardedNetwork(ShardedSweeps, CollapsedIrm):
         q, blocks = begun.q, begun.blocks
         for some in np.array_split(objects, n_exchanges):
             given = replace(given, q={domain: q})
-            answers = self.group.ask("update", given, blocks, some)
+            answers = self.group.ask("update", given, blocks, least, some)
             updated: UpdateSums = tree_sum([sums for *_, sums in answers])
             blocks, total = updated.blocks, total + updated.loo
             q = q.copy()  # threads may have the old one

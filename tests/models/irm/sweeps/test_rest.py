@@ -10,6 +10,8 @@ import pytest
 
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
+from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
 from acvb_core.models.irm.sweeps.rest import AT_REST
 from tests.models.irm.moves.adapters import RELATIONS, small_relation
@@ -75,3 +77,35 @@ def test_a_run_ends_in_a_whole_sweep(method: str) -> None:
     states = [getattr(snapshot.state, "inner", snapshot.state) for snapshot in (*snapshots, last)]
     assert states[-1].rest.is_whole
     assert not all(state.rest.is_whole for state in states)
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some_of_it(kind: str) -> None:
+    """Its share of them is divided as all of it would be; one that a single cluster holds is left alone."""
+    state = sweeps_of(problem_of(kind).inference, 3)[-1]
+    relation = problem_of(kind).train
+    domain = state.layout.domains[0]
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.full(state.q[domain].shape[1], 0.3), len(state.q[domain]))
+    q[0] = np.eye(q.shape[1])[1]
+    ones, entries = block_counts(relation, {**state.q, domain: q}, state.layout)
+    state = replace(state, q={**state.q, domain: q}, ones=ones, entries=entries)
+    for i in range(8):
+        found = {}
+        for least in (-1.0, 0.05):
+            part = pass_over(relation, state)
+            part.run("zeroth", np.array([i]), least=least)
+            found[least] = part.own if hasattr(part, "own") else part.q
+        plausible = q[i] > 0.05
+        expected = np.where(plausible, found[-1.0][i], q[i])
+        expected[plausible] *= q[i][plausible].sum() / found[-1.0][i][plausible].sum()
+        np.testing.assert_allclose(found[0.05][i], q[i] if plausible.sum() == 1 else expected, atol=1e-12)
+        np.testing.assert_array_equal(np.delete(found[0.05], i, axis=0), np.delete(q, i, axis=0))
+
+
+def pass_over(relation: Any, state: IrmState) -> DomainPass | NetworkPass:
+    """Return a pass over the first domain's objects."""
+    if state.layout.one_domain:
+        return NetworkPass(relation, state)
+    rows, cols = (state.q[domain].copy() for domain in state.layout.axes)
+    return DomainPass(relation, rows, cols, *state.hyper.blocks(state.ones.shape), state.hyper.alpha["rows"])
