@@ -61,6 +61,7 @@ def test_the_readme_leads_to_every_page() -> None:
 BENCHMARKS = {
     **{path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py"))},
     **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
+    "cluster.faults": ROOT / "benchmarks" / "cluster" / "faults.py",
 }
 del BENCHMARKS["peers"]  # has an environment of its own, and is run by `script/bench`
 

@@ -50,8 +50,9 @@ class CollapsedIrm(VariationalMethod):
             for domain, q in state.q.items()
         }
         update = self._update_network if self.layout.one_domain else self._update_domains
-        # While moves are made, objects are free to go anywhere.
-        least = -1.0 if restless is None or state.moves is not None else PLAUSIBLE
+        # While moves are made, and in a run without any, objects are free to go anywhere.
+        are_over = self.moves.any and state.moves is None
+        least = PLAUSIBLE if are_over and restless is not None else -1.0
         after, pseudo_loo = update(state, visits, least, checkpoint)
         before = None if restless is None else state.rest
         rest = follow_moves(state.q, after.q, visits, before, pseudo_loo)

@@ -10,8 +10,8 @@ import numpy as np
 from acvb_core.core.special import INLINE, lbeta, lgamma
 from acvb_core.models.irm.kernels import OPTIONS, Floats
 
-#: Entries of a table at most (512 KB, which a processor keeps near). Larger counts are computed.
-_MOST = 2**16
+#: Entries of a table at most (256 KB, which a processor keeps near). Larger counts are computed.
+_MOST = 2**15
 
 
 class LogGammas(NamedTuple):

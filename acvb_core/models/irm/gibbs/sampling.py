@@ -91,9 +91,7 @@ def draw_side(
     labels = labels.copy()
     width, at, moved = len(ones), 0, 0
     # Blocks grow while objects are drawn; what outgrows the tables is computed.
-    # They are no larger than one-hot responsibilities, or than a megabyte.
-    most = max(len(labels) * width, 2**16)
-    gammas = tabulate(*prior, *(min(2 * int(n.max()) + 64, most) for n in (ones, ones + zeros)))
+    gammas = tabulate(*prior, 2 * int(ones.max()) + 64, 2 * int((ones + zeros).max()) + 64)
     linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
     while at < len(objects):
         # Always room for clusters to be born; the kernel comes back when it has used it up.
