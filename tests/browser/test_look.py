@@ -26,7 +26,7 @@ from tests.pages.session import WORKSPACE
 
 SERIOUS = ("serious", "critical")
 INK = """() => {
-  const name = document.querySelector('.st-key-agreement .js-plotly-plot .xtick text');
+  const name = document.querySelector('.st-key-agreement_ari .js-plotly-plot .xtick text');
   return name && getComputedStyle(name).fill;
 }"""
 PAPER = "() => getComputedStyle(document.querySelector('.stApp')).backgroundColor"
