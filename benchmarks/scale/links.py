@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def measure_links(method: str, values: dict[str, Any], workers: int, ones: int, 
     """
     planted = large_relation(10_681, 69_878, ones, 15, 20, 1)
     with watch_workers(workers, 0) as watch:
-        problem = build_problem(planted.relation, method, values, check_memory=False)
+        problem = replace(build_problem(planted.relation, method, values), check_memory=False)
         group = getattr(getattr(problem.inference, "inner", problem.inference), "group", None)
         begun, marks, traffic, last = time.monotonic(), [], [], None
         for last in sweeps(problem, schedule=Schedule(problem.max_sweeps, problem.max_sweeps)):
