@@ -6,7 +6,7 @@
     python -m benchmarks.scale relations --k 15 --seeds 5              the same for planted blocks
     python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
                                                                        (--hard: clusters that hide)
-    python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by mergers in a window
+    python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
     python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;

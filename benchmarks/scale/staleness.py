@@ -96,7 +96,7 @@ def compare_relations(
 def compare_streams(
     corpus: Corpus, method: str, values: dict[str, Any], numbers: list[int], seeds: int
 ) -> None:
-    """Print, for each number of shards and of mergers in a window, the perplexity after one epoch and at the end."""
+    """Print, for each number of shards and of merges in a window, the perplexity after one epoch and at the end."""
     sys.stdout.write(f"{corpus.size_text}; {method}, {values}, seeds {seeds}\n")
     first = np.zeros(2)
     for shards, merges in [(1, 1), *((shards, merges) for shards in numbers[1:] for merges in (1, 4))]:
@@ -104,10 +104,10 @@ def compare_streams(
         for seed in range(seeds):
             given = {**values, "shards": shards, "merges": merges}
             problem = build_problem(corpus, method, given, heldout_documents=0.1, seed=seed)
-            each = problem.inference.sweeps_of(1.0)
+            stream: Any = problem.inference
             found = [
                 last.heldout.perplexity
-                for last in sweeps(problem, schedule=Schedule(problem.max_sweeps, each))
+                for last in sweeps(problem, schedule=Schedule(problem.max_sweeps, stream.sweeps_of(1.0)))
                 if last.heldout is not None
             ]
             scores.append((found[0], found[-1]))
@@ -115,7 +115,7 @@ def compare_streams(
         first = mean if shards == 1 else first
         after, end = mean / first - 1.0
         sys.stdout.write(
-            f"P = {shards:3}, {merges} mergers a window: perplexity {mean[0]:.1f} ({after:+.1%}) after an epoch, "
+            f"P = {shards:3}, {merges} merges a window: perplexity {mean[0]:.1f} ({after:+.1%}) after an epoch, "
             f"{mean[1]:.1f} ({end:+.1%}) at the end\n"
         )
         sys.stdout.flush()

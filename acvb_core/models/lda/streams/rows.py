@@ -51,13 +51,13 @@ _SHUFFLE = Parameter(
 
 _SHARDS = Parameter(
     SHARDS, "int", 0, "Parts that the documents are cut into. Each reads its share of a window, all at once; then the "
-    "topics are merged. The result depends on this number and that of the mergers alone. 0: not cut.",
+    "topics are merged. The result depends on this number and that of the merges alone. 0: not cut.",
     "Shards", 0, 10_000,
 )  # fmt: skip
 
 _MERGES = Parameter(
     "merges", "int", 1, "How often the shards merge their topics in a window. More often: closer to a run without "
-    "shards, and more bytes to send.", "Mergers in a window", 1, 1000,
+    "shards, and more bytes to send.", "Merges in a window", 1, 1000,
 )  # fmt: skip
 
 _RUN = (_KNOWN, _WINDOW, _SCORED, _SHUFFLE, PRESET, _SHARDS, _MERGES)

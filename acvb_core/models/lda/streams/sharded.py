@@ -64,7 +64,7 @@ class StreamShard:
 class ShardedStream(UnaveragedMethod):
     """A stream whose documents are read by several shards at once (an `Inference`); a sweep is a window of them.
 
-    The `position` of a state counts mergers in the epoch under way.
+    The `position` of a state counts merges in the epoch under way.
     """
 
     method: StreamMethod  #: bound to all documents
@@ -85,7 +85,7 @@ class ShardedStream(UnaveragedMethod):
 
     @cached_property
     def most_documents(self) -> int:
-        """Documents that a shard reads between two mergers, at most: whole batches."""
+        """Documents that a shard reads between two merges, at most: whole batches."""
         parts, batch = self.n_shards * self.merges, self.method.batch
         return self.method.in_window if parts == 1 else -(-self.method.in_window // (parts * batch)) * batch
 
@@ -96,7 +96,7 @@ class ShardedStream(UnaveragedMethod):
 
     @property
     def n_turns(self) -> int:
-        """Mergers in an epoch."""
+        """Merges in an epoch."""
         return -(-self.largest // self.most_documents)
 
     def sweeps_of(self, epochs: float) -> int:

@@ -18,10 +18,12 @@ from acvb_core.models.irm.sweeps.sharded_network import ShardedNetwork
 from acvb_core.samples.planted_relations import groups_of_all_kinds
 from acvb_core.shards.place import shard_workers
 from tests.models.irm.network.adapters import hyper_of, relation_of, state_of
-from tests.models.irm.sweeps.test_sharded import outcome
 from tests.oracles.dense_irm import log_prior_terms
 from tests.oracles.dense_network import block_log_evidence, counts, each_block
 from tests.oracles.network_cases import KINDS, NetworkCase, random_network_case
+from tests.shards.outcomes import kill_worker, outcome
+
+_RUN: dict[str, Any] = {"k_rows": 7, "max_sweeps": 25, "heldout": 0.1}
 
 
 def dense_sweep(case: NetworkCase, bounds: Any, order: Any, n_exchanges: int) -> tuple[np.ndarray, float]:
@@ -104,24 +106,19 @@ def network() -> Relation:
     [("cvb0", "random"), ("cvb0", "gibbs"), ("acvb0", "spectral"), ("vb", "spectral")],
 )
 def test_one_shard_gives_the_bits_of_a_run_without(network: Relation, method: str, init: str) -> None:
-    given = {"k_cols": None, "init": init}
-    assert outcome(network, method, 1, **given) == outcome(network, method, 0, **given)
+    one, none = (outcome(network, method, shards=n, init=init, **_RUN) for n in (1, 0))
+    assert one == none
 
 
 def test_neither_workers_nor_the_loss_of_one_change_a_bit(network: Relation) -> None:
-    def kill(problem: Any, snapshot: Any) -> None:
-        if snapshot.sweep == 3:
-            problem.inference.inner.group.workers[1].process.kill()
-
-    for method in ("acvb0", "vb"):
+    given: dict[str, Any] = _RUN | {"shards": 3}
+    for method in ("vb", "acvb0"):
         with shard_workers(1):
-            wanted = outcome(network, method, 3, k_cols=None)
+            wanted = outcome(network, method, **given)
         with shard_workers(3):
-            assert outcome(network, method, 3, k_cols=None) == wanted
-    with shard_workers(1):
-        wanted = outcome(network, "acvb0", 3, k_cols=None)
-    with shard_workers(2, processes=True, save_every=0):
-        assert outcome(network, "acvb0", 3, k_cols=None, watch=kill) == wanted
+            assert outcome(network, method, **given) == wanted
+    with shard_workers(2, processes=True, save_every=0):  # the shards keep nothing that could be lost
+        assert outcome(network, method, watch=kill_worker(3), **given) == wanted
 
 
 @pytest.mark.parametrize("method", ["cvb0", "vb"])

@@ -27,9 +27,10 @@ from acvb_core.registry import method_row, model_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.host import Host
 from acvb_core.shards.place import shard_workers
+from tests.shards.outcomes import outcome
 
 METHODS = ("cvb0", "acvb0", "vb")
-_TIMES = ["cpu_seconds", "wall_seconds", "diagnostics_seconds"]
+_RUN: dict[str, Any] = {"k": 8, "shards": 5, "max_sweeps": 12, "heldout_documents": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +40,8 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module")
 def on_disk(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> DiskCorpus:
-    counts = corpus.counts
     folder = tmp_path_factory.mktemp("corpus") / "disk"
-    pieces = [(counts.indptr, counts.indices, counts.data)]
-    return acvb_core.write_disk_corpus(pieces, folder, vocabulary=corpus.vocabulary, shard_pairs=1_500)
+    return acvb_core.write_disk_corpus([corpus], folder, vocabulary=corpus.vocabulary, shard_pairs=1_500)
 
 
 def course(corpus: Corpus, name: str, **given: Any) -> list[Any]:
@@ -76,21 +75,13 @@ def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) ->
     assert sharded == serial
 
 
-def outcome(data: Any, name: str, **given: Any) -> tuple[bytes, bytes]:
-    result = acvb_core.fit(data, name, k=8, shards=5, max_sweeps=12, heldout_documents=0.1, **given)
-    assert result.snapshot.cpu_seconds > 0
-    return result.history.drop(
-        columns=[*_TIMES, "lost"], errors="ignore"
-    ).to_numpy().tobytes(), result.snapshot.posterior["words"].tobytes()
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on_disk: DiskCorpus) -> None:
     with shard_workers(1):
-        wanted = outcome(corpus, name)
+        wanted = outcome(corpus, name, **_RUN)
     for workers, data in ((2, corpus), (3, on_disk), (8, on_disk)):
         with shard_workers(workers):
-            assert outcome(data, name) == wanted
+            assert outcome(data, name, **_RUN) == wanted
 
 
 def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
@@ -105,9 +96,9 @@ def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCo
 
     killed: list[int] = []
     marked: list[int] = []
-    wanted = outcome(corpus, "acvb0", burn_in=3)
+    wanted = outcome(corpus, "acvb0", burn_in=3, **_RUN)
     with shard_workers(2, processes=True, save_every=4):
-        assert outcome(on_disk, "acvb0", burn_in=3, watch=kill) == wanted
+        assert outcome(on_disk, "acvb0", burn_in=3, watch=kill, **_RUN) == wanted
     assert killed == [2, 7]
     assert marked == [3, 8]
 

@@ -1,4 +1,4 @@
-"""Streams over shards: one shard is the run without, and the numbers of shards and mergers alone decide."""
+"""Streams over shards: one shard is the run without, and the numbers of shards and merges alone decide."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.sharded.parts import PartSource, cut
 from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.streams.kernels_prior import EASE, LEAST
 from acvb_core.models.lda.streams.sharded import merge, scale_moves
+from acvb_core.models.lda.streams.state import StreamState
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.place import shard_workers
+from tests.shards.outcomes import kill_worker, outcome
 
-_TIMES = ["cpu_seconds", "wall_seconds", "diagnostics_seconds"]
+_RUN: dict[str, Any] = {"k": 8, "epochs": 2.4, "heldout_documents": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -31,38 +34,26 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module")
 def on_disk(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> DiskCorpus:
-    counts = corpus.counts
     folder = tmp_path_factory.mktemp("corpus") / "disk"
-    pieces = [(counts.indptr, counts.indices, counts.data)]
-    return acvb_core.write_disk_corpus(pieces, folder, vocabulary=corpus.vocabulary, shard_pairs=9_000)
-
-
-def outcome(data: Any, name: str, **given: Any) -> tuple[bytes, ...]:
-    result = acvb_core.fit(data, name, **{"k": 8, "epochs": 2.4, "heldout_documents": 0.1, **given})
-    arrays = [result.snapshot.posterior[array].tobytes() for array in ("words", "alpha", "steps", "course")]
-    return result.history.drop(columns=[*_TIMES, "lost"], errors="ignore").to_numpy().tobytes(), *arrays
+    return acvb_core.write_disk_corpus([corpus], folder, vocabulary=corpus.vocabulary, shard_pairs=9_000)
 
 
 @pytest.mark.parametrize("name", ["sdm", "asdm", "scvb0", "svb"])
 def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) -> None:
-    given = {"burn_in_epochs": 0.5} if name == "asdm" else {}
+    given = _RUN | ({"burn_in_epochs": 0.5} if name == "asdm" else {})
     assert outcome(corpus, name, shards=1, **given) == outcome(corpus, name, **given)
 
 
 @pytest.mark.parametrize("name", ["sdm", "svb"])
 def test_neither_workers_nor_the_loss_of_one_change_a_bit(name: str, on_disk: DiskCorpus) -> None:
-    def kill(problem: Any, snapshot: Any) -> None:
-        if snapshot.sweep == 3:
-            problem.inference.group.workers[1].process.kill()
-
-    given: dict[str, Any] = {"shards": 3, "merges": 2}
+    given: dict[str, Any] = _RUN | {"shards": 3, "merges": 2}
     with shard_workers(1):
         wanted = outcome(on_disk, name, **given)
     with shard_workers(3):
         assert outcome(on_disk, name, **given) == wanted
     if name == "sdm":
         with shard_workers(2, processes=True, save_every=0):  # the shards keep nothing that could be lost
-            assert outcome(on_disk, name, watch=kill, **given) == wanted
+            assert outcome(on_disk, name, watch=kill_worker(3), **given) == wanted
 
 
 def test_a_run_goes_on_from_its_state(corpus: Corpus) -> None:
@@ -113,6 +104,47 @@ def test_shards_that_move_the_same_way_come_where_one_after_another_would() -> N
 
     moved = sum(after(steps) - start for steps in made)
     np.testing.assert_allclose(start + scale_moves(rates, before, made) * moved, after(sum(made)))
+
+
+@pytest.mark.parametrize("name", ["sdm", "svb"])
+def test_merged_topics_are_those_of_one_shard_after_another(name: str, corpus: Corpus) -> None:
+    row, rng = method_row("lda", name), np.random.default_rng(0)
+    method = row.build(corpus, row.values({"k": 4}))
+    base = replace(method.init(rng), batches=3, steps=rng.integers(4, size=corpus.n_words), gone=9)
+    base = replace(base, prior=base.prior._replace(gains=rng.random(4), scalars=np.array([0.7, 5.0])))
+    counts, gains, below = rng.gamma(2.0, size=base.by_word.shape), rng.random(4), 0.2
+    documents, batches = [2, 9], [1, 4]
+    steps = [rng.integers(3, size=corpus.n_words) for _ in documents]
+
+    def moved(*shards: int) -> StreamState:
+        """Return the state after these shards, one after the other, all of which draw it to the same counts."""
+        made = [sum(part[p] for p in shards) for part in (batches, steps, documents)]
+        before, here = (base.steps, made[1]) if name == "sdm" else (np.array([3]), np.array([made[0]]))
+        rates = method.step_sizes(99)
+        left = np.array([np.prod(1 - rates[t : t + n]) for t, n in zip(before, here, strict=True)])[:, None]
+        kept = np.prod([1 - max(LEAST, (2 + t) ** -EASE) for t in range(5, 5 + made[2])])
+        prior = base.prior._replace(
+            alpha=np.float32(sum(documents[p] * (p + 1) for p in shards) / made[2]) * base.prior.alpha,
+            gains=gains + kept * (base.prior.gains - gains),
+            scalars=np.array([below + kept * (0.7 - below), 5.0 + made[2]]),
+        )
+        by_word = (counts + left * (base.by_word - counts)).astype(np.float32)
+        return replace(
+            base,
+            by_word=by_word,
+            batches=3 + made[0],
+            steps=base.steps + made[1],
+            gone=9 + made[2],
+            prior=prior,
+        )
+
+    merged, wanted = merge(method, base, [moved(0), moved(1)]), moved(0, 1)
+    np.testing.assert_allclose(merged.by_word, wanted.by_word, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(merged.totals, wanted.by_word.sum(axis=0), rtol=1e-4)
+    for one, other in zip(merged.prior, wanted.prior, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert (merged.batches, merged.gone) == (wanted.batches, wanted.gone)
+    assert merged.steps.tolist() == wanted.steps.tolist()
 
 
 def test_renewed_counts_of_shards_add_up(corpus: Corpus) -> None:
