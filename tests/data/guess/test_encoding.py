@@ -40,3 +40,12 @@ def test_encodings_that_do_not_allow_the_bytes_are_left_out() -> None:
     offered = [guess.encoding for guess in guess_encodings(b"a;b\nZo\xe9;F\xeate\n\x81;x\n")]
     assert "cp1252" not in offered
     assert "latin-1" in offered
+
+
+@pytest.mark.parametrize(
+    ("text", "usual", "other"),
+    [(FRENCH, "cp1252", "latin-1"), ("имя;город\nанна;москва\n", "cp1251", "koi8-r")],
+)
+def test_of_two_that_read_equally_well_the_usual_one_comes_first(text: str, usual: str, other: str) -> None:
+    offered = [guess.encoding for guess in guess_encodings(text.encode(usual))]
+    assert offered[:2] == [usual, other]
