@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import Example, OpenPage, address_of, cards, plot, run_example, settled, visit, wait_for
+from tests.browser.steps import (
+    Example,
+    OpenPage,
+    address_of,
+    cards,
+    plot,
+    run_example,
+    settled,
+    visit,
+    wait_for,
+)
 
 WIDTHS = """key => [...document.querySelectorAll(`.st-key-${key} .js-plotly-plot`)]
-  .map((plot) => [plot._fullLayout.width, plot.closest(`.st-key-${key}`).clientWidth])"""
+  .map((plot) => [Math.floor(plot._fullLayout.width), plot.closest(`.st-key-${key}`).clientWidth])"""
 NAMES = """() => [...document.querySelectorAll('.st-key-agreement_ari .js-plotly-plot .xtick text')]
   .map((name) => name.textContent)"""
 #: What a browser says when another of its tabs is chosen, and when this one is chosen again.

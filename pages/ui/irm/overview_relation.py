@@ -42,7 +42,9 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
 def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read, its entries as wide as they are high where there is room."""
     show_figure(
-        lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail", width=picture_width(*relation.shape)
+        lambda: _draw_thumbnail(relation.fingerprint, relation),
+        "thumbnail",
+        width=picture_width(*relation.shape),
     )
     st.caption("Blue: links. Grey: unknown. Objects are in the order of the file.")
 
