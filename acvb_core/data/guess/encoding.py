@@ -13,14 +13,18 @@ from acvb_core.data.sources.recognisers import marked_encoding
 #: Tried in this order: of two that give equally good words, the first is proposed.
 ENCODINGS = (
     "cp1252", "cp1250", "cp1251", "koi8-r", "shift_jis", "euc_jp", "gb18030", "utf-16-le", "utf-16-be", "latin-1",
+    "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "big5", "euc_kr",
 )  # fmt: skip
 #: Words that are judged, and words that are shown.
 _JUDGED, _SHOWN = 2_000, 8
 _LONGEST_SHOWN = 30
 _FOREIGN_WORD = re.compile(r"[^\s,;|\"]*[^\x00-\x7f][^\s,;|\"]*")
-#: Letters of the languages written in cp1252; the others of its letters are rare.
-_WESTERN = frozenset("äöüßéèêëàâçîïôûùñáíóúåæøœãõòìÿ’‘“”–—…°€«»¿¡·")
-_CENTRAL = frozenset("ąćęłńśźżčďěňřšťůžőűľĺŕăîșțâşţđ")
+#: Letters and signs of the languages written in cp1252 and in cp1250; the others of their letters are rare.
+_BOTH = "äöüßéëáíóúýçôâî’‘“”–—…°€«»·"
+_CENTRAL = frozenset(_BOTH + "ąćęłńśźżčďěňřšťůžőűľĺŕăşţđ")
+_WESTERN = frozenset(_BOTH + "èêàïûùñåæøœãõòìÿðþ¿¡")
+#: Scripts that a word is written in alone.
+_ALPHABETS = ("CYRILLIC", "GREEK", "HEBREW", "ARABIC")
 
 
 class EncodingGuess(NamedTuple):
@@ -70,21 +74,19 @@ def _decode(content: bytes, encoding: str) -> str | None:
 def _score(words: Iterable[str], encoding: str) -> float:
     """Return how many of the words look like words of a language, from 0 to 1."""
     scores = [_score_word(word, encoding) for word in words]
-    return sum(scores) / len(scores) if scores else 0.0
+    return sum(scores) / len(scores) if scores else 1.0
 
 
 def _score_word(word: str, encoding: str) -> float:
     foreign = [letter for letter in word if letter > "\x7f"]
-    if any(unicodedata.category(letter) in ("Cc", "Cn", "Co", "Cs") for letter in foreign):
-        return 0.0
     letters = [letter for letter in word if letter.isalpha()]
     scripts = {_script(letter) for letter in letters}
     if scripts & {"KANA", "CJK"}:
         return _score_east_asian(foreign, encoding)
-    if len(scripts) > 1 or "OTHER" in scripts:
+    if len(scripts) > 1:
         return 0.1
-    if scripts == {"CYRILLIC"}:
-        # The wrong one of two Cyrillic encodings gives small letters first, and capitals behind.
+    if scripts & set(_ALPHABETS):
+        # The wrong one of two encodings gives small letters first, and capitals behind.
         capitals = sum(letter.isupper() for letter in letters[1:])
         return 0.9 if not capitals or (word.isupper() and len(letters) > 1) else 0.2
     common = _CENTRAL if encoding == "cp1250" else _WESTERN
@@ -95,17 +97,9 @@ def _score_word(word: str, encoding: str) -> float:
 
 
 def _score_east_asian(foreign: list[str], encoding: str) -> float:
-    names = [_script(letter) for letter in foreign]
-    kana, other = names.count("KANA"), len(names) - names.count("KANA") - names.count("CJK")
-    whole = (len(names) - 2 * other) / len(names)
     if any("\uff61" <= letter <= "\uff9f" for letter in foreign):  # half-width: what other bytes turn into
         return 0.1
-    if encoding.startswith("utf-16"):
-        return 0.7 * whole
-    # Kana are in the tables of Chinese encodings too, but not in Chinese texts.
-    japanese = encoding in ("shift_jis", "euc_jp")
-    common = sum(_is_common(letter, encoding) for letter in foreign) / len(foreign)
-    return max(0.0, whole * common * (0.95 if japanese == bool(kana) else 0.7))
+    return 0.95 * sum(_is_common(letter, encoding) for letter in foreign) / len(foreign)
 
 
 def _is_common(letter: str, encoding: str) -> bool:
@@ -124,4 +118,5 @@ def _script(letter: str) -> str:
         return "LATIN"
     if name.startswith(("HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA")):
         return "KANA"
-    return "CJK" if name.startswith("CJK") else "CYRILLIC" if name.startswith("CYRILLIC") else "OTHER"
+    first = name.partition(" ")[0]
+    return first if first in ("CJK", *_ALPHABETS) else "OTHER"

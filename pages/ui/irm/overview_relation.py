@@ -15,6 +15,8 @@ from pages.ui.shared.charts import show_figure
 from pages.ui.shared.model_pages import DatasetSummary
 
 FIRST_LINKS = 50
+#: Pixels of the picture of a relation.
+_HEIGHT, _WIDEST = 340, 1000
 
 
 def summarise_relation(relation: Relation) -> DatasetSummary:
@@ -38,9 +40,18 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
 
 
 def show_picture(relation: Relation) -> None:
-    """Draw the relation as it was read."""
-    show_figure(lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail")
+    """Draw the relation as it was read, its entries as wide as they are high where there is room."""
+    show_figure(
+        lambda: _draw_thumbnail(relation.fingerprint, relation),
+        "thumbnail",
+        width=picture_width(*relation.shape),
+    )
     st.caption("Blue: links. Grey: unknown. Objects are in the order of the file.")
+
+
+def picture_width(rows: int, columns: int) -> int:
+    """Return the pixels across the picture of a relation; one of few columns is not drawn as a line."""
+    return max(_HEIGHT, min(_WIDEST, round(_HEIGHT * columns / rows)))
 
 
 def show_degrees(relation: Relation) -> None:
@@ -71,9 +82,9 @@ def list_first_links(relation: Relation) -> pd.DataFrame:
 # The relation itself is left out of the key: it is known by its fingerprint, and hashing it would only sample it.
 @st.cache_data(max_entries=8, show_spinner=False)
 def _draw_thumbnail(fingerprint: str, _relation: Relation) -> Figure:
-    return thumbnail(_relation, height=340)
+    return thumbnail(_relation, height=_HEIGHT)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _draw_degrees(fingerprint: str, _relation: Relation) -> Figure:
-    return degree_histograms(_relation, height=340)
+    return degree_histograms(_relation, height=_HEIGHT)

@@ -182,9 +182,10 @@ def test_the_run_that_was_clicked_is_shown(open_app: Open, runs: list[Result]) -
 def test_the_list_has_runs_that_began_while_the_page_was_open(open_app: Open, runs: list[Result]) -> None:
     app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
     job = services.job_book().add(WORKSPACE, build_problem(relation(0), "gibbs", {"max_sweeps": 1_000_000}))
-    until(app, lambda: len(app.selectbox(key="blocks_run").options) == 3)
+    until(app, lambda: (seen := job.inspect().snapshot) is not None and seen.sweep > 0)
+    app.run()
+    assert len(app.selectbox(key="blocks_run").options) == 3
     assert shown(app) == f"{1:012x}"
-    job.stop()
 
 
 def test_cards_and_results_say_whether_the_sweeps_have_settled(open_app: Open) -> None:
