@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 
 from acvb_core import __version__
-from acvb_core.cli.papers.reproduce import PlannedRuns, _make_runs, _read_notes
+from acvb_core.cli.papers.reproduce import PlannedRuns, _list_commands, _make_runs, _read_notes
 from acvb_core.cli.progress import Progress
 from acvb_core.core.protocols import no_checkpoint
+from acvb_core.engine.experiments.paper_calls import PaperCall
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.samples.catalogue import load_sample
@@ -29,8 +31,11 @@ def plans(out: Path | None = None) -> dict[str, PlannedRuns]:
     return planned
 
 
-def make(planned: dict[str, PlannedRuns], seconds: float | None) -> list[int]:
-    assert _make_runs(planned, seconds, Progress(io.StringIO(), quiet=True), no_checkpoint)
+CALL = PaperCall("acvb made up", "2 cores", "Monday")
+
+
+def make(planned: dict[str, PlannedRuns], seconds: float | None, call: PaperCall = CALL) -> list[int]:
+    assert _make_runs(planned, call, seconds, Progress(io.StringIO(), quiet=True), no_checkpoint)
     return [len(one.experiment.rows) for one in planned.values()]
 
 
@@ -57,5 +62,37 @@ def test_the_data_with_the_least_time_go_first() -> None:
             if problem not in seen:
                 seen.append(problem)
 
-    _make_runs(plans(), None, Recorder(io.StringIO(), quiet=True), no_checkpoint)
+    _make_runs(plans(), CALL, None, Recorder(io.StringIO(), quiet=True), no_checkpoint)
     assert [one.settings.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]
+
+
+def test_a_kept_run_knows_the_call_that_made_it(tmp_path: Path) -> None:
+    first = plans(tmp_path)
+    del first["second"]
+    make(first, None)
+    make(plans(tmp_path), None, PaperCall("acvb made up again", "4 cores", "Tuesday"))
+    made = _list_commands(plans(tmp_path).values())
+    assert [(one.command, one.machine, one.calls, one.runs) for one in made] == [
+        ("acvb made up", "2 cores", 1, 2),
+        ("acvb made up again", "4 cores", 1, 2),
+    ]
+    rows = first["first"].experiment.rows
+    assert made[0].seconds == pytest.approx(sum(row["cpu_seconds"] for row in rows))
+
+
+def test_a_run_without_its_call_is_not_given_to_another(tmp_path: Path) -> None:
+    make(plans(tmp_path), None)
+    notes = tmp_path / "first" / "notes.jsonl"
+    lines = [json.loads(line) for line in notes.read_text().splitlines()]
+    del lines[0]["call"]
+    notes.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    made = _list_commands(plans(tmp_path).values())
+    assert [(one.command, one.runs) for one in made] == [("", 1), ("acvb made up", 3)]
+
+
+def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
+    make(plans(tmp_path), None)
+    notes = tmp_path / "first" / "notes.jsonl"
+    notes.write_bytes(notes.read_bytes()[:-20])
+    assert sorted(plans(tmp_path)["first"].notes) == [1]
+    assert notes.read_bytes().endswith(b"\n")

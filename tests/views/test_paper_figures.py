@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.papers import PaperData, PaperFigure, PaperSource, PaperTable
-from acvb_core.engine.experiments.paper_courses import average_courses
+from acvb_core.engine.experiments.paper_courses import average_courses, describe_end
 from acvb_core.engine.experiments.papers import PaperResult, plan_part
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.views.paper_figures import draw_figures
@@ -49,6 +49,22 @@ def test_courses_are_averaged_at_common_places() -> None:
     assert mean.mean[-1] == 5.0  # the shorter run stays where it ended
     assert mean.spread[0] == pytest.approx(np.sqrt(2))
     assert average_courses([[], []], "sweep") is None
+
+
+def test_the_end_of_a_run_is_described() -> None:
+    course = [
+        [1, 0.1, 1, -20.0],
+        [2, 0.2, 2, -9.0],
+        [3, 0.3, 3, -10.6],
+        [4, 0.4, 4, -10.4],
+        [9, 0.9, 9, -10.0],
+    ]
+    ended = describe_end("MAX_SWEEPS", {"pseudo_loo": course, "lower_bound": course[:1]})
+    assert ended == {"unsettled": 1.0, "reach_pseudo_loo": 4.0}
+    assert describe_end("CONVERGED", {"pseudo_loo": course[:2]}) == {
+        "unsettled": 0.0,
+        "reach_pseudo_loo": 2.0,
+    }
 
 
 def test_every_kind_of_figure_shows_the_runs() -> None:

@@ -9,8 +9,9 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from acvb_core import __version__
@@ -21,7 +22,8 @@ from acvb_core.cli.progress import Progress
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.papers import PaperTable
 from acvb_core.core.protocols import Checkpoint
-from acvb_core.engine.experiments.paper_courses import CourseRecorder, RunNotes, list_quantities
+from acvb_core.engine.experiments.paper_calls import CommandRuns, PaperCall, count_runs
+from acvb_core.engine.experiments.paper_courses import CourseRecorder, RunNotes, describe_end, list_quantities
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
 from acvb_core.engine.experiments.papers import PaperPart, PaperResult, list_tables, plan_part
 from acvb_core.engine.experiments.plan import Plan
@@ -58,25 +60,21 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     plans = _list_plans(parts, None if out is None else out / f"{arguments.paper}-runs")
     progress = Progress(sys.stderr, sum(one.plan.n_runs for one in plans.values()), quiet=arguments.quiet)
     with stop_on_signal() as checkpoint:
-        if not _make_runs(plans, arguments.seconds, progress, checkpoint):
+        if not _make_runs(plans, _describe_call(arguments), arguments.seconds, progress, checkpoint):
             return INTERRUPTED
     done = [(part, plans[_digest(part.plan)] if part.plan is not None else None) for part in parts]
     results, drawn = [], []
     for table in tables:
         own = [(part, made) for part, made in done if part.table is table]
         result = PaperResult(
-            table, tuple((part, None if made is None else made.experiment) for part, made in own)
+            table, tuple((part, None if made is None else made.describe()) for part, made in own)
         )
         notes = {part.data: made.notes for part, made in own if made is not None}
         results.append(result)
         drawn.append(draw_figures(arguments.paper, result, notes))
-    facts = {
-        "command": " ".join(["acvb experiment --paper", arguments.paper, *_typed_flags(arguments)]),
-        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "seconds": f"{sum(_count_seconds(made.experiment) for made in plans.values()):,.0f} s",
-    }
-    page = write_report(arguments.paper, results, facts, [list_links(own) for own in drawn])
-    figures = as_json({"paper": arguments.paper, **facts, "tables": [to_plain(result) for result in results]})
+    made_by = _list_commands(plans.values())
+    page = write_report(arguments.paper, results, made_by, [list_links(own) for own in drawn])
+    figures = as_json({"paper": arguments.paper, **to_plain(results, made_by)})
     if out is not None:
         _write_page(out, arguments.paper, page, figures, [one for own in drawn for one in own])
     sys.stdout.write(figures if arguments.json else page)
@@ -101,7 +99,8 @@ def _write_page(out: Path, paper: str, page: str, figures: str, drawn: Sequence[
     for one in drawn:
         _write_file(out / one.name, one.content)
     pages = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(out.glob("*.json"))}
-    _write_file(out / "claims.md", write_claims_page(pages).encode())
+    claims = write_claims_page({name: page for name, page in pages.items() if "claims" in page})
+    _write_file(out / "claims.md", claims.encode())
 
 
 @dataclass(eq=False)
@@ -122,18 +121,26 @@ class PlannedRuns:
         quantities = dict.fromkeys([*list_quantities(figures), "lower_bound", "pseudo_loo"])
         return CourseRecorder(watch, tuple(quantities), keep)
 
-    def add(self, latest: Experiment, recorder: CourseRecorder) -> None:
-        """Add the last run of an experiment, and what was recorded of it."""
+    def describe(self) -> Experiment:
+        """Return the runs so far, with what their courses say of their ends."""
+        rows = [
+            {**row, **describe_end(row["verdict"], self.notes.get(row["run"], {}).get("courses", {}))}
+            for row in self.experiment.rows
+        ]
+        return Experiment(self.plan, tuple(rows))
+
+    def add(self, latest: Experiment, recorder: CourseRecorder, call: PaperCall) -> None:
+        """Add the last run of an experiment, what was recorded of it, and the call that made it."""
         row = {**latest.rows[-1], **recorder.read_facts()}
         self.experiment = self.experiment.with_row(row)
-        note = {"run": row["run"], "courses": recorder.read_courses()}
+        note = {"run": row["run"], "call": asdict(call), "courses": recorder.read_courses()}
         if row["split"] == 1:
             note["answers"] = recorder.read_answers()
         self.notes[row["run"]] = note
-        if self.folder is not None:
-            self.folder.append(row)
+        if self.folder is not None:  # the note first: a run that has none would be one of unknown origin
             with (self.folder.folder / _NOTES).open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(note) + "\n")
+            self.folder.append(row)
 
 
 def _list_plans(parts: Sequence[PaperPart], out: Path | None) -> dict[str, PlannedRuns]:
@@ -153,14 +160,23 @@ def _list_plans(parts: Sequence[PaperPart], out: Path | None) -> dict[str, Plann
 
 
 def _read_notes(path: Path) -> dict[int, RunNotes]:
+    """Return what was kept of each run; a last line that was cut off is removed."""
     if not path.exists():
         return {}
-    notes = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    stored = path.read_bytes()
+    whole, _, rest = stored.rpartition(b"\n")
+    if rest:
+        path.write_bytes(stored[: len(stored) - len(rest)])
+    notes = [json.loads(line) for line in whole.splitlines()]
     return {int(note["run"]): note for note in notes}
 
 
 def _make_runs(
-    plans: Mapping[str, PlannedRuns], seconds: float | None, progress: Progress, checkpoint: Checkpoint
+    plans: Mapping[str, PlannedRuns],
+    call: PaperCall,
+    seconds: float | None,
+    progress: Progress,
+    checkpoint: Checkpoint,
 ) -> bool:
     """Make the missing runs of all plans; return False where they were interrupted.
 
@@ -176,12 +192,30 @@ def _make_runs(
         latest = next(runs, None)
         if latest is None:
             return False
-        made.add(latest, recorder)
+        made.add(latest, recorder, call)
     return True
 
 
 def _count_seconds(made: Experiment) -> float:
     return sum(row.get("cpu_seconds") or 0.0 for row in made.rows)
+
+
+def _list_commands(plans: Iterable[PlannedRuns]) -> list[CommandRuns]:
+    """Return the commands that made the runs of plans."""
+    made = []
+    for one in plans:
+        for row in one.experiment.rows:
+            call = one.notes.get(row["run"], {}).get("call")
+            made.append((None if call is None else PaperCall(**call), row.get("cpu_seconds") or 0.0))
+    return count_runs(made)
+
+
+def _describe_call(arguments: argparse.Namespace) -> PaperCall:
+    return PaperCall(
+        " ".join(["acvb experiment --paper", arguments.paper, *_typed_flags(arguments)]),
+        f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        datetime.now(UTC).isoformat(),
+    )
 
 
 def _digest(plan: Plan) -> str:
@@ -196,8 +230,9 @@ def _write_file(path: Path, content: bytes) -> None:
 
 
 def _typed_flags(arguments: argparse.Namespace) -> list[str]:
-    """Return the flags that decide what is made anew; the folder of the data is the user's own affair."""
+    """Return the flags that decide what is made anew; where the folders are is the user's own affair."""
     flags = ["--data DIR"] if arguments.data else []
+    flags += ["--out OUT"] if arguments.out else []
     flags += [f"--only {arguments.only!r}"] if arguments.only else []
     flags += [f"--splits {arguments.splits}"] if arguments.splits else []
     flags += [f"--seconds {arguments.seconds:g}"] if arguments.seconds else []

@@ -1,4 +1,4 @@
-"""Tables of papers made anew: their plans on the data that can be had, and what becomes of the papers' claims."""
+"""Tables of papers made anew: their plans on the data that can be had, and the scores of their runs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, name_method
+from acvb_core.core.papers import PaperData, PaperSource, PaperTable, name_method
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
 from acvb_core.engine.reading import READERS
-from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired, compare_with_best
+from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.registry import MODELS, method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
 
 #: Beginnings of further scores of which a lower one is better.
-_LESS_IS_BETTER = ("falls_", "drop_", "effective_k_", "gap_", "loo_", "sweeps")
+_LESS_IS_BETTER = ("falls_", "drop_", "reach_", "effective_k_", "gap_", "loo_", "sweeps", "unsettled")
 #: Splits of a quick look.
 QUICK_SPLITS = 3
 
@@ -159,36 +158,6 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class ClaimEvidence:
-    """The comparisons that decide a claim, on all cells that it is about."""
-
-    claim: Claim
-    #: One a comparison of the better method with a worse one: data, K, method, difference, adjusted p. Where no method
-    #: is worse: how far the score lies below its limit.
-    tests: tuple[tuple[str, int, str, float, float], ...]
-
-    @property
-    def verdict(self) -> str:
-        """The comparisons taken together, in words."""
-        yes = sum(p < LEVEL and difference > 0 for *_, difference, p in self.tests)
-        no = sum(p < LEVEL and difference < 0 for *_, difference, p in self.tests)
-        n = sum(bool(np.isfinite(p)) for *_, p in self.tests)
-        if not n:
-            return "not tested: too few splits" if self.tests else "not tested: no data"
-        if self.claim.alike:
-            return (
-                f"does not hold here: they differ in {yes + no} of {n}"
-                if yes + no
-                else "holds: no difference found"
-            )
-        if no == 0 and 2 * yes >= n:
-            return "holds"
-        if yes == 0:
-            return "does not hold here" if no else "not decided"
-        return f"holds in {yes} of {n}" + (f", the opposite in {no}" if no else "")
-
-
-@dataclass(frozen=True, eq=False)
 class PaperResult:
     """A table made anew."""
 
@@ -209,63 +178,8 @@ class PaperResult:
             for cell in _list_cells(self.table, part, done, score)
         )
 
-    def judge(self, claim: Claim) -> ClaimEvidence:
-        """Return the comparisons that decide a claim: paired t-tests, adjusted by Holm over all its comparisons.
 
-        Where no method is worse, the better one's scores are tested against the limit.
-        """
-        score = claim.score or self.table.score
-        if claim.follows:
-            return self._correlate(claim, score)
-        cells = [
-            cell
-            for cell in (self.cells if score == self.table.score else self.list_cells(score))
-            if (not claim.ks or cell.k in claim.ks) and (not claim.data or cell.data in claim.data)
-        ]
-        compared = [(cell, method) for cell in cells for method in claim.worse or ("",)]
-        tests = [self._compare(claim, score, cell, method) for cell, method in compared]
-        p = adjust_holm([float(test.p_t[0]) for test in tests])
-        return ClaimEvidence(
-            claim,
-            tuple(
-                (cell.data, cell.k, method, float(test.difference[0]), float(own))
-                for (cell, method), test, own in zip(compared, tests, p, strict=True)
-            ),
-        )
-
-    def _compare(self, claim: Claim, score: str, cell: Cell, method: str) -> PairedTests:
-        """Return how much better the claim's method is than another, or how far it is within the limit."""
-        own = cell.scores[self.table.methods.index(claim.better)]
-        if not method:
-            if claim.target is not None:
-                own = np.abs(own - claim.target)
-            if claim.at_least is not None:
-                return compare_paired(own, np.full(own.shape, claim.at_least))
-            return compare_paired(np.full(own.shape, claim.at_most), own)
-        other = cell.scores[self.table.methods.index(method)]
-        if claim.target is not None:
-            return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target))
-        sign = _sign_of(self.table, score)
-        return compare_paired(sign * own, sign * other)
-
-    def _correlate(self, claim: Claim, score: str) -> ClaimEvidence:
-        """Return the correlation of two scores over all runs on each data set, and its p."""
-        tests = []
-        for part, done in self.parts:
-            rows = [] if done is None else done.rows
-            pairs = [
-                (row[claim.follows], row[score]) for row in rows if row.get(claim.follows) and row.get(score)
-            ]
-            if len(pairs) > 2:
-                found = stats.pearsonr(*np.array(pairs, dtype=np.float64).T)
-                tests.append((part.data, 0, "correlation", float(found.statistic), float(found.pvalue)))
-        p = adjust_holm([test[-1] for test in tests])
-        return ClaimEvidence(
-            claim, tuple((*test[:-1], float(own)) for test, own in zip(tests, p, strict=True))
-        )
-
-
-def _sign_of(table: PaperTable, score: str) -> float:
+def sign_of(table: PaperTable, score: str) -> float:
     """Return 1 where more is better, else -1."""
     if score == table.score:
         return -1.0 if table.lower_is_better else 1.0
@@ -274,7 +188,7 @@ def _sign_of(table: PaperTable, score: str) -> float:
 
 def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str) -> Iterator[Cell]:
     values = done.scores_by_condition(score)
-    step, sign = len(table.methods), _sign_of(table, score)
+    step, sign = len(table.methods), sign_of(table, score)
     for first in range(0, len(values), step):
         scores = values[first : first + step]
         best, tests = compare_with_best(sign * scores)

@@ -1,39 +1,21 @@
-"""Tables of papers made anew: which data stand in, the plans, the scores beside the printed ones, and the claims."""
+"""Tables of papers made anew: which data stand in, the plans, and the scores beside the printed ones."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, name_method, read_printed
+from acvb_core.core.papers import name_method
+from acvb_core.engine.experiments.paper_claims import judge_claims
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
-from acvb_core.engine.experiments.papers import Cell, PaperResult, list_tables, plan_part
+from acvb_core.engine.experiments.papers import PaperResult, list_tables, plan_part
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
+from tests.engine.experiments.made_up import TABLE, WOMEN
 
 PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")
-WOMEN = PaperData(
-    "Women", (PaperSource("women.csv"), PaperSource("southern_women", False, instead="a sample"))
-)
-TABLE = PaperTable(
-    "made up", "Table 1", "Scores", "irm", ("cvb0", "vb"), (2, 3), (WOMEN, PaperData("Lost")),
-    {"init": "random", "max_sweeps": 5}, {"vb": {"max_sweeps": 7}}, splits=2,
-    printed=read_printed("2 | Women | -0.5 -0.625"),
-    claims=(Claim("CVB0 is better", "cvb0", ("vb",)),),
-    quick_settings={"max_sweeps": 3},
-)  # fmt: skip
-
-
-def result_of(scores: list[list[list[float]]], *, lower_is_better: bool = False) -> PaperResult:
-    """A result with a cell for each table of scores (methods by splits)."""
-    result = PaperResult(replace(TABLE, lower_is_better=lower_is_better))
-    cells = tuple(Cell("Women", k, np.array(one), 0, (False, False)) for k, one in enumerate(scores, start=2))
-    result.__dict__["cells"] = cells
-    return result
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -59,7 +41,8 @@ def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
             assert len(row) == len(table.methods)
         for claim in table.claims:
             assert {claim.better or table.methods[0], *claim.worse} <= set(table.methods)
-            assert claim.worse or claim.follows or (claim.at_most, claim.at_least) != (None, None)
+            limits = (claim.at_most, claim.at_least) != (None, None)
+            assert claim.worse or claim.follows or claim.untested or limits
             assert set(claim.ks) <= set(table.ks)
             assert set(claim.data) <= names
 
@@ -106,7 +89,7 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert [(cell.data, cell.k, cell.scores.shape) for cell in result.cells] == [
         ("Women", 2, (2, 2)), ("Women", 3, (2, 2)),
     ]  # fmt: skip
-    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    page = write_report("made up", [result], [])
     mean = f"{result.cells[0].scores[0].mean():.4g}"
     (line,) = [line for line in page.splitlines() if line.startswith("| Women | 2 |")]
     assert mean in line
@@ -115,16 +98,18 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert "Women: a sample." in page
     assert "Lost cannot be had." in page
     assert "A quick look" not in page
-    plain = to_plain(result)
-    assert plain["cells"][0]["scores"][0][0] == pytest.approx(result.cells[0].scores[0, 0], rel=1e-5)
-    claims = write_claims_page({"made up": {"command": "c", "tables": [plain]}})
-    assert "By `c`." in claims
-    assert f"| CVB0 is better | Table 1 | {result.judge(TABLE.claims[0]).verdict} |" in claims
+    plain = to_plain([result], [])
+    assert plain["tables"][0]["cells"][0]["scores"][0][0] == pytest.approx(
+        result.cells[0].scores[0, 0], rel=1e-5
+    )
+    (evidence,) = judge_claims([result])
+    claims = write_claims_page({"made up": plain})
+    assert f"| CVB0 is better | Table 1 | {evidence.verdict} |" in claims
 
 
 def test_a_quick_look_says_so() -> None:
     result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, quick=True, splits=None), None),))
-    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    page = write_report("made up", [result], [])
     assert "A quick look at Women: one K at most, and max_sweeps 3 in place of the paper's settings." in page
 
 
@@ -135,7 +120,7 @@ def test_a_page_says_which_runs_are_missing() -> None:
     some = [next(runs) for _ in range(3)][-1]  # both methods for K = 2, one for K = 3
     result = PaperResult(TABLE, ((part, some),))
     assert [cell.n_splits for cell in result.cells] == [1, 1]
-    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    page = write_report("made up", [result], [])
     assert "Runs: 3 of 8." in page
     (line,) = [line for line in page.splitlines() if line.startswith("| Women | 3 | 1 |")]
     assert "not run" in line
@@ -149,74 +134,6 @@ def test_a_run_that_broke_off_is_called_failed() -> None:
     page = write_report(
         "made up",
         [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(broken))),))],
-        {"command": "c", "machine": "m", "seconds": "s"},
+        [],
     )
     assert "| Women | 2 | 0 | failed (-0.5) | failed (-0.625) |" in page
-
-
-CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("scores", "verdict"),
-    [
-        ([CLEAR], "holds"),
-        ([CLEAR, NONE], "holds"),
-        ([NONE], "not decided"),
-        ([CLEAR[::-1]], "does not hold here"),
-        ([CLEAR, CLEAR[::-1]], "holds in 1 of 2, the opposite in 1"),
-        ([CLEAR, NONE, NONE], "holds in 1 of 3"),
-        ([], "not tested: no data"),
-        ([[[1.0], [0.0]]], "not tested: too few splits"),
-        ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
-    ],
-)
-def test_the_verdict_on_a_claim(scores: list[list[list[float]]], verdict: str) -> None:
-    assert result_of(scores).judge(TABLE.claims[0]).verdict == verdict
-
-
-def test_lower_scores_may_be_better() -> None:
-    assert result_of([CLEAR], lower_is_better=True).judge(TABLE.claims[0]).verdict == "does not hold here"
-
-
-def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
-    alone = result_of([CLEAR]).judge(TABLE.claims[0]).tests[0][-1]
-    both = result_of([CLEAR, CLEAR]).judge(TABLE.claims[0]).tests[0][-1]
-    assert both == pytest.approx(2 * alone)
-
-
-def test_a_claim_may_be_about_some_cells_only() -> None:
-    claim = replace(TABLE.claims[0], ks=(3,))
-    assert [k for _, k, *_ in result_of([NONE, CLEAR]).judge(claim).tests] == [3]
-    assert not result_of([CLEAR]).judge(replace(claim, ks=(), data=("Men",))).tests
-
-
-@pytest.mark.parametrize(
-    ("limit", "verdict"),
-    [
-        ({"at_most": 2.0}, "holds"),
-        ({"at_most": 1.0}, "not decided"),
-        ({"at_most": 0.5}, "does not hold here"),
-        ({"at_least": 0.5}, "holds"),
-        ({"at_least": 2.0}, "does not hold here"),
-        ({"at_most": 0.5, "target": 1.2}, "holds"),
-        ({"at_most": 0.5, "target": 3.0}, "does not hold here"),
-    ],
-)
-def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> None:
-    result = result_of([[[0.9, 1.1, 1.0, 1.0], [5.0, 5.0, 5.0, 5.0]]])
-    assert result.judge(Claim("within limits", "cvb0", **limit)).verdict == verdict  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("scores", "verdict"),
-    [([NONE], "holds: no difference found"), ([NONE, CLEAR], "does not hold here: they differ in 1 of 2")],
-)
-def test_a_claim_may_be_that_there_is_no_difference(scores: list[list[list[float]]], verdict: str) -> None:
-    assert result_of(scores).judge(replace(TABLE.claims[0], alike=True)).verdict == verdict
-
-
-def test_closeness_to_a_target_decides() -> None:
-    scores = [[[4.9, 5.0, 5.1, 5.0], [7.0, 7.1, 7.3, 7.2]]]
-    assert result_of(scores).judge(replace(TABLE.claims[0], target=5.0)).verdict == "holds"
-    assert result_of(scores).judge(replace(TABLE.claims[0], target=7.1)).verdict == "does not hold here"

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from acvb_core.core.papers import Claim, PaperData, PaperFigure, PaperSource, PaperTable, read_printed
+from acvb_core.core.papers import (
+    Claim,
+    PaperData,
+    PaperFigure,
+    PaperSource,
+    PaperTable,
+    claim_rise,
+    draw_rise,
+    read_printed,
+)
 
 _MODEL = "lda"
 
@@ -58,8 +67,8 @@ TABLES = (
 """
         ),
         claims=(
-            Claim("CVB0 and ACVB0 predict better than VB (CVB0)", "cvb0", ("vb",)),
-            Claim("CVB0 and ACVB0 predict better than VB (ACVB0)", "acvb0", ("vb",)),
+            Claim("CVB0 predicts better than VB", "cvb0", ("vb",)),
+            Claim("ACVB0 predicts better than VB", "acvb0", ("vb",)),
             Claim("ACVB0 predicts better than CVB and ACVB of second order", "acvb0", ("cvb", "acvb")),
             Claim("CVB0 predicts better than ACVB0 after the same number of sweeps", "cvb0", ("acvb0",)),
             Claim("VB predicts better than CVB of second order", "vb", ("cvb", "acvb"), ks=(50, 100)),
@@ -83,17 +92,10 @@ TABLES = (
         ),
         {"preset": "paper", **_ALL_SWEEPS, "max_sweeps": 100, "alpha": 0.1, "beta": 0.01}, {"cvb": {"hyper": "plain"}},
         score="pseudo_loo", splits=5, quick_ks=(10,), quick_settings={"max_sweeps": 40},
-        figures=(
-            PaperFigure("Figure 2 (topics)", "bound and pseudo leave-one-out of CVB", "course",
-                        ("lower_bound", "pseudo_loo"), methods=("cvb",)),
-            PaperFigure("Figure 3 (topics)", "bound and pseudo leave-one-out of CVB0", "course",
-                        ("lower_bound", "pseudo_loo"), methods=("cvb0",)),
-        ),
+        figures=(draw_rise("Figure 2", "topics", "cvb", "CVB"), draw_rise("Figure 3", "topics", "cvb0", "CVB0")),
         claims=(
-            Claim("The pseudo leave-one-out seems to rise in every sweep of CVB", "cvb", score="falls_pseudo_loo",
-                  at_most=0.01),
-            Claim("The pseudo leave-one-out seems to rise in every sweep of CVB0", "cvb0", score="falls_pseudo_loo",
-                  at_most=0.01),
+            claim_rise("cvb", "CVB"),
+            claim_rise("cvb0", "CVB0"),
             Claim("On topics the bound of CVB ends below its highest value", "cvb", score="drop_lower_bound",
                   at_least=0.0),
             Claim("On topics the bound of CVB0 ends below its highest value", "cvb0", score="drop_lower_bound",
@@ -120,6 +122,9 @@ TABLES = (
             Claim("CVB predicts better than VB", "cvb", ("vb",)),
             Claim("Collapsed Gibbs sampling predicts better than CVB in the end", "gibbs", ("cvb",)),
             Claim("CVB reaches a higher bound than VB", "cvb", ("vb",), score="lower_bound"),
+            Claim("CVB converges in fewer sweeps than VB", "cvb", ("vb",), score="reach_heldout_log_likelihood"),
+            Claim("CVB converges in fewer sweeps than collapsed Gibbs sampling", "cvb", ("gibbs",),
+                  score="reach_heldout_log_likelihood"),
         ),
         note="The paper draws curves and histograms; it prints no figures. Both bounds are those of the "
         "responsibilities with the best distributions of the parameters beside them; the paper takes for CVB a bound "
