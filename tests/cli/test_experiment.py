@@ -153,6 +153,9 @@ def test_an_experiment_needs_data_or_a_paper(run: Run) -> None:
     told = run("experiment", "--quick")
     assert told.code == 2
     assert "Name the FILE with the data, or a paper with --paper" in told.err
+    told = run(*FIGURE, "--alpha", "0.2")
+    assert told.code == 2
+    assert "--paper decides about alpha. Of the settings it takes --k and --max-sweeps alone." in told.err
     told = run(*FIGURE[:3], "--only", "Table 12")
     assert told.code == 2
     assert "tnw07 has no table 'Table 12'; there are Figure 1, Figure 2, Section 4." in told.err

@@ -11,7 +11,7 @@ import numpy as np
 from acvb_core.core.display import write_number
 from acvb_core.engine.experiments.paper_calls import CommandRuns, write_origin
 from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
-from acvb_core.engine.experiments.papers import Cell, PaperResult, label_method
+from acvb_core.engine.experiments.papers import Cell, PaperPart, PaperResult, choose_ks, label_method
 from acvb_core.engine.experiments.report import LEVEL
 
 
@@ -50,12 +50,8 @@ def _write_table(result: PaperResult) -> str:
         lines.append(f"{start} {cell.n_splits} | {' | '.join(_write_scores(result, cell))} |")
     lines += ["", f"The paper has {table.splits} splits of the data."]
     lines += _write_course(result)
-    if quick := [part.data for part, _ in result.parts if part.quick and part.plan is not None]:
-        changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
-        lines.append(
-            f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
-            "settings."
-        )
+    lines += _write_limits(result)
+    lines += [_write_search(part, method) for part, _ in result.parts for method in part.searches]
     if table.note:
         lines.append(table.note)
     for part, _ in result.parts:
@@ -64,6 +60,36 @@ def _write_table(result: PaperResult) -> str:
         elif part.source.instead:
             lines.append(f"{part.data}: {part.source.instead}.")
     return "\n".join(lines)
+
+
+def _write_limits(result: PaperResult) -> list[str]:
+    """Say what is less than the paper has."""
+    table, lines = result.table, []
+    planned = [part for part, _ in result.parts if part.plan is not None]
+    if quick := [part.data for part in planned if part.limits.quick]:
+        changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
+        lines.append(
+            f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
+            "settings."
+        )
+    for limits in dict.fromkeys(part.limits for part in planned if not part.limits.quick):
+        ks = choose_ks(table, limits)
+        if ks != table.ks:
+            lines.append(f"Only K {', '.join(map(str, ks))} of {', '.join(map(str, table.ks))}.")
+        if limits.most_sweeps is not None:
+            lines.append(f"Methods that end by themselves have {limits.most_sweeps:,} sweeps at most.")
+    return lines
+
+
+def _write_search(part: PaperPart, method: str) -> str:
+    """Say what a search found, and in which time."""
+    trials, best = part.searches[method].trials, part.searches[method].best
+    found = ", ".join(f"{name} {value:g}" for name, value in best.items())
+    seconds = sum(one.cpu_seconds for one in trials if np.isfinite(one.cpu_seconds))
+    return (
+        f"{label_method(part.table, method)} on {part.data}: {found}, the best of {len(trials)} trials on a split of "
+        f"its own, in {seconds:,.0f} s. The first trial has our default steps."
+    )
 
 
 def _write_scores(result: PaperResult, cell: Cell) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.papers import PaperData, PaperSource, PaperTable, name_method
+from acvb_core.core.rows import Range
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
 from acvb_core.engine.reading import READERS
+from acvb_core.engine.tuning.search import Search, plan_search
+from acvb_core.engine.tuning.trials import Tuning
 from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.registry import MODELS, method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
@@ -25,6 +28,8 @@ from acvb_core.samples.catalogue import draw_sample, load_sample
 _LESS_IS_BETTER = ("falls_", "drop_", "reach_", "effective_k_", "gap_", "loo_", "sweeps", "unsettled")
 #: Splits of a quick look.
 QUICK_SPLITS = 3
+#: Seed of the split that searches are judged on: none of the runs'.
+_SEARCH_SPLIT = 1000
 
 
 def list_tables(paper: str) -> list[PaperTable]:
@@ -40,6 +45,16 @@ def list_tables(paper: str) -> list[PaperTable]:
     return chosen
 
 
+@dataclass(frozen=True)
+class PaperLimits:
+    """How much of a paper's experiments is made."""
+
+    quick: bool = False  #: a look within minutes
+    splits: int | None = None  #: None takes as many as the paper has
+    ks: tuple[int, ...] = ()  #: numbers of clusters or topics, of those of the table; empty takes all
+    most_sweeps: int | None = None  #: of the methods that end by themselves
+
+
 @dataclass(frozen=True, eq=False)
 class PaperPart:
     """A table on one of its data sets: what was taken for the paper's data, and the runs."""
@@ -49,31 +64,36 @@ class PaperPart:
     #: The data taken, with what they are where they are not the paper's; None where there are none.
     source: PaperSource | None
     plan: Plan | None
-    quick: bool = False
+    limits: PaperLimits = PaperLimits()
+    searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
 
 
 def plan_part(
-    table: PaperTable, data: PaperData, folder: Path | None, *, quick: bool, splits: int | None
+    table: PaperTable,
+    data: PaperData,
+    folder: Path | None,
+    limits: PaperLimits,
+    searches: Mapping[str, Tuning] | None = None,
 ) -> PaperPart:
     """Return a table on one data set before its runs.
 
-    `folder`: where files are looked for, and below. `splits`: None takes the paper's number of runs.
+    `folder`: where files are looked for, and below. `searches`: what was found before the runs of single methods.
     """
+    searches = searches or {}
     found = _find_source(data, folder)
     if found is None:
-        return PaperPart(table, data.name, None, None, quick)
+        return PaperPart(table, data.name, None, None, limits)
     source, place = found
     taken = _load(table, source, place)
-    ks = (table.quick_ks or table.ks[:1]) if quick else table.ks
-    n_splits = splits or (QUICK_SPLITS if quick else table.splits)
-    asked = [(k, method) for k in ks for method in table.methods]
+    n_splits = limits.splits or (QUICK_SPLITS if limits.quick else table.splits)
+    asked = [(k, method) for k in choose_ks(table, limits) for method in table.methods]
+    split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
+    # Methods need not be judged by a share, but an experiment needs one to be planned.
+    shares = split if any(split.values()) else {"heldout": HELD_OUT}
     plans = []
     for k, method in asked:
-        split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
-        shares = (
-            split if any(split.values()) else {"heldout": HELD_OUT}
-        )  # methods need not be judged by a share
-        options: dict[str, Any] = {**shares, **_settings_of(table, method, quick)}
+        best = searches[method].best if method in searches else {}
+        options: dict[str, Any] = {**shares, **_settings_of(table, method, limits), **best}
         options |= {"k": k} if k else {}
         name = name_method(method)
         plans.append(plan_experiment(taken, [name], model=table.model, splits=n_splits, **options))
@@ -83,7 +103,34 @@ def plan_part(
         label = label_method(table, method)
         conditions.append(replace(one, label=f"{label} · K {k}" if k else label))
     plan = replace(plans[0], conditions=tuple(conditions), split=split)
-    return PaperPart(table, data.name, source, plan, quick)
+    return PaperPart(table, data.name, source, plan, limits, searches)
+
+
+def plan_searches(
+    table: PaperTable, data: PaperData, folder: Path | None, limits: PaperLimits
+) -> dict[str, Search]:
+    """Return the searches that come before the runs on a data set, by method."""
+    found = _find_source(data, folder) if table.searches else None
+    if found is None:
+        return {}
+    taken, k = _load(table, *found), choose_ks(table, limits)[0]
+    searches = {}
+    for method, search in table.searches.items():
+        fixed = _settings_of(table, method, limits)
+        trials = search.quick_trials if limits.quick else search.trials
+        ranges = tuple(Range(*one) for one in search.ranges)
+        searches[method] = plan_search(
+            taken, name_method(method), trials, ranges=ranges, model=table.model, heldout_seed=_SEARCH_SPLIT,
+            **table.split, **{"k": k, **fixed},
+        )  # fmt: skip
+    return searches
+
+
+def choose_ks(table: PaperTable, limits: PaperLimits) -> tuple[int, ...]:
+    """Return the numbers of clusters or topics that are tried."""
+    if limits.quick:
+        return table.quick_ks or table.ks[:1]
+    return tuple(k for k in table.ks if not limits.ks or k in limits.ks) or table.ks[:1]
 
 
 def label_method(table: PaperTable, method: str) -> str:
@@ -92,15 +139,17 @@ def label_method(table: PaperTable, method: str) -> str:
     return label or method_row(table.model, name).label
 
 
-def _settings_of(table: PaperTable, method: str, quick: bool) -> dict[str, Any]:
+def _settings_of(table: PaperTable, method: str, limits: PaperLimits) -> dict[str, Any]:
     """Return the settings that a method has; those of a quick look go before all others."""
     given = {
         **table.settings,
         **table.own_settings.get(method, {}),
-        **(table.quick_settings if quick else {}),
+        **(table.quick_settings if limits.quick else {}),
     }
-    names = [parameter.name for parameter in method_row(table.model, name_method(method)).parameters]
-    return {name: value for name, value in given.items() if name in names}
+    known = {one.name: one for one in method_row(table.model, name_method(method)).parameters}
+    if limits.most_sweeps is not None and "tol" in known:
+        given["max_sweeps"] = min(given.get("max_sweeps", known["max_sweeps"].default), limits.most_sweeps)
+    return {name: value for name, value in given.items() if name in known}
 
 
 def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Path | None] | None:

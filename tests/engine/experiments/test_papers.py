@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import name_method
+from acvb_core.core.papers import PaperData, PaperSearch, PaperSource, PaperTable, name_method
 from acvb_core.engine.experiments.paper_claims import judge_claims
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
-from acvb_core.engine.experiments.papers import PaperResult, list_tables, plan_part
+from acvb_core.engine.experiments.papers import (
+    PaperLimits,
+    PaperResult,
+    list_tables,
+    plan_part,
+    plan_searches,
+)
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
+from acvb_core.engine.tuning.trials import Trial, Tuning
 from tests.engine.experiments.made_up import TABLE, WOMEN
 
 PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")
@@ -21,7 +29,7 @@ PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_table_can_be_planned_with_samples_alone(paper: str) -> None:
     tables = list_tables(paper)
-    parts = [plan_part(table, table.data[0], None, quick=True, splits=2) for table in tables]
+    parts = [plan_part(table, table.data[0], None, PaperLimits(quick=True, splits=2)) for table in tables]
     for table, part in zip(tables, parts, strict=True):
         assert part.plan is not None
         n_ks = len(table.quick_ks or table.ks[:1])
@@ -55,17 +63,17 @@ def test_an_unknown_paper_is_named() -> None:
 def test_a_file_goes_before_a_sample(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "women.csv").write_text("row,col\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\n")
-    part = plan_part(TABLE, WOMEN, tmp_path, quick=False, splits=None)
+    part = plan_part(TABLE, WOMEN, tmp_path, PaperLimits())
     assert part.plan is not None
     assert part.plan.data.shape == (6, 2)
     assert part.source is not None
     assert not part.source.instead
-    assert plan_part(TABLE, TABLE.data[1], tmp_path, quick=False, splits=None).plan is None
+    assert plan_part(TABLE, TABLE.data[1], tmp_path, PaperLimits()).plan is None
 
 
 def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
-    full = plan_part(TABLE, WOMEN, None, quick=False, splits=None).plan
-    quick = plan_part(TABLE, WOMEN, None, quick=True, splits=None).plan
+    full = plan_part(TABLE, WOMEN, None, PaperLimits()).plan
+    quick = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True)).plan
     assert full is not None
     assert quick is not None
     assert [(one.label, one.values["max_sweeps"], one.k) for one in full.conditions] == [
@@ -77,8 +85,51 @@ def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
     ]  # fmt: skip
 
 
+def test_less_than_the_paper_has_is_made_where_that_is_asked_for() -> None:
+    limits = PaperLimits(splits=1, ks=(3, 20), most_sweeps=6)
+    part = plan_part(TABLE, WOMEN, None, limits)
+    assert part.plan is not None
+    assert [(one.label, one.values["max_sweeps"], one.k) for one in part.plan.conditions] == [
+        ("CVB0 · K 3", 5, 3), ("VB · K 3", 6, 3),
+    ]  # fmt: skip
+    page = write_report("made up", [PaperResult(TABLE, ((part, None),))], [])
+    assert "Only K 3 of 2, 3." in page
+    assert "Methods that end by themselves have 6 sweeps at most." in page
+    sampled = replace(TABLE, methods=("gibbs",), own_settings={"gibbs": {"max_sweeps": 9, "burn_in": 8}})
+    sampler = plan_part(sampled, WOMEN, None, limits).plan
+    assert sampler is not None
+    assert sampler.conditions[0].values["max_sweeps"] == 9  # it does not end by itself
+
+
+def test_the_steps_of_a_method_are_searched_before_its_runs() -> None:
+    tuned = PaperTable(
+        "made up", "Figure 2", "Scores", "lda", ("scvb0", "scvb0:tuned"), (3,),
+        (PaperData("Bars", (PaperSource("bars", False, first=30),)),), {"preset": "paper", "epochs": 1.0},
+        {"scvb0:tuned": {"batch": 10}}, score="heldout_perplexity", splits=2, split={"heldout_documents": 0.2},
+        searches={"scvb0:tuned": PaperSearch(9, 2, (("step_offset", 1.0, 1e3, True), ("alpha", 0.01, 0.5, True)))},
+    )  # fmt: skip
+    limits = PaperLimits(quick=True)
+    (search,) = plan_searches(tuned, tuned.data[0], None, limits).values()
+    assert (search.trials, search.space.names) == (2, ("step_offset", "alpha"))
+    assert search.fixed == {"preset": "paper", "epochs": 1.0, "batch": 10, "k": 3}
+    trials = Tuning(search.space.names, (
+        Trial(1, {"step_offset": 2.0, "alpha": 0.2}, 90.0, 1.0, "MAX_SWEEPS"),
+        Trial(2, {"step_offset": 30.0, "alpha": 0.1}, 80.0, 2.0, "MAX_SWEEPS"),
+    ))  # fmt: skip
+    part = plan_part(tuned, tuned.data[0], None, limits, {"scvb0:tuned": trials})
+    assert part.plan is not None
+    as_printed, own = part.plan.conditions
+    assert (own.values["step_offset"], own.values["alpha"], own.values["batch"]) == (30.0, 0.1, 10)
+    assert (as_printed.values["step_offset"], as_printed.values["alpha"]) == (1000.0, 0.01)
+    result = PaperResult(tuned, ((part, None),))
+    assert "tuned on Bars: step_offset 30, alpha 0.1, the best of 2 trials" in write_report(
+        "made up", [result], []
+    )
+    assert search.split["heldout_seed"] not in range(2)  # of the runs
+
+
 def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
-    parts = [plan_part(TABLE, data, None, quick=False, splits=None) for data in TABLE.data]
+    parts = [plan_part(TABLE, data, None, PaperLimits()) for data in TABLE.data]
     done = []
     for part in parts:
         experiment = None
@@ -108,13 +159,13 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
 
 
 def test_a_quick_look_says_so() -> None:
-    result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, quick=True, splits=None), None),))
+    result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, PaperLimits(quick=True)), None),))
     page = write_report("made up", [result], [])
     assert "A quick look at Women: one K at most, and max_sweeps 3 in place of the paper's settings." in page
 
 
 def test_a_page_says_which_runs_are_missing() -> None:
-    part = plan_part(TABLE, WOMEN, None, quick=False, splits=None)
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
     assert part.plan is not None
     runs = run_experiment(part.plan, Experiment(part.plan))
     some = [next(runs) for _ in range(3)][-1]  # both methods for K = 2, one for K = 3
@@ -128,7 +179,7 @@ def test_a_page_says_which_runs_are_missing() -> None:
 
 
 def test_a_run_that_broke_off_is_called_failed() -> None:
-    part = plan_part(TABLE, WOMEN, None, quick=True, splits=1)
+    part = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True, splits=1))
     assert part.plan is not None
     broken = [{**part.plan.describe_run(run), "verdict": "FAILED", "error": "why"} for run in range(2)]
     page = write_report(
