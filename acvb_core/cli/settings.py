@@ -112,6 +112,15 @@ def _owners(rows: list[Method]) -> str:
     return "; ".join(parts)
 
 
+def list_typed(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what was typed for settings, by name, not yet in the settings' types."""
+    return {
+        name.removeprefix(_VALUE): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_VALUE) and value is not None
+    }
+
+
 def typed_settings(
     arguments: argparse.Namespace, model: str, methods: Sequence[str], *, several: bool = False
 ) -> dict[str, Any]:
@@ -121,13 +130,8 @@ def typed_settings(
 
     Raises ParameterError: none of `methods` has such a setting; the message names those that have it.
     """
-    typed = {
-        name.removeprefix(_VALUE): value
-        for name, value in vars(arguments).items()
-        if name.startswith(_VALUE) and value is not None
-    }
     values = {}
-    for name, text in typed.items():
+    for name, text in list_typed(arguments).items():
         parameter = _owned_setting(name, model, methods, several)
         parts = text.split(",") if several and isinstance(text, str) else [text]
         parsed = [parse_setting(parameter, part) for part in parts]

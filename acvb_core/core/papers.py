@@ -31,7 +31,10 @@ class PaperData:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper: one method has a better score than others, or one within a limit."""
+    """A statement of a paper: one method has a better score than others, or one within a limit.
+
+    Tables of a paper that make the same statement, by its text, are judged together.
+    """
 
     text: str
     better: str = ""  #: method
@@ -45,6 +48,18 @@ class Claim:
     target: float | None = None  #: scores are counted by their distance from it
     alike: bool = False  #: the statement is that there is no difference
     follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
+    untested: str = ""  #: why no runs here speak for or against it
+
+
+@dataclass(frozen=True)
+class PaperSearch:
+    """A search for the settings of a method that comes before its runs, on a split of its own."""
+
+    trials: int
+    quick_trials: int
+    ranges: tuple[
+        tuple[str, float, float, bool], ...
+    ]  #: name, lowest, highest, whether on a logarithmic scale
 
 
 @dataclass(frozen=True)
@@ -52,13 +67,14 @@ class PaperFigure:
     """A figure of a paper, drawn from the runs of a table: a panel for each data set and number of clusters.
 
     `kind`: "course" draws a quantity while the methods compute, the mean over the splits and a standard deviation on
-    either side. "histogram" counts the scores of all splits. "sizes" draws mean scores by the size of the data.
-    "scatter" sets two scores of every run against each other. "answers" draws what the methods found.
+    either side. "search" draws the best score of the trials before the runs. "histogram" counts the scores of all
+    splits. "sizes" draws mean scores by the size of the data. "scatter" sets two scores of every run against each
+    other. "answers" draws what the methods found.
     """
 
     number: str  #: "Figure 7"
     title: str
-    kind: Literal["course", "histogram", "sizes", "scatter", "answers"]
+    kind: Literal["course", "search", "histogram", "sizes", "scatter", "answers"]
     y: tuple[str, ...] = ()  #: quantities of a course, or scores
     x: str = "sweep"  #: of a course: "sweep", "cpu_seconds" or "passes"; of a scatter a score
     logarithmic: bool = False  #: the axis across
@@ -95,6 +111,7 @@ class PaperTable:
     note: str = ""  #: how the experiment differs from the paper's
     quick_ks: tuple[int, ...] = ()  #: for a look within minutes; empty: the first
     quick_settings: Mapping[str, Any] = field(default_factory=dict)  #: replace those above in a quick look
+    searches: Mapping[str, PaperSearch] = field(default_factory=dict)  #: before the runs of single methods
 
     def find_printed(self, k: int, data: str, method: str) -> float | None:
         """Return what the paper prints; None where it prints nothing."""
@@ -114,3 +131,15 @@ def read_printed(text: str) -> Printed:
         (int(k), name): tuple(None if cell == "-" else float(cell) for cell in cells.split())
         for k, name, cells in rows
     }
+
+
+def claim_rise(method: str, label: str) -> Claim:
+    """Return what acvb17 says of a method on relations and on topics alike (§3, Figures 2 and 3)."""
+    text = f"The pseudo leave-one-out seems to rise in every sweep of {label}"
+    return Claim(text, method, score="falls_pseudo_loo", at_most=0.01)
+
+
+def draw_rise(number: str, on: str, method: str, label: str) -> PaperFigure:
+    """Return the figure that acvb17 has for it."""
+    title = f"bound and pseudo leave-one-out of {label}"
+    return PaperFigure(f"{number} ({on})", title, "course", ("lower_bound", "pseudo_loo"), methods=(method,))

@@ -112,6 +112,17 @@ def _course_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str,
                 )  # fmt: skip
 
 
+def _search_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:
+    """Yield a panel a data set: the best score of the trials so far."""
+    for part, _ in result.parts:
+        series = []
+        for method, tuning in part.searches.items():
+            best = tuning.table()[["trial", "best"]].dropna()
+            points = [(float(trial), float(score)) for trial, score in best.itertuples(index=False)]
+            series.append(Series(label_method(result.table, method), points))
+        yield Panel(part.data, "trials", _NAMES.get(figure.y[0], figure.y[0]), series)
+
+
 def _histogram_panels(
     figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]
 ) -> Iterator[Panel]:
@@ -205,6 +216,7 @@ def _draw_answers(result: PaperResult, notes: Mapping[str, Notes]) -> bytes | No
 
 _PANELS = {
     "course": _course_panels,
+    "search": _search_panels,
     "histogram": _histogram_panels,
     "sizes": _size_panels,
     "scatter": _scatter_panels,

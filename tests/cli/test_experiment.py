@@ -129,12 +129,33 @@ def test_a_table_of_a_paper_is_made_anew_and_goes_on_where_it_was_cut(run: Run, 
     assert "6/6" in told.err
     assert "6/6" not in again.err  # all runs were kept
     assert again.json["tables"] == figures["tables"]
+    command = "acvb experiment --paper tnw07 --out OUT --only 'Figure 1' --splits 2 --quick"
+    assert f"Made by `{command}` on " in told.out
+    assert again.json["made"] == figures["made"]  # a call that made no run is none of them
+
+
+def test_a_page_from_several_calls_names_all_of_them(run: Run, tmp_path: Path) -> None:
+    run(*FIGURE, "--out", str(tmp_path))
+    (lines,) = tmp_path.glob("tnw07-runs/*/runs.jsonl")
+    kept = lines.read_text().splitlines(keepends=True)
+    lines.write_text("".join(kept[:4]))
+    told = run(*FIGURE, "--seconds", "600", "--out", str(tmp_path))
+    command = "acvb experiment --paper tnw07 --out OUT --only 'Figure 1' --splits 2"
+    assert "Put together from 6 runs that several calls made and kept" in told.out
+    assert f"- 1 call of `{command} --quick` on " in told.out
+    assert f"- 1 call of `{command} --seconds 600 --quick` on " in told.out
+    assert [(one["calls"], one["runs"]) for one in json.loads((tmp_path / "tnw07.json").read_text())["made"]] == [
+        (1, 4), (1, 2),
+    ]  # fmt: skip
 
 
 def test_an_experiment_needs_data_or_a_paper(run: Run) -> None:
     told = run("experiment", "--quick")
     assert told.code == 2
     assert "Name the FILE with the data, or a paper with --paper" in told.err
+    told = run(*FIGURE, "--alpha", "0.2")
+    assert told.code == 2
+    assert "--paper decides about alpha. Of the settings it takes --k and --max-sweeps alone." in told.err
     told = run(*FIGURE[:3], "--only", "Table 12")
     assert told.code == 2
     assert "tnw07 has no table 'Table 12'; there are Figure 1, Figure 2, Section 4." in told.err

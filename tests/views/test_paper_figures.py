@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from acvb_core.core.papers import PaperData, PaperFigure, PaperSource, PaperTable
-from acvb_core.engine.experiments.paper_courses import average_courses
-from acvb_core.engine.experiments.papers import PaperResult, plan_part
+from acvb_core.engine.experiments.paper_courses import average_courses, describe_end
+from acvb_core.engine.experiments.papers import PaperLimits, PaperResult, plan_part
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.tuning.trials import Trial, Tuning
 from acvb_core.views.paper_figures import draw_figures
 from acvb_core.views.svg import Panel, Series, draw_panels
 
@@ -29,7 +31,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def result_and_notes() -> tuple[PaperResult, dict[str, dict[int, dict[str, object]]]]:
-    part = plan_part(TABLE, WOMEN, None, quick=False, splits=None)
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
     assert part.plan is not None
     rows, notes = [], {}
     for run in range(4):
@@ -51,6 +53,22 @@ def test_courses_are_averaged_at_common_places() -> None:
     assert average_courses([[], []], "sweep") is None
 
 
+def test_the_end_of_a_run_is_described() -> None:
+    course = [
+        [1, 0.1, 1, -20.0],
+        [2, 0.2, 2, -9.0],
+        [3, 0.3, 3, -10.6],
+        [4, 0.4, 4, -10.4],
+        [9, 0.9, 9, -10.0],
+    ]
+    ended = describe_end("MAX_SWEEPS", {"pseudo_loo": course, "lower_bound": course[:1]})
+    assert ended == {"unsettled": 1.0, "reach_pseudo_loo": 4.0}
+    assert describe_end("CONVERGED", {"pseudo_loo": course[:2]}) == {
+        "unsettled": 0.0,
+        "reach_pseudo_loo": 2.0,
+    }
+
+
 def test_every_kind_of_figure_shows_the_runs() -> None:
     drawn = draw_figures("made", *result_and_notes())
     assert [one.name for one in drawn] == [
@@ -62,6 +80,22 @@ def test_every_kind_of_figure_shows_the_runs() -> None:
         assert {"one", "other"} <= set(texts)
     dots = list(ElementTree.fromstring(drawn[3].content).iter(f"{SVG}circle"))
     assert len(dots) == 4
+
+
+def test_a_search_is_drawn_by_its_best_trial_so_far() -> None:
+    tried = (90.0, 95.0, 80.0)
+    trials = tuple(Trial(n, {"x": 1.0}, p, 1.0, "MAX_SWEEPS") for n, p in enumerate(tried, start=1))
+    figure = PaperFigure("Figure 5", "search", "search", ("heldout_perplexity",))
+    table = replace(TABLE, figures=(figure,))
+    part = replace(
+        result_and_notes()[0].parts[0][0], table=table, searches={"cvb0:other": Tuning(("x",), trials)}
+    )
+    (drawn,) = draw_figures("made", PaperResult(table, ((part, None),)), {})
+    panel = ElementTree.fromstring(drawn.content).find(f"{SVG}g")
+    assert panel is not None
+    curve, *_ = [line for line in panel.iter(f"{SVG}polyline") if line.get("stroke") != "#ddd"]
+    heights = [float(point.split(",")[1]) for point in (curve.get("points") or "").split()]
+    assert heights[0] == heights[1] < heights[2]  # lower on the page: less
 
 
 def test_a_name_has_one_colour_and_values_their_place() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acvb_core.core.papers import PaperFigure
 from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import Snapshot, Verdict
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,8 @@ AXES = ("sweep", "cpu_seconds", "passes")
 _KEPT, _SHOWN = 60, 40
 #: What cannot fall by less, relative to its size: rounding.
 _ROUNDING = 1e-9
+#: Share of its way from the first value to the last within which a quantity has all but arrived.
+_REACHED = 0.05
 #: Sweeps of an answer that is kept while a run goes on.
 EARLY_SWEEP = 5
 
@@ -101,6 +103,21 @@ class CourseRecorder:
             for point in self._points
             if np.isfinite(point.get(name, np.nan))
         ]
+
+
+def describe_end(verdict: str, courses: Mapping[str, Course]) -> dict[str, float]:
+    """Return how a run came to its end, from what was kept of it.
+
+    `unsettled`: 1 where the limit of sweeps ended it, else 0. `reach_…`: the sweep from which on a quantity is within a
+    twentieth of the way from its first value to its last.
+    """
+    facts = {"unsettled": float(verdict == Verdict.MAX_SWEEPS)}
+    for name, course in courses.items():
+        values = np.array([point[-1] for point in course])
+        if len(values) > 1:
+            away = np.flatnonzero(np.abs(values - values[-1]) > _REACHED * abs(values[-1] - values[0]))
+            facts[f"reach_{name}"] = float(course[away[-1] + 1][0] if len(away) else course[0][0])
+    return facts
 
 
 def list_quantities(figures: Iterable[PaperFigure]) -> tuple[str, ...]:

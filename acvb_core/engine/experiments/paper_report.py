@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from acvb_core.core.display import write_number
-from acvb_core.engine.experiments.papers import Cell, ClaimEvidence, PaperResult, label_method
+from acvb_core.engine.experiments.paper_calls import CommandRuns, write_origin
+from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
+from acvb_core.engine.experiments.papers import Cell, PaperPart, PaperResult, choose_ks, label_method
+from acvb_core.engine.experiments.report import LEVEL
 
 
 def write_report(
     paper: str,
     results: Sequence[PaperResult],
-    facts: Mapping[str, str],
+    made: Sequence[CommandRuns],
     pictures: Sequence[Sequence[str]] | None = None,
 ) -> str:
     """Return the page of a paper.
 
-    `facts`: `command`, `machine` and `seconds`, as they are to be read.
+    `made`: which commands made the runs.
     `pictures`: of each table, lines that show its figures.
     """
-    head = (
-        f"# {paper}, made anew\n\nBy `{facts['command']}` on {facts['machine']}, in {facts['seconds']} of processor "
-        "time. The first figure is ours, the mean over the splits. The printed one follows in brackets. **Bold**: the "
-        "best of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by "
-        "Holm's method, p < 0.05)."
-    )
-    parts = [head]
+    parts = [
+        f"# {paper}, made anew",
+        write_origin(made),
+        "The first figure is ours, the mean over the splits. The printed one follows in brackets. **Bold**: the best "
+        "of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by "
+        "Holm's method, p < 0.05).",
+    ]
     for result, shown in zip(results, pictures or [()] * len(results), strict=True):
         parts += [_write_table(result), *shown]
     return "\n\n".join([*parts, _write_claims(results)]) + "\n"
@@ -46,12 +50,8 @@ def _write_table(result: PaperResult) -> str:
         lines.append(f"{start} {cell.n_splits} | {' | '.join(_write_scores(result, cell))} |")
     lines += ["", f"The paper has {table.splits} splits of the data."]
     lines += _write_course(result)
-    if quick := [part.data for part, _ in result.parts if part.quick and part.plan is not None]:
-        changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
-        lines.append(
-            f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
-            "settings."
-        )
+    lines += _write_limits(result)
+    lines += [_write_search(part, method) for part, _ in result.parts for method in part.searches]
     if table.note:
         lines.append(table.note)
     for part, _ in result.parts:
@@ -60,6 +60,36 @@ def _write_table(result: PaperResult) -> str:
         elif part.source.instead:
             lines.append(f"{part.data}: {part.source.instead}.")
     return "\n".join(lines)
+
+
+def _write_limits(result: PaperResult) -> list[str]:
+    """Say what is less than the paper has."""
+    table, lines = result.table, []
+    planned = [part for part, _ in result.parts if part.plan is not None]
+    if quick := [part.data for part in planned if part.limits.quick]:
+        changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
+        lines.append(
+            f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
+            "settings."
+        )
+    for limits in dict.fromkeys(part.limits for part in planned if not part.limits.quick):
+        ks = choose_ks(table, limits)
+        if ks != table.ks:
+            lines.append(f"Only K {', '.join(map(str, ks))} of {', '.join(map(str, table.ks))}.")
+        if limits.most_sweeps is not None:
+            lines.append(f"Methods that end by themselves have {limits.most_sweeps:,} sweeps at most.")
+    return lines
+
+
+def _write_search(part: PaperPart, method: str) -> str:
+    """Say what a search found, and in which time."""
+    trials, best = part.searches[method].trials, part.searches[method].best
+    found = ", ".join(f"{name} {value:g}" for name, value in best.items())
+    seconds = sum(one.cpu_seconds for one in trials if np.isfinite(one.cpu_seconds))
+    return (
+        f"{label_method(part.table, method)} on {part.data}: {found}, the best of {len(trials)} trials on a split of "
+        f"its own, in {seconds:,.0f} s. The first trial has our default steps."
+    )
 
 
 def _write_scores(result: PaperResult, cell: Cell) -> list[str]:
@@ -98,22 +128,25 @@ def _write_course(result: PaperResult) -> list[str]:
 
 def _write_claims(results: Sequence[PaperResult]) -> str:
     lines = ["## Claims", "", "| claim | from | here | comparisons |", "|---|---|---|---|"]
-    for result in results:
-        for claim in result.table.claims:
-            evidence = result.judge(claim)
-            lines.append(
-                f"| {claim.text} | {result.table.number} | {evidence.verdict} | {_write_tests(evidence)} |"
-            )
+    for one in judge_claims(results):
+        lines.append(f"| {one.claim.text} | {', '.join(one.tables)} | {one.verdict} | {_write_tests(one)} |")
     return "\n".join(lines)
 
 
 def _write_tests(evidence: ClaimEvidence) -> str:
-    """Return the comparisons in short: data, K, the worse method, the difference and p."""
-    return "; ".join(
-        f"{data}{f' K {k}' if k else ''} {method} {difference:+.3g} (p {_write_p(p)})"
-        for data, k, method, difference, p in evidence.tests
-        if np.isfinite(difference)
-    )
+    """Return the comparisons in short: table, data, K, the worse method, the difference and p."""
+    several = len(evidence.tables) > 1
+    texts = []
+    for test in evidence.tests:
+        if np.isfinite(test.difference):
+            where = [test.table] if several else []
+            where += [
+                test.data,
+                *([f"K {test.k}"] if test.k else []),
+                *([test.against] if test.against else []),
+            ]
+            texts.append(f"{' '.join(where)} {test.difference:+.3g} (p {_write_p(test.p)})")
+    return "; ".join(texts)
 
 
 def _write_p(p: float) -> str:
@@ -128,39 +161,75 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
         "# Claims of the papers",
         "",
         "Each claim as its paper makes it, and what came of it here: paired t-tests over splits of the data, adjusted "
-        "by Holm's method over all comparisons of the claim. *Holds*: at least half of the comparisons are "
-        "significant, and none the other way. *Not decided*: none is significant. The pages of the papers say which "
-        "data stood in for theirs. With `--quick`, runs are shorter than the claims say.",
+        f"by Holm's method over all comparisons of the claim, p < {LEVEL:g}. *Holds*: every comparison is significant. "
+        "*Holds under …*: those are that are named, and the others are not decided unless it says so. *Does not hold "
+        "here*: only the opposite is significant. *Not decided*: nothing is, which may be for want of splits. The page "
+        "of a paper has each comparison, which data stood in for the paper's, and which commands made the runs.",
     ]
     for paper, content in papers.items():
-        lines += ["", f"## [{paper}]({paper}.md)", "", f"By `{content['command']}`."]
-        lines += ["", "| claim | from | here | p |", "|---|---|---|---|"]
-        for table in content["tables"]:
-            for one in table["claims"]:
-                ps = [p for *_, p in one["tests"] if p is not None and np.isfinite(p)]
-                ends = dict.fromkeys(_write_p(p).removeprefix("= ") for p in (min(ps), max(ps))) if ps else ()
-                span = " to ".join(ends)
-                lines.append(f"| {one['claim']} | {table['table']} | {one['verdict']} | {span} |")
+        lines += ["", f"## [{paper}]({paper}.md)", ""]
+        lines += ["| claim | from | here | evidence | p |", "|---|---|---|---|---|"]
+        for one in content["claims"]:
+            lines.append(
+                f"| {one['claim']} | {', '.join(one['tables'])} | {one['verdict']} | {one['evidence']} | {one['p']} |"
+            )
     return "\n".join(lines) + "\n"
 
 
-def to_plain(result: PaperResult) -> dict[str, Any]:
-    """Return a table as plain values: every score of every split, and the claims."""
+def _summarise_tests(evidence: ClaimEvidence) -> dict[str, str]:
+    """Return the evidence for a claim in short: how many comparisons say what, and the range of their p."""
+    known = evidence.known
+    if not known:
+        return {"evidence": "", "p": ""}
+    n = [test.n for test in known]
+    of = "runs" if evidence.claim.follows else "splits"
+    splits = f"{min(n)} {of}" if min(n) == max(n) else f"{min(n)} to {max(n)} {of}"
+    ways = {"as claimed": 1.0, "the opposite": -1.0, "equal": 0.0}
+    counts = []
+    for name, way in ways.items():
+        own = [test for test in known if np.sign(test.difference) == way]
+        clear = sum(test.p < LEVEL for test in own)
+        counts += [f"{len(own)} {name}" + (f" ({clear} significant)" if way else "")] if own else []
+    if evidence.claim.alike:
+        clear = sum(test.p < LEVEL for test in known)
+        counts = [f"{clear} of {len(known)} comparisons differ"]
+    ps = [test.p for test in known]
+    ends = dict.fromkeys(_write_p(p).removeprefix("= ") for p in (min(ps), max(ps)))
+    return {"evidence": f"{', '.join(counts)}; {splits}", "p": " to ".join(ends)}
+
+
+def to_plain(results: Sequence[PaperResult], made: Sequence[CommandRuns]) -> dict[str, Any]:
+    """Return the tables of a paper as plain values: every score of every split, the claims, and what made the runs."""
     return {
-        "table": result.table.number,
-        "score": result.table.score,
-        "methods": list(result.table.methods),
-        "cells": [
-            {"data": cell.data, "k": cell.k, "scores": [[_plain(x) for x in row] for row in cell.scores]}
-            for cell in result.cells
+        "made": [asdict(one) for one in made],
+        "tables": [
+            {
+                "table": result.table.number,
+                "score": result.table.score,
+                "methods": list(result.table.methods),
+                "cells": [
+                    {
+                        "data": cell.data,
+                        "k": cell.k,
+                        "scores": [[_plain(x) for x in row] for row in cell.scores],
+                    }
+                    for cell in result.cells
+                ],
+            }
+            for result in results
         ],
         "claims": [
             {
-                "claim": claim.text,
-                "verdict": (evidence := result.judge(claim)).verdict,
-                "tests": evidence.tests,
+                "claim": one.claim.text,
+                "tables": list(one.tables),
+                "verdict": one.verdict,
+                **_summarise_tests(one),
+                "tests": [
+                    {**test._asdict(), "difference": _plain(test.difference), "p": _plain(test.p)}
+                    for test in one.tests
+                ],
             }
-            for claim in result.table.claims
+            for one in judge_claims(results)
         ],
     }
 

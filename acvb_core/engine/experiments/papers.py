@@ -1,8 +1,8 @@
-"""Tables of papers made anew: their plans on the data that can be had, and what becomes of the papers' claims."""
+"""Tables of papers made anew: their plans on the data that can be had, and the scores of their runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -11,21 +11,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, name_method
+from acvb_core.core.papers import PaperData, PaperSource, PaperTable, name_method
+from acvb_core.core.rows import Range
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
 from acvb_core.engine.reading import READERS
-from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired, compare_with_best
+from acvb_core.engine.tuning.search import Search, plan_search
+from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.registry import MODELS, method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
 
 #: Beginnings of further scores of which a lower one is better.
-_LESS_IS_BETTER = ("falls_", "drop_", "effective_k_", "gap_", "loo_", "sweeps")
+_LESS_IS_BETTER = ("falls_", "drop_", "reach_", "effective_k_", "gap_", "loo_", "sweeps", "unsettled")
 #: Splits of a quick look.
 QUICK_SPLITS = 3
+#: Seed of the split that searches are judged on: none of the runs'.
+_SEARCH_SPLIT = 1000
 
 
 def list_tables(paper: str) -> list[PaperTable]:
@@ -41,6 +45,16 @@ def list_tables(paper: str) -> list[PaperTable]:
     return chosen
 
 
+@dataclass(frozen=True)
+class PaperLimits:
+    """How much of a paper's experiments is made."""
+
+    quick: bool = False  #: a look within minutes
+    splits: int | None = None  #: None takes as many as the paper has
+    ks: tuple[int, ...] = ()  #: numbers of clusters or topics, of those of the table; empty takes all
+    most_sweeps: int | None = None  #: of the methods that end by themselves
+
+
 @dataclass(frozen=True, eq=False)
 class PaperPart:
     """A table on one of its data sets: what was taken for the paper's data, and the runs."""
@@ -50,31 +64,36 @@ class PaperPart:
     #: The data taken, with what they are where they are not the paper's; None where there are none.
     source: PaperSource | None
     plan: Plan | None
-    quick: bool = False
+    limits: PaperLimits = PaperLimits()
+    searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
 
 
 def plan_part(
-    table: PaperTable, data: PaperData, folder: Path | None, *, quick: bool, splits: int | None
+    table: PaperTable,
+    data: PaperData,
+    folder: Path | None,
+    limits: PaperLimits,
+    searches: Mapping[str, Tuning] | None = None,
 ) -> PaperPart:
     """Return a table on one data set before its runs.
 
-    `folder`: where files are looked for, and below. `splits`: None takes the paper's number of runs.
+    `folder`: where files are looked for, and below. `searches`: what was found before the runs of single methods.
     """
+    searches = searches or {}
     found = _find_source(data, folder)
     if found is None:
-        return PaperPart(table, data.name, None, None, quick)
+        return PaperPart(table, data.name, None, None, limits)
     source, place = found
     taken = _load(table, source, place)
-    ks = (table.quick_ks or table.ks[:1]) if quick else table.ks
-    n_splits = splits or (QUICK_SPLITS if quick else table.splits)
-    asked = [(k, method) for k in ks for method in table.methods]
+    n_splits = limits.splits or (QUICK_SPLITS if limits.quick else table.splits)
+    asked = [(k, method) for k in choose_ks(table, limits) for method in table.methods]
+    split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
+    # Methods need not be judged by a share, but an experiment needs one to be planned.
+    shares = split if any(split.values()) else {"heldout": HELD_OUT}
     plans = []
     for k, method in asked:
-        split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
-        shares = (
-            split if any(split.values()) else {"heldout": HELD_OUT}
-        )  # methods need not be judged by a share
-        options: dict[str, Any] = {**shares, **_settings_of(table, method, quick)}
+        best = searches[method].best if method in searches else {}
+        options: dict[str, Any] = {**shares, **_settings_of(table, method, limits), **best}
         options |= {"k": k} if k else {}
         name = name_method(method)
         plans.append(plan_experiment(taken, [name], model=table.model, splits=n_splits, **options))
@@ -84,7 +103,34 @@ def plan_part(
         label = label_method(table, method)
         conditions.append(replace(one, label=f"{label} · K {k}" if k else label))
     plan = replace(plans[0], conditions=tuple(conditions), split=split)
-    return PaperPart(table, data.name, source, plan, quick)
+    return PaperPart(table, data.name, source, plan, limits, searches)
+
+
+def plan_searches(
+    table: PaperTable, data: PaperData, folder: Path | None, limits: PaperLimits
+) -> dict[str, Search]:
+    """Return the searches that come before the runs on a data set, by method."""
+    found = _find_source(data, folder) if table.searches else None
+    if found is None:
+        return {}
+    taken, k = _load(table, *found), choose_ks(table, limits)[0]
+    searches = {}
+    for method, search in table.searches.items():
+        fixed = _settings_of(table, method, limits)
+        trials = search.quick_trials if limits.quick else search.trials
+        ranges = tuple(Range(*one) for one in search.ranges)
+        searches[method] = plan_search(
+            taken, name_method(method), trials, ranges=ranges, model=table.model, heldout_seed=_SEARCH_SPLIT,
+            **table.split, **{"k": k, **fixed},
+        )  # fmt: skip
+    return searches
+
+
+def choose_ks(table: PaperTable, limits: PaperLimits) -> tuple[int, ...]:
+    """Return the numbers of clusters or topics that are tried."""
+    if limits.quick:
+        return table.quick_ks or table.ks[:1]
+    return tuple(k for k in table.ks if not limits.ks or k in limits.ks) or table.ks[:1]
 
 
 def label_method(table: PaperTable, method: str) -> str:
@@ -93,15 +139,17 @@ def label_method(table: PaperTable, method: str) -> str:
     return label or method_row(table.model, name).label
 
 
-def _settings_of(table: PaperTable, method: str, quick: bool) -> dict[str, Any]:
+def _settings_of(table: PaperTable, method: str, limits: PaperLimits) -> dict[str, Any]:
     """Return the settings that a method has; those of a quick look go before all others."""
     given = {
         **table.settings,
         **table.own_settings.get(method, {}),
-        **(table.quick_settings if quick else {}),
+        **(table.quick_settings if limits.quick else {}),
     }
-    names = [parameter.name for parameter in method_row(table.model, name_method(method)).parameters]
-    return {name: value for name, value in given.items() if name in names}
+    known = {one.name: one for one in method_row(table.model, name_method(method)).parameters}
+    if limits.most_sweeps is not None and "tol" in known:
+        given["max_sweeps"] = min(given.get("max_sweeps", known["max_sweeps"].default), limits.most_sweeps)
+    return {name: value for name, value in given.items() if name in known}
 
 
 def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Path | None] | None:
@@ -159,36 +207,6 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class ClaimEvidence:
-    """The comparisons that decide a claim, on all cells that it is about."""
-
-    claim: Claim
-    #: One a comparison of the better method with a worse one: data, K, method, difference, adjusted p. Where no method
-    #: is worse: how far the score lies below its limit.
-    tests: tuple[tuple[str, int, str, float, float], ...]
-
-    @property
-    def verdict(self) -> str:
-        """The comparisons taken together, in words."""
-        yes = sum(p < LEVEL and difference > 0 for *_, difference, p in self.tests)
-        no = sum(p < LEVEL and difference < 0 for *_, difference, p in self.tests)
-        n = sum(bool(np.isfinite(p)) for *_, p in self.tests)
-        if not n:
-            return "not tested: too few splits" if self.tests else "not tested: no data"
-        if self.claim.alike:
-            return (
-                f"does not hold here: they differ in {yes + no} of {n}"
-                if yes + no
-                else "holds: no difference found"
-            )
-        if no == 0 and 2 * yes >= n:
-            return "holds"
-        if yes == 0:
-            return "does not hold here" if no else "not decided"
-        return f"holds in {yes} of {n}" + (f", the opposite in {no}" if no else "")
-
-
-@dataclass(frozen=True, eq=False)
 class PaperResult:
     """A table made anew."""
 
@@ -209,63 +227,8 @@ class PaperResult:
             for cell in _list_cells(self.table, part, done, score)
         )
 
-    def judge(self, claim: Claim) -> ClaimEvidence:
-        """Return the comparisons that decide a claim: paired t-tests, adjusted by Holm over all its comparisons.
 
-        Where no method is worse, the better one's scores are tested against the limit.
-        """
-        score = claim.score or self.table.score
-        if claim.follows:
-            return self._correlate(claim, score)
-        cells = [
-            cell
-            for cell in (self.cells if score == self.table.score else self.list_cells(score))
-            if (not claim.ks or cell.k in claim.ks) and (not claim.data or cell.data in claim.data)
-        ]
-        compared = [(cell, method) for cell in cells for method in claim.worse or ("",)]
-        tests = [self._compare(claim, score, cell, method) for cell, method in compared]
-        p = adjust_holm([float(test.p_t[0]) for test in tests])
-        return ClaimEvidence(
-            claim,
-            tuple(
-                (cell.data, cell.k, method, float(test.difference[0]), float(own))
-                for (cell, method), test, own in zip(compared, tests, p, strict=True)
-            ),
-        )
-
-    def _compare(self, claim: Claim, score: str, cell: Cell, method: str) -> PairedTests:
-        """Return how much better the claim's method is than another, or how far it is within the limit."""
-        own = cell.scores[self.table.methods.index(claim.better)]
-        if not method:
-            if claim.target is not None:
-                own = np.abs(own - claim.target)
-            if claim.at_least is not None:
-                return compare_paired(own, np.full(own.shape, claim.at_least))
-            return compare_paired(np.full(own.shape, claim.at_most), own)
-        other = cell.scores[self.table.methods.index(method)]
-        if claim.target is not None:
-            return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target))
-        sign = _sign_of(self.table, score)
-        return compare_paired(sign * own, sign * other)
-
-    def _correlate(self, claim: Claim, score: str) -> ClaimEvidence:
-        """Return the correlation of two scores over all runs on each data set, and its p."""
-        tests = []
-        for part, done in self.parts:
-            rows = [] if done is None else done.rows
-            pairs = [
-                (row[claim.follows], row[score]) for row in rows if row.get(claim.follows) and row.get(score)
-            ]
-            if len(pairs) > 2:
-                found = stats.pearsonr(*np.array(pairs, dtype=np.float64).T)
-                tests.append((part.data, 0, "correlation", float(found.statistic), float(found.pvalue)))
-        p = adjust_holm([test[-1] for test in tests])
-        return ClaimEvidence(
-            claim, tuple((*test[:-1], float(own)) for test, own in zip(tests, p, strict=True))
-        )
-
-
-def _sign_of(table: PaperTable, score: str) -> float:
+def sign_of(table: PaperTable, score: str) -> float:
     """Return 1 where more is better, else -1."""
     if score == table.score:
         return -1.0 if table.lower_is_better else 1.0
@@ -274,7 +237,7 @@ def _sign_of(table: PaperTable, score: str) -> float:
 
 def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str) -> Iterator[Cell]:
     values = done.scores_by_condition(score)
-    step, sign = len(table.methods), _sign_of(table, score)
+    step, sign = len(table.methods), sign_of(table, score)
     for first in range(0, len(values), step):
         scores = values[first : first + step]
         best, tests = compare_with_best(sign * scores)

@@ -1,45 +1,35 @@
-"""Tables of papers made anew: which data stand in, the plans, the scores beside the printed ones, and the claims."""
+"""Tables of papers made anew: which data stand in, the plans, and the scores beside the printed ones."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, name_method, read_printed
+from acvb_core.core.papers import PaperData, PaperSearch, PaperSource, PaperTable, name_method
+from acvb_core.engine.experiments.paper_claims import judge_claims
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
-from acvb_core.engine.experiments.papers import Cell, PaperResult, list_tables, plan_part
+from acvb_core.engine.experiments.papers import (
+    PaperLimits,
+    PaperResult,
+    list_tables,
+    plan_part,
+    plan_searches,
+)
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
+from acvb_core.engine.tuning.trials import Trial, Tuning
+from tests.engine.experiments.made_up import TABLE, WOMEN
 
 PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")
-WOMEN = PaperData(
-    "Women", (PaperSource("women.csv"), PaperSource("southern_women", False, instead="a sample"))
-)
-TABLE = PaperTable(
-    "made up", "Table 1", "Scores", "irm", ("cvb0", "vb"), (2, 3), (WOMEN, PaperData("Lost")),
-    {"init": "random", "max_sweeps": 5}, {"vb": {"max_sweeps": 7}}, splits=2,
-    printed=read_printed("2 | Women | -0.5 -0.625"),
-    claims=(Claim("CVB0 is better", "cvb0", ("vb",)),),
-    quick_settings={"max_sweeps": 3},
-)  # fmt: skip
-
-
-def result_of(scores: list[list[list[float]]], *, lower_is_better: bool = False) -> PaperResult:
-    """A result with a cell for each table of scores (methods by splits)."""
-    result = PaperResult(replace(TABLE, lower_is_better=lower_is_better))
-    cells = tuple(Cell("Women", k, np.array(one), 0, (False, False)) for k, one in enumerate(scores, start=2))
-    result.__dict__["cells"] = cells
-    return result
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_table_can_be_planned_with_samples_alone(paper: str) -> None:
     tables = list_tables(paper)
-    parts = [plan_part(table, table.data[0], None, quick=True, splits=2) for table in tables]
+    parts = [plan_part(table, table.data[0], None, PaperLimits(quick=True, splits=2)) for table in tables]
     for table, part in zip(tables, parts, strict=True):
         assert part.plan is not None
         n_ks = len(table.quick_ks or table.ks[:1])
@@ -59,7 +49,8 @@ def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
             assert len(row) == len(table.methods)
         for claim in table.claims:
             assert {claim.better or table.methods[0], *claim.worse} <= set(table.methods)
-            assert claim.worse or claim.follows or (claim.at_most, claim.at_least) != (None, None)
+            limits = (claim.at_most, claim.at_least) != (None, None)
+            assert claim.worse or claim.follows or claim.untested or limits
             assert set(claim.ks) <= set(table.ks)
             assert set(claim.data) <= names
 
@@ -72,17 +63,17 @@ def test_an_unknown_paper_is_named() -> None:
 def test_a_file_goes_before_a_sample(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "women.csv").write_text("row,col\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\n")
-    part = plan_part(TABLE, WOMEN, tmp_path, quick=False, splits=None)
+    part = plan_part(TABLE, WOMEN, tmp_path, PaperLimits())
     assert part.plan is not None
     assert part.plan.data.shape == (6, 2)
     assert part.source is not None
     assert not part.source.instead
-    assert plan_part(TABLE, TABLE.data[1], tmp_path, quick=False, splits=None).plan is None
+    assert plan_part(TABLE, TABLE.data[1], tmp_path, PaperLimits()).plan is None
 
 
 def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
-    full = plan_part(TABLE, WOMEN, None, quick=False, splits=None).plan
-    quick = plan_part(TABLE, WOMEN, None, quick=True, splits=None).plan
+    full = plan_part(TABLE, WOMEN, None, PaperLimits()).plan
+    quick = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True)).plan
     assert full is not None
     assert quick is not None
     assert [(one.label, one.values["max_sweeps"], one.k) for one in full.conditions] == [
@@ -94,8 +85,51 @@ def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
     ]  # fmt: skip
 
 
+def test_less_than_the_paper_has_is_made_where_that_is_asked_for() -> None:
+    limits = PaperLimits(splits=1, ks=(3, 20), most_sweeps=6)
+    part = plan_part(TABLE, WOMEN, None, limits)
+    assert part.plan is not None
+    assert [(one.label, one.values["max_sweeps"], one.k) for one in part.plan.conditions] == [
+        ("CVB0 · K 3", 5, 3), ("VB · K 3", 6, 3),
+    ]  # fmt: skip
+    page = write_report("made up", [PaperResult(TABLE, ((part, None),))], [])
+    assert "Only K 3 of 2, 3." in page
+    assert "Methods that end by themselves have 6 sweeps at most." in page
+    sampled = replace(TABLE, methods=("gibbs",), own_settings={"gibbs": {"max_sweeps": 9, "burn_in": 8}})
+    sampler = plan_part(sampled, WOMEN, None, limits).plan
+    assert sampler is not None
+    assert sampler.conditions[0].values["max_sweeps"] == 9  # it does not end by itself
+
+
+def test_the_steps_of_a_method_are_searched_before_its_runs() -> None:
+    tuned = PaperTable(
+        "made up", "Figure 2", "Scores", "lda", ("scvb0", "scvb0:tuned"), (3,),
+        (PaperData("Bars", (PaperSource("bars", False, first=30),)),), {"preset": "paper", "epochs": 1.0},
+        {"scvb0:tuned": {"batch": 10}}, score="heldout_perplexity", splits=2, split={"heldout_documents": 0.2},
+        searches={"scvb0:tuned": PaperSearch(9, 2, (("step_offset", 1.0, 1e3, True), ("alpha", 0.01, 0.5, True)))},
+    )  # fmt: skip
+    limits = PaperLimits(quick=True)
+    (search,) = plan_searches(tuned, tuned.data[0], None, limits).values()
+    assert (search.trials, search.space.names) == (2, ("step_offset", "alpha"))
+    assert search.fixed == {"preset": "paper", "epochs": 1.0, "batch": 10, "k": 3}
+    trials = Tuning(search.space.names, (
+        Trial(1, {"step_offset": 2.0, "alpha": 0.2}, 90.0, 1.0, "MAX_SWEEPS"),
+        Trial(2, {"step_offset": 30.0, "alpha": 0.1}, 80.0, 2.0, "MAX_SWEEPS"),
+    ))  # fmt: skip
+    part = plan_part(tuned, tuned.data[0], None, limits, {"scvb0:tuned": trials})
+    assert part.plan is not None
+    as_printed, own = part.plan.conditions
+    assert (own.values["step_offset"], own.values["alpha"], own.values["batch"]) == (30.0, 0.1, 10)
+    assert (as_printed.values["step_offset"], as_printed.values["alpha"]) == (1000.0, 0.01)
+    result = PaperResult(tuned, ((part, None),))
+    assert "tuned on Bars: step_offset 30, alpha 0.1, the best of 2 trials" in write_report(
+        "made up", [result], []
+    )
+    assert search.split["heldout_seed"] not in range(2)  # of the runs
+
+
 def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
-    parts = [plan_part(TABLE, data, None, quick=False, splits=None) for data in TABLE.data]
+    parts = [plan_part(TABLE, data, None, PaperLimits()) for data in TABLE.data]
     done = []
     for part in parts:
         experiment = None
@@ -106,7 +140,7 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert [(cell.data, cell.k, cell.scores.shape) for cell in result.cells] == [
         ("Women", 2, (2, 2)), ("Women", 3, (2, 2)),
     ]  # fmt: skip
-    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    page = write_report("made up", [result], [])
     mean = f"{result.cells[0].scores[0].mean():.4g}"
     (line,) = [line for line in page.splitlines() if line.startswith("| Women | 2 |")]
     assert mean in line
@@ -115,27 +149,29 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert "Women: a sample." in page
     assert "Lost cannot be had." in page
     assert "A quick look" not in page
-    plain = to_plain(result)
-    assert plain["cells"][0]["scores"][0][0] == pytest.approx(result.cells[0].scores[0, 0], rel=1e-5)
-    claims = write_claims_page({"made up": {"command": "c", "tables": [plain]}})
-    assert "By `c`." in claims
-    assert f"| CVB0 is better | Table 1 | {result.judge(TABLE.claims[0]).verdict} |" in claims
+    plain = to_plain([result], [])
+    assert plain["tables"][0]["cells"][0]["scores"][0][0] == pytest.approx(
+        result.cells[0].scores[0, 0], rel=1e-5
+    )
+    (evidence,) = judge_claims([result])
+    claims = write_claims_page({"made up": plain})
+    assert f"| CVB0 is better | Table 1 | {evidence.verdict} |" in claims
 
 
 def test_a_quick_look_says_so() -> None:
-    result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, quick=True, splits=None), None),))
-    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, PaperLimits(quick=True)), None),))
+    page = write_report("made up", [result], [])
     assert "A quick look at Women: one K at most, and max_sweeps 3 in place of the paper's settings." in page
 
 
 def test_a_page_says_which_runs_are_missing() -> None:
-    part = plan_part(TABLE, WOMEN, None, quick=False, splits=None)
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
     assert part.plan is not None
     runs = run_experiment(part.plan, Experiment(part.plan))
     some = [next(runs) for _ in range(3)][-1]  # both methods for K = 2, one for K = 3
     result = PaperResult(TABLE, ((part, some),))
     assert [cell.n_splits for cell in result.cells] == [1, 1]
-    page = write_report("made up", [result], {"command": "c", "machine": "m", "seconds": "s"})
+    page = write_report("made up", [result], [])
     assert "Runs: 3 of 8." in page
     (line,) = [line for line in page.splitlines() if line.startswith("| Women | 3 | 1 |")]
     assert "not run" in line
@@ -143,80 +179,12 @@ def test_a_page_says_which_runs_are_missing() -> None:
 
 
 def test_a_run_that_broke_off_is_called_failed() -> None:
-    part = plan_part(TABLE, WOMEN, None, quick=True, splits=1)
+    part = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True, splits=1))
     assert part.plan is not None
     broken = [{**part.plan.describe_run(run), "verdict": "FAILED", "error": "why"} for run in range(2)]
     page = write_report(
         "made up",
         [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(broken))),))],
-        {"command": "c", "machine": "m", "seconds": "s"},
+        [],
     )
     assert "| Women | 2 | 0 | failed (-0.5) | failed (-0.625) |" in page
-
-
-CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("scores", "verdict"),
-    [
-        ([CLEAR], "holds"),
-        ([CLEAR, NONE], "holds"),
-        ([NONE], "not decided"),
-        ([CLEAR[::-1]], "does not hold here"),
-        ([CLEAR, CLEAR[::-1]], "holds in 1 of 2, the opposite in 1"),
-        ([CLEAR, NONE, NONE], "holds in 1 of 3"),
-        ([], "not tested: no data"),
-        ([[[1.0], [0.0]]], "not tested: too few splits"),
-        ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
-    ],
-)
-def test_the_verdict_on_a_claim(scores: list[list[list[float]]], verdict: str) -> None:
-    assert result_of(scores).judge(TABLE.claims[0]).verdict == verdict
-
-
-def test_lower_scores_may_be_better() -> None:
-    assert result_of([CLEAR], lower_is_better=True).judge(TABLE.claims[0]).verdict == "does not hold here"
-
-
-def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
-    alone = result_of([CLEAR]).judge(TABLE.claims[0]).tests[0][-1]
-    both = result_of([CLEAR, CLEAR]).judge(TABLE.claims[0]).tests[0][-1]
-    assert both == pytest.approx(2 * alone)
-
-
-def test_a_claim_may_be_about_some_cells_only() -> None:
-    claim = replace(TABLE.claims[0], ks=(3,))
-    assert [k for _, k, *_ in result_of([NONE, CLEAR]).judge(claim).tests] == [3]
-    assert not result_of([CLEAR]).judge(replace(claim, ks=(), data=("Men",))).tests
-
-
-@pytest.mark.parametrize(
-    ("limit", "verdict"),
-    [
-        ({"at_most": 2.0}, "holds"),
-        ({"at_most": 1.0}, "not decided"),
-        ({"at_most": 0.5}, "does not hold here"),
-        ({"at_least": 0.5}, "holds"),
-        ({"at_least": 2.0}, "does not hold here"),
-        ({"at_most": 0.5, "target": 1.2}, "holds"),
-        ({"at_most": 0.5, "target": 3.0}, "does not hold here"),
-    ],
-)
-def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> None:
-    result = result_of([[[0.9, 1.1, 1.0, 1.0], [5.0, 5.0, 5.0, 5.0]]])
-    assert result.judge(Claim("within limits", "cvb0", **limit)).verdict == verdict  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("scores", "verdict"),
-    [([NONE], "holds: no difference found"), ([NONE, CLEAR], "does not hold here: they differ in 1 of 2")],
-)
-def test_a_claim_may_be_that_there_is_no_difference(scores: list[list[list[float]]], verdict: str) -> None:
-    assert result_of(scores).judge(replace(TABLE.claims[0], alike=True)).verdict == verdict
-
-
-def test_closeness_to_a_target_decides() -> None:
-    scores = [[[4.9, 5.0, 5.1, 5.0], [7.0, 7.1, 7.3, 7.2]]]
-    assert result_of(scores).judge(replace(TABLE.claims[0], target=5.0)).verdict == "holds"
-    assert result_of(scores).judge(replace(TABLE.claims[0], target=7.1)).verdict == "does not hold here"

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from acvb_core.core.papers import Claim, PaperData, PaperFigure, PaperSource, PaperTable, read_printed
+from acvb_core.core.papers import (
+    Claim,
+    PaperData,
+    PaperFigure,
+    PaperSearch,
+    PaperSource,
+    PaperTable,
+    claim_rise,
+    draw_rise,
+    read_printed,
+)
 
 _MODEL = "lda"
 
@@ -34,6 +44,13 @@ _SOME_DOCUMENTS = tuple(
 _ALL_SWEEPS = {"tol": 1e-12}
 _FIXED = {"alpha": 0.1, "beta": 0.1, "hyper": "fixed"}
 
+#: The tuned streams of sn15 (§9): steps 1 / (b + t)^kappa, mini-batches of 1,000, and what is searched.
+_SVB_BO, _SCVB0_BO, _ONE_BY_ONE = "svb:SVB-BO", "scvb0:SCVB0-BO", "sdm:SDM, one document at a time"
+_TUNED = {"step_scale": 1.0, "batch": 1_000}
+_SEARCH = PaperSearch(
+    15, 3, (("step_offset", 1.0, 1_000.0, True), ("step_power", 0.51, 1.0, False), ("alpha", 0.01, 0.5, True),
+            ("beta", 0.01, 0.5, True)),
+)  # fmt: skip
 _TRIED = ((0.01, 0.01), (0.01, 0.1), (0.1, 0.01), (0.1, 0.1), (0.5, 0.1))
 
 TABLES = (
@@ -58,8 +75,8 @@ TABLES = (
 """
         ),
         claims=(
-            Claim("CVB0 and ACVB0 predict better than VB (CVB0)", "cvb0", ("vb",)),
-            Claim("CVB0 and ACVB0 predict better than VB (ACVB0)", "acvb0", ("vb",)),
+            Claim("CVB0 predicts better than VB", "cvb0", ("vb",)),
+            Claim("ACVB0 predicts better than VB", "acvb0", ("vb",)),
             Claim("ACVB0 predicts better than CVB and ACVB of second order", "acvb0", ("cvb", "acvb")),
             Claim("CVB0 predicts better than ACVB0 after the same number of sweeps", "cvb0", ("acvb0",)),
             Claim("VB predicts better than CVB of second order", "vb", ("cvb", "acvb"), ks=(50, 100)),
@@ -83,17 +100,10 @@ TABLES = (
         ),
         {"preset": "paper", **_ALL_SWEEPS, "max_sweeps": 100, "alpha": 0.1, "beta": 0.01}, {"cvb": {"hyper": "plain"}},
         score="pseudo_loo", splits=5, quick_ks=(10,), quick_settings={"max_sweeps": 40},
-        figures=(
-            PaperFigure("Figure 2 (topics)", "bound and pseudo leave-one-out of CVB", "course",
-                        ("lower_bound", "pseudo_loo"), methods=("cvb",)),
-            PaperFigure("Figure 3 (topics)", "bound and pseudo leave-one-out of CVB0", "course",
-                        ("lower_bound", "pseudo_loo"), methods=("cvb0",)),
-        ),
+        figures=(draw_rise("Figure 2", "topics", "cvb", "CVB"), draw_rise("Figure 3", "topics", "cvb0", "CVB0")),
         claims=(
-            Claim("The pseudo leave-one-out seems to rise in every sweep of CVB", "cvb", score="falls_pseudo_loo",
-                  at_most=0.01),
-            Claim("The pseudo leave-one-out seems to rise in every sweep of CVB0", "cvb0", score="falls_pseudo_loo",
-                  at_most=0.01),
+            claim_rise("cvb", "CVB"),
+            claim_rise("cvb0", "CVB0"),
             Claim("On topics the bound of CVB ends below its highest value", "cvb", score="drop_lower_bound",
                   at_least=0.0),
             Claim("On topics the bound of CVB0 ends below its highest value", "cvb0", score="drop_lower_bound",
@@ -120,6 +130,9 @@ TABLES = (
             Claim("CVB predicts better than VB", "cvb", ("vb",)),
             Claim("Collapsed Gibbs sampling predicts better than CVB in the end", "gibbs", ("cvb",)),
             Claim("CVB reaches a higher bound than VB", "cvb", ("vb",), score="lower_bound"),
+            Claim("CVB converges in fewer sweeps than VB", "cvb", ("vb",), score="reach_heldout_log_likelihood"),
+            Claim("CVB converges in fewer sweeps than collapsed Gibbs sampling", "cvb", ("gibbs",),
+                  score="reach_heldout_log_likelihood"),
         ),
         note="The paper draws curves and histograms; it prints no figures. Both bounds are those of the "
         "responsibilities with the best distributions of the parameters beside them; the paper takes for CVB a bound "
@@ -177,26 +190,36 @@ TABLES = (
         quick_ks=(10,), quick_settings={"max_sweeps": 20},
     ),
     PaperTable(
-        "sn15", "Figure 3", "Perplexity of a fifth of the words of new documents after one epoch", _MODEL,
-        ("svb", "scvb0", "sdm:SDM-S", "sdm"), (100,),
+        "sn15", "Figures 2 and 3", "Perplexity of a fifth of the words of new documents after one epoch", _MODEL,
+        ("svb", _SVB_BO, "scvb0", _SCVB0_BO, "sdm:SDM-S", "sdm", _ONE_BY_ONE), (100,),
         (
             PaperData("DBLP", (_KOS_INSTEAD, _BARS)),
             PaperData("Wikipedia", (_file("reuters395_long.csv.gz", "395 Reuters articles"),)),
         ),
-        {"preset": "paper", "epochs": 1.0, "score_every": 0.1}, {"sdm:SDM-S": {"prior": "symmetric"}},
+        {"preset": "paper", "epochs": 1.0, "score_every": 0.1},
+        {"sdm:SDM-S": {"prior": "symmetric"}, _ONE_BY_ONE: {"batch": 1},
+         _SVB_BO: _TUNED, _SCVB0_BO: {**_TUNED, "inner_scale": 1.0}},
+        searches={_SVB_BO: _SEARCH, _SCVB0_BO: _SEARCH},
         score="heldout_perplexity", lower_is_better=True, splits=5, split={"heldout_documents": 0.1},
         figures=(
+            PaperFigure("Figure 2", "lowest held-out perplexity by trials of the search for steps", "search",
+                        ("heldout_perplexity",)),
             PaperFigure("Figure 3", "held-out perplexity by the share of the documents read", "course",
                         ("heldout_perplexity",), "passes"),
         ),
         claims=(
-            Claim("SDM predicts better than SCVB0", "sdm", ("scvb0",)),
-            Claim("SCVB0 predicts better than SVB", "scvb0", ("svb",)),
+            Claim("SCVB0 with tuned steps predicts better than with its authors' own", _SCVB0_BO, ("scvb0",)),
+            Claim("SVB with tuned steps predicts better than SCVB0 with its authors' own", _SVB_BO, ("scvb0",)),
+            Claim("SCVB0 predicts better than SVB where both are tuned", _SCVB0_BO, (_SVB_BO,)),
+            Claim("SDM predicts better than SCVB0 with tuned steps", "sdm", (_SCVB0_BO,)),
+            Claim("SDM predicts better than SCVB0 with its authors' steps", "sdm", ("scvb0",)),
             Claim("SDM with a learned prior predicts better than SDM-S", "sdm", ("sdm:SDM-S",)),
-            Claim("SDM computes faster than SCVB0", "sdm", ("scvb0",), score="cpu_seconds"),
+            Claim("SDM computes faster than SCVB0 with tuned steps", "sdm", (_SCVB0_BO,), score="cpu_seconds"),
+            Claim("SDM after a tenth to three tenths of the documents predicts as well as tuned SCVB0 after all",
+                  untested="the corpora here are a three-hundredth of the paper's; Figure 3 shows the courses"),
         ),
-        note="The paper has 1,000 topics and a million documents and more, and tunes the steps of SCVB0 and SVB first. "
-        "It draws curves and prints no figures.",
+        note="The paper has 1,000 topics and a million documents and more, so that mini-batches of 1,000 are many. It "
+        "draws curves and prints no figures. Its search tries listed values; here they come from the same ranges.",
         quick_ks=(20,),
     ),
 )  # fmt: skip

@@ -1,0 +1,162 @@
+"""What becomes of the claims of a paper: the comparisons that decide each one, and a verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from acvb_core.core.papers import Claim
+from acvb_core.engine.experiments.papers import Cell, PaperResult, label_method, sign_of
+from acvb_core.engine.experiments.report import LEVEL
+from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired
+
+
+class ClaimTest(NamedTuple):
+    """One comparison: of the better method with a worse one, or of a score with its limit."""
+
+    table: str
+    data: str
+    k: int  #: 0 where the methods find the number themselves
+    against: str  #: what the worse method is called; empty for a limit
+    difference: float  #: above 0: as the claim says
+    p: float  #: two-sided, adjusted by Holm over all comparisons of the claim; NaN where there are too few splits
+    n: int  #: splits, or runs of a correlation
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there were enough splits for a test."""
+        return bool(np.isfinite(self.p))
+
+
+#: What tells the comparisons of a claim apart, the widest first.
+_PLACES = ("table", "data", "k", "against")
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimEvidence:
+    """The comparisons that decide a claim, in all tables that it is read from."""
+
+    claim: Claim
+    tables: tuple[str, ...]  #: their numbers
+    tests: tuple[ClaimTest, ...]
+
+    @property
+    def known(self) -> list[ClaimTest]:
+        """The comparisons that have enough splits."""
+        return [test for test in self.tests if test.is_known]
+
+    @property
+    def verdict(self) -> str:
+        """The comparisons taken together, in words."""
+        if self.claim.untested:
+            return f"not tested: {self.claim.untested}"
+        known = self.known
+        if not known:
+            return "not tested: too few splits" if self.tests else "not tested: no data"
+        yes = [test for test in known if test.p < LEVEL and test.difference > 0]
+        no = [test for test in known if test.p < LEVEL and test.difference < 0]
+        if self.claim.alike:
+            if not yes + no:
+                return "holds: no difference found"
+            if len(yes + no) == len(known):
+                return "does not hold here: they differ"
+            return f"does not hold here: they differ under {_name_places(yes + no, known)}"
+        if not yes:
+            return "does not hold here" if no else "not decided"
+        if len(yes) == len(known):
+            return "holds"
+        against = f"; the opposite under {_name_places(no, known)}" if no else ""
+        return f"holds under {_name_places(yes, known)}{against}"
+
+
+def _name_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest], level: int = 0) -> str:
+    """Return what some comparisons have in common among all: "Table 5 (Enron Jun., KOS (K 20))"."""
+    if level == len(_PLACES):
+        return ""
+    field = _PLACES[level]
+    values = list(dict.fromkeys(getattr(test, field) for test in known))
+    if len(values) == 1:
+        return _name_places(chosen, known, level + 1)
+    names = []
+    for value in values:
+        own = [test for test in chosen if getattr(test, field) == value]
+        if own:
+            all_of_it = [test for test in known if getattr(test, field) == value]
+            below = "" if len(own) == len(all_of_it) else _name_places(own, all_of_it, level + 1)
+            names.append(_name_place(field, value) + (f" ({below})" if below else ""))
+    return ", ".join(names)
+
+
+def _name_place(field: str, value: object) -> str:
+    return {"k": f"K {value}", "against": f"against {value}"}.get(field, str(value))
+
+
+def judge_claims(results: Sequence[PaperResult]) -> list[ClaimEvidence]:
+    """Return the evidence for each claim of a paper's tables.
+
+    A claim that several tables make, by its text, is judged once, by the comparisons of all of them: paired t-tests,
+    adjusted by Holm. Where no method is worse, the better one's scores are tested against the limit.
+    """
+    places: dict[str, list[tuple[PaperResult, Claim]]] = {}
+    for result in results:
+        for claim in result.table.claims:
+            places.setdefault(claim.text, []).append((result, claim))
+    return [_judge(group) for group in places.values()]
+
+
+def _judge(group: Sequence[tuple[PaperResult, Claim]]) -> ClaimEvidence:
+    tests = [test for result, claim in group if not claim.untested for test in _compare(result, claim)]
+    adjusted = adjust_holm([test.p for test in tests])
+    own = tuple(test._replace(p=float(p)) for test, p in zip(tests, adjusted, strict=True))
+    return ClaimEvidence(group[0][1], tuple(dict.fromkeys(result.table.number for result, _ in group)), own)
+
+
+def _compare(result: PaperResult, claim: Claim) -> Iterator[ClaimTest]:
+    """Yield the comparisons of a claim in one table, not yet adjusted."""
+    table, score = result.table, claim.score or result.table.score
+    if claim.follows:
+        yield from _correlate(result, claim, score)
+        return
+    for cell in result.cells if score == table.score else result.list_cells(score):
+        if (claim.ks and cell.k not in claim.ks) or (claim.data and cell.data not in claim.data):
+            continue
+        for method in claim.worse or ("",):
+            test = _test(result, claim, score, cell, method)
+            against = label_method(table, method) if method else ""
+            yield ClaimTest(
+                table.number, cell.data, cell.k, against,
+                float(test.difference[0]), float(test.p_t[0]), int(test.n[0]),
+            )  # fmt: skip
+
+
+def _test(result: PaperResult, claim: Claim, score: str, cell: Cell, method: str) -> PairedTests:
+    """Return how much better the claim's method is than another, or how far it is within the limit."""
+    own = cell.scores[result.table.methods.index(claim.better)]
+    if not method:
+        if claim.target is not None:
+            own = np.abs(own - claim.target)
+        if claim.at_least is not None:
+            return compare_paired(own, np.full(own.shape, claim.at_least))
+        return compare_paired(np.full(own.shape, claim.at_most), own)
+    other = cell.scores[result.table.methods.index(method)]
+    if claim.target is not None:
+        return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target))
+    sign = sign_of(result.table, score)
+    return compare_paired(sign * own, sign * other)
+
+
+def _correlate(result: PaperResult, claim: Claim, score: str) -> Iterator[ClaimTest]:
+    """Yield the correlation of two scores over all runs on each data set."""
+    for part, done in result.parts:
+        rows = [] if done is None else done.rows
+        pairs = [
+            (row[claim.follows], row[score]) for row in rows if row.get(claim.follows) and row.get(score)
+        ]
+        if len(pairs) > 2:
+            found = stats.pearsonr(*np.array(pairs, dtype=np.float64).T)
+            strength, p = float(found.statistic), float(found.pvalue)
+            yield ClaimTest(result.table.number, part.data, 0, "", strength, p, len(pairs))

@@ -1,0 +1,66 @@
+"""Whether second-order CVB comes to rest on a relation, by the rule of the priors, so that its average does.
+
+    python -m benchmarks.averaged_settling FILE [--method acvb] [--k 20] [--sweeps 600] [--preset paper]
+
+One line a rule: median and largest change of the responsibilities in the last third of the sweeps (L1, mean over the
+objects), the change of their mean in the last sweep, how often the mean began again, and the smallest prior count of a
+block. Start, order of the updates and the rest are those of the preset.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+
+import acvb_core
+from acvb_core.core.averaging import align_arrays, averaged_arrays
+from acvb_core.core.clusters import mean_l1_change
+from acvb_core.engine.problem import build_problem
+
+RULES = ("paper", "tied", "fixed")
+
+
+def follow_sweeps(relation: Any, options: argparse.Namespace, rule: str) -> str:
+    """Return the line of a rule of the priors."""
+    values = {"k_rows": options.k, "k_cols": options.k, "preset": options.preset, "hyper": rule}
+    problem = build_problem(relation, options.method, values, heldout=0.1)
+    inference: Any = problem.inference
+    rng = np.random.default_rng(0)
+    state, changes, again = inference.init(rng), [], 0
+    for _ in range(options.sweeps):
+        before = inference.current(state)
+        samples = state.samples
+        state, info = inference.sweep(state, rng)
+        now = inference.current(state)
+        old = align_arrays(averaged_arrays(before), info.order, now)
+        changes.append(mean_l1_change(averaged_arrays(now), old))
+        again += 0 < state.samples <= samples
+    last = changes[-len(changes) // 3 :]
+    smallest = min(float(np.min(state.inner.hyper.a)), float(np.min(state.inner.hyper.b)))
+    return f"{rule:8}{np.median(last):12.1e}{max(last):12.1e}{state.change or np.nan:12.1e}{again:10d}{smallest:12.1e}\n"
+
+
+def main() -> int:
+    """Print a line for each rule."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("file")
+    parser.add_argument("--method", default="acvb")
+    parser.add_argument("--k", type=int, default=20)
+    parser.add_argument("--sweeps", type=int, default=600)
+    parser.add_argument("--preset", default="paper")
+    options = parser.parse_args()
+    relation = acvb_core.load_relation(options.file, domains="two").relation
+    sys.stdout.write(
+        f"{'priors':8}{'change of q':>12}{'largest':>12}{'of the mean':>12}{'restarts':>10}{'least prior':>12}\n"
+    )
+    for rule in RULES:
+        sys.stdout.write(follow_sweeps(relation, options, rule))
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

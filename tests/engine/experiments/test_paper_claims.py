@@ -1,0 +1,133 @@
+"""Claims of papers: the comparisons that decide them, and the verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acvb_core.core.papers import Claim
+from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
+from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page
+from acvb_core.engine.experiments.papers import Cell, PaperResult
+from tests.engine.experiments.made_up import TABLE
+
+CLAIM = TABLE.claims[0]
+CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
+Scores = list[list[list[float]]]
+
+
+def result_of(
+    scores: Scores, claim: Claim = CLAIM, *, number: str = "Table 1", lower_is_better: bool = False
+) -> PaperResult:
+    """A result with a cell for each table of scores (methods by splits)."""
+    table = replace(TABLE, claims=(claim,), number=number, lower_is_better=lower_is_better)
+    result = PaperResult(table)
+    cells = tuple(Cell("Women", k, np.array(one), 0, (False, False)) for k, one in enumerate(scores, start=2))
+    result.__dict__["cells"] = cells
+    return result
+
+
+def judge(*results: PaperResult) -> ClaimEvidence:
+    (evidence,) = judge_claims(results)
+    return evidence
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [
+        ([CLEAR], "holds"),
+        ([CLEAR, CLEAR], "holds"),
+        ([CLEAR, NONE], "holds under K 2"),
+        ([NONE], "not decided"),
+        ([CLEAR[::-1]], "does not hold here"),
+        ([NONE, CLEAR[::-1]], "does not hold here"),
+        ([CLEAR, CLEAR[::-1]], "holds under K 2; the opposite under K 3"),
+        ([CLEAR, NONE, CLEAR], "holds under K 2, K 4"),
+        ([], "not tested: no data"),
+        ([[[1.0], [0.0]]], "not tested: too few splits"),
+        ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
+    ],
+)
+def test_the_verdict_on_a_claim(scores: Scores, verdict: str) -> None:
+    assert judge(result_of(scores)).verdict == verdict
+
+
+def test_a_claim_of_several_tables_is_judged_once() -> None:
+    one, other = result_of([CLEAR, NONE]), result_of([CLEAR, CLEAR], number="Table 2")
+    evidence = judge(one, other)
+    assert evidence.tables == ("Table 1", "Table 2")
+    assert [(test.table, test.k) for test in evidence.tests] == [
+        ("Table 1", 2), ("Table 1", 3), ("Table 2", 2), ("Table 2", 3),
+    ]  # fmt: skip
+    assert evidence.verdict == "holds under Table 1 (K 2), Table 2"
+    assert evidence.tests[0].p > judge(one).tests[0].p  # more comparisons, more to adjust for
+    content = to_plain([one, other], [])
+    assert len(content["claims"]) == 1
+    page = write_claims_page({"made up": content})
+    assert (
+        "| CVB0 is better | Table 1, Table 2 | holds under Table 1 (K 2), Table 2 | "
+        "3 as claimed (3 significant), 1 equal; 4 splits | < .001 to 1.000 |"
+    ) in page
+
+
+def test_a_claim_that_no_runs_speak_for_says_why() -> None:
+    claim = Claim("It is good", untested="a matter of taste")
+    evidence = judge(result_of([CLEAR], claim))
+    assert evidence.verdict == "not tested: a matter of taste"
+    assert not evidence.tests
+    assert "| It is good | Table 1 | not tested: a matter of taste |  |  |" in write_claims_page(
+        {"made up": to_plain([result_of([CLEAR], claim)], [])}
+    )
+
+
+def test_lower_scores_may_be_better() -> None:
+    assert judge(result_of([CLEAR], lower_is_better=True)).verdict == "does not hold here"
+
+
+def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
+    alone, both = judge(result_of([CLEAR])), judge(result_of([CLEAR, CLEAR]))
+    assert both.tests[0].p == pytest.approx(2 * alone.tests[0].p)
+    assert alone.tests[0].n == 4
+
+
+def test_a_claim_may_be_about_some_cells_only() -> None:
+    assert [test.k for test in judge(result_of([NONE, CLEAR], replace(CLAIM, ks=(3,)))).tests] == [3]
+    assert not judge(result_of([CLEAR], replace(CLAIM, data=("Men",)))).tests
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"),
+    [
+        ({"at_most": 2.0}, "holds"),
+        ({"at_most": 1.0}, "not decided"),
+        ({"at_most": 0.5}, "does not hold here"),
+        ({"at_least": 0.5}, "holds"),
+        ({"at_least": 2.0}, "does not hold here"),
+        ({"at_most": 0.5, "target": 1.2}, "holds"),
+        ({"at_most": 0.5, "target": 3.0}, "does not hold here"),
+    ],
+)
+def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> None:
+    claim = Claim("within limits", "cvb0", **limit)  # type: ignore[arg-type]
+    result = result_of([[[0.9, 1.1, 1.0, 1.0], [5.0, 5.0, 5.0, 5.0]]], claim)
+    assert judge(result).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [
+        ([NONE], "holds: no difference found"),
+        ([CLEAR], "does not hold here: they differ"),
+        ([NONE, CLEAR], "does not hold here: they differ under K 3"),
+    ],
+)
+def test_a_claim_may_be_that_there_is_no_difference(scores: Scores, verdict: str) -> None:
+    assert judge(result_of(scores, replace(CLAIM, alike=True))).verdict == verdict
+
+
+def test_closeness_to_a_target_decides() -> None:
+    scores = [[[4.9, 5.0, 5.1, 5.0], [7.0, 7.1, 7.3, 7.2]]]
+    assert judge(result_of(scores, replace(CLAIM, target=5.0))).verdict == "holds"
+    assert judge(result_of(scores, replace(CLAIM, target=7.1))).verdict == "does not hold here"
