@@ -64,8 +64,8 @@ def _add_fit(fit: Parser) -> None:
         type=parse_count,
         default=1,
         metavar="N",
-        help="runs from N seeds that count up from --seed and race: the half with the worse lower bound (where there "
-        "is none, as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout for it, "
+        help="runs from N seeds that count up from --seed and race: the half with the worse lower bound (without one, "
+        "as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout for it, "
         "the worse held-out likelihood) is given up at 20 sweeps, half of the rest at 40, and so on; the winner is "
         "reported (default: 1)",
     )

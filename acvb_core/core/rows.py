@@ -49,7 +49,7 @@ PRESET = Parameter(
 
 @dataclass(frozen=True)
 class Paper:
-    """A method as its paper prints it, where that is not what it does by default."""
+    """The settings a paper prints for a method, if they differ from the defaults."""
 
     source: str  #: paper and section
     values: Values  #: settings that the paper prints

@@ -12,7 +12,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
 
-#: Two scores are level when they differ by at most a hundredth of the better one, or 0.01 where that is below 1.
+#: Two scores are level when they differ by at most a hundredth of the better one, or 0.01 if that one is below 1.
 LEVEL = 0.01
 #: From this agreement on runs agree well, or in part.
 WELL, PARTLY = 0.8, 0.4

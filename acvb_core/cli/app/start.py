@@ -42,7 +42,7 @@ def app(arguments: argparse.Namespace) -> int:
 def build_command(host: str, port: int, allow: Sequence[str]) -> list[str]:
     """Return how Streamlit is started to listen on an address and to serve these further names.
 
-    Raises ParameterError: the address or a name is none.
+    Raises ParameterError: the address or a name is not valid.
     """
     if not _NAME.fullmatch(host):
         raise ParameterError(

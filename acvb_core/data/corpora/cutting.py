@@ -77,7 +77,7 @@ def cut_by_function(texts: Iterable[str], function: WordFunction, first: int = 1
 
 
 def take_words(documents: Iterable[Any], lowercase: bool, first: int = 1) -> Iterator[list[str]]:
-    """Give the words of documents that are lists of words; ParameterError names one that is none."""
+    """Give the words of documents that are lists of words; a ParameterError names the first that is not."""
     for number, given in enumerate(documents, first):
         words = _check_words(given, f"document {number:,} is", "give each document as a list of its words")
         yield [word.lower() for word in words] if lowercase else words

@@ -123,7 +123,7 @@ class Tokeniser:
     Raises
     ------
     ParameterError
-        A setting outside its range, an unknown language, or a pattern that is none.
+        A setting outside its range, an unknown language, or a pattern that is not a regular expression.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def read_gml(text: str, source: ByteSource) -> Graph:
     text = _GML_HEAD.sub(r"\g<0> multigraph 1 ", text.rstrip(), count=1)
     try:
         graph = nx.parse_gml(text.split("\n"), label=None)
-    except Exception as problem:  # its parser raises all sorts on text that is none
+    except Exception as problem:  # its parser raises all sorts on text that is not GML
         told = str(problem).split("\n")[0] or type(problem).__name__
         place = re.search(r" at \((\d+), \d+\)$", told)
         what = f"this is not readable GML ({told[: place.start()] if place else told})"
@@ -89,7 +89,7 @@ def read_gml(text: str, source: ByteSource) -> Graph:
 def read_node_link(text: str, source: ByteSource) -> Graph:
     """Read nodes and links as NetworkX and D3 write them.
 
-    NetworkX makes a node of every end of a link that is none, so the lists are read here.
+    NetworkX invents a node for a link whose end is not listed, so the lists are read here.
     """
     held = parse_json(text, source, f"{WRITE_AGAIN}, or copy it again.")
     held = held if isinstance(held, dict) else {}

@@ -149,7 +149,7 @@ def read_npz(source: ByteSource, options: ReadOptions) -> AssembledRelation:
 
 
 def read_array(given: Any, options: ReadOptions) -> AssembledRelation:
-    """Return an array or a sparse matrix as a relation: 1 is a link, 0 is none, NaN or masked is missing."""
+    """Return an array or a sparse matrix as a relation: 1 is a link, 0 is no link, NaN or masked is missing."""
     name, is_stored = options.name, sparse.issparse(given)
     matrix = to_sparse(given, name)
     if min(matrix.shape) < 1:

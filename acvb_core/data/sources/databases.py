@@ -118,7 +118,7 @@ def _wanted_table(tables: Sequence[str], choice: str | None, source: ByteSource)
         return choice
     what = "the database has no tables" if not tables else "say which table of the database is to be read"
     if choice is not None:
-        what = "there is no table of this name in the database"
+        what = "the database has no table of this name"
     listed = name_parts(tables)
     remedy = f"Choose one (table=...) among {listed}, or give a query (query='SELECT ...')."
     raise source.fault(what, remedy, value=choice)

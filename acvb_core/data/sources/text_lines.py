@@ -261,7 +261,7 @@ def read_records(lines: Iterable[str], delimiter: str, name: str) -> Iterator[li
     except csv.Error as error:
         what = next((what for sign, what in _RECORD_FAULTS.items() if sign in str(error)), None)
         what = what or f"this record cannot be read ({error})"
-        remedy = "Close the quote, or double a literal one; choose another delimiter if this is none."
+        remedy = "Close the quote, or double it; if quotes have no meaning here, choose another delimiter."
         raise DataError(what, source=name, line=line, remedy=remedy) from None
 
 

@@ -248,7 +248,7 @@ class ValueReader:
         self._numbers: NDArray[np.float64] = np.empty(0)
 
     def read(self, batch: RecordBatch, column: int) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """Return each record's verdict and number (nan where it is none); a field that is no value is a DataError."""
+        """Return each record's verdict and number (nan unless it says one); a field that is no value is a DataError."""
         if len(self._table) > _MAX_REMEMBERED:
             self._table = LabelTable()
             self._verdicts, self._numbers = self._verdicts[:0], self._numbers[:0]

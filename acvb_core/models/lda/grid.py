@@ -66,7 +66,7 @@ def grid(
     Raises
     ------
     ParameterError
-        There is no number of topics or no seed, a setting is unknown or out of range, or the largest number of topics
+        No number of topics or no seed is given, a setting is unknown or out of range, or the largest number of topics
         needs more memory than is free: before anything is run.
     StopRun
         The checkpoint ended the first run before there was anything to keep.
@@ -109,9 +109,9 @@ def build_grid_problems(
     counts = sorted({_whole(k, "A number of topics") for k in ks})
     seed_list = list(range(seeds)) if isinstance(seeds, int) else [_whole(seed, "A seed") for seed in seeds]
     if not counts:
-        raise ParameterError("There is no number of topics to try; give at least one.")
+        raise ParameterError("No number of topics is given. Give at least one.")
     if not seed_list:
-        raise ParameterError("There is no seed to run from; give at least one.")
+        raise ParameterError("No seed is given. Give at least one.")
     model = model_row(MODEL)
     model.accept(data)
     row = method_row(MODEL, method)

@@ -78,7 +78,7 @@ def describe_memory(plan: Plan, dataset: Dataset) -> str:
 
 
 def find_free_memory() -> int | None:
-    """Return the bytes that new runs can have; None where that is not known, as on the workers of a cluster."""
+    """Return the bytes that new runs can have; None if unknown, as on the workers of a cluster."""
     if places().is_elsewhere(current_workspace().key):
         return None  # they refuse what they have no room for
     return available_memory()

@@ -210,7 +210,7 @@ def rough_duration(seconds: float) -> str:
 
 
 def rate(per_second: float | None) -> str:
-    """Return sweeps per second, or per minute where that is less than one."""
+    """Return sweeps per second, or per minute if less than one."""
     if per_second is None:
         return "–"
     if per_second < 1:

@@ -114,7 +114,7 @@ def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match="among 'links', 'other'"):
         load_relation(path)
-    with pytest.raises(DataError, match="there is no table of this name"):
+    with pytest.raises(DataError, match="the database has no table of this name"):
         load_relation(path, table="x")
     with pytest.raises(ParameterError, match="not both"):
         load_relation(path, table="links", query="SELECT 1")

@@ -105,8 +105,8 @@ def test_stopped_before_anything() -> None:
 @pytest.mark.parametrize(
     ("ks", "options", "says"),
     [
-        ([], {}, "no number of topics"),
-        ([2], {"seeds": []}, "no seed"),
+        ([], {}, "No number of topics"),
+        ([2], {"seeds": []}, "No seed"),
         ([2, 0], {}, "Topics|k "),
         ([2.5], {}, "whole number, not 2.5"),
         ([2], {"method": "nothing"}, "no method"),

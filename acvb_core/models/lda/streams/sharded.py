@@ -23,7 +23,7 @@ from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.place import current_place
 from acvb_core.shards.sums import tree_sum
 
-#: A step of 1 leaves nothing of the counts, whose logarithm is none.
+#: A step of 1 would leave nothing of the counts, and 0 has no logarithm.
 _ALL = 1.0 - 1e-16
 
 
