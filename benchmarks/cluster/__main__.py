@@ -50,14 +50,15 @@ def measure(executor: DaskExecutor, runs: int, seconds: float) -> str:
     ]
     while any(job.inspect().snapshot is None for job in jobs):
         time.sleep(0.1)
-    changes = {job: [job.inspect().snapshot, time.monotonic(), 0] for job in jobs}
+    newest = {job: (job.inspect().snapshot, time.monotonic()) for job in jobs}
     cpu, clock, ages = time.process_time(), time.monotonic(), []
     while time.monotonic() < clock + seconds:
         time.sleep(0.05)
-        for job, seen in changes.items():
-            if job.inspect().snapshot is not seen[0]:
-                ages.append(time.monotonic() - seen[1])
-                seen[:2] = job.inspect().snapshot, time.monotonic()
+        for job, (seen, since) in newest.items():
+            snapshot, now = job.inspect().snapshot, time.monotonic()
+            if snapshot is not seen:
+                ages.append(now - since)
+                newest[job] = snapshot, now
     cpu, clock = time.process_time() - cpu, time.monotonic() - clock
     for job in jobs:
         job.stop()

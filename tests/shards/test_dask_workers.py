@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.shards.dask_workers import DaskWorkers
 from acvb_core.shards.group import ShardGroup
-from acvb_core.shards.workers import ThreadWorker
+from acvb_core.shards.workers import ThreadWorker, WorkerLostError
 from tests.shards.test_group import Diary
+
+_HERE: dict[str, Any] = {"threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
 
 
 def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,10 +25,7 @@ def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("acvb_core.shards.dask_workers._PATIENCE", 1.0)
     factories = [partial(Diary, number) for number in range(3)]
     alone = ShardGroup(factories, ThreadWorker, 1)
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    with LocalCluster(n_workers=2, **_HERE) as cluster, Client(cluster) as client:
         workers = DaskWorkers(client)
         group = ShardGroup(factories, workers.start, workers.n_workers, save_every=2)
         for number, factor in enumerate((1.5, 0.25, 3.0, 1.25)):
@@ -46,28 +47,45 @@ def test_shards_outlive_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acvb_core.shards.dask_workers._LOOK_EVERY", 0.2)
     factories = [partial(Diary, number) for number in range(3)]
     alone = ShardGroup(factories, ThreadWorker, 1)
-    options: dict[str, Any] = {"threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    options |= {"protocol": "tcp://", "host": "127.0.0.1"}
+    options: dict[str, Any] = _HERE | {"protocol": "tcp://", "host": "127.0.0.1"}
     with LocalCluster(n_workers=2, **options) as first:
         port = int(first.scheduler_address.rsplit(":", 1)[1])
-        client = Client(first.scheduler_address, timeout=1.0, set_as_default=False)
+        client = Client(first.scheduler_address, set_as_default=False)
         workers = DaskWorkers(client)
         group = ShardGroup(factories, workers.start, workers.n_workers, save_every=2)
         for factor in (1.5, 0.25, 3.0):
             assert group.change("multiply", factor) == alone.change("multiply", factor)
             group.end_sweep()
-    with LocalCluster(n_workers=1, scheduler_port=port, **options):
-        assert group.change("multiply", 1.25) == alone.change("multiply", 1.25)
+    client.close()  # as Dask does once it has waited for the scheduler long enough
+    with LocalCluster(n_workers=0, scheduler_port=port, **options) as second, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(group.change, "multiply", 1.25)
+        with pytest.raises(TimeoutError):
+            answer.result(timeout=0.5)  # there are no workers yet
+        second.scale(1)
+        assert answer.result() == alone.change("multiply", 1.25)
         group.close()
         workers.client.close()
-    client.close()
     assert group.losses == 2
+
+
+def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acvb_core.shards.dask_workers._LOOK_EVERY", 0.1)
+    with LocalCluster(n_workers=1, **_HERE) as cluster, Client(cluster) as client, Client(cluster) as other:
+        workers = DaskWorkers(client)
+        worker = workers.start(0)
+        worker.request("build", {0: partial(Diary, 0)}).result()
+        under_way = worker.request("call", (0,), "wait_for", (tmp_path / "go on",))
+        workers.client = other  # as after a scheduler that was gone
+        with pytest.raises(WorkerLostError):
+            under_way.result(timeout=10.0)
+        (tmp_path / "go on").touch()
 
 
 def test_workers_with_other_sources_hold_no_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     here = versions.describe_process()
-    options: dict[str, Any] = {"threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with LocalCluster(n_workers=1, **options) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=1, **_HERE) as cluster, Client(cluster) as client:
         monkeypatch.setattr(
             "acvb_core.shards.dask_workers.refuse_versions",
             lambda there: "It has other sources." if there == here else None,

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from threading import Event
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pytest
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.host import Host
 from acvb_core.shards.sums import tree_sum
 from acvb_core.shards.workers import ProcessWorker, ThreadWorker
 
@@ -32,8 +33,9 @@ class Diary:
     def read(self) -> float:
         return float(self.state[0])
 
-    def wait_for(self, event: Event) -> float:
-        event.wait()
+    def wait_for(self, marker: Path) -> float:
+        while not marker.exists():
+            sleep(0.01)
         return self.multiply(3.0)
 
     def fail(self) -> None:
@@ -107,6 +109,22 @@ def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     group.close()
 
 
+def test_a_state_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_out(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    hosts = [Host(), Host()]
+    hosts[0].build({0: partial(Diary, 5)})
+    hosts[0].save((0,), str(tmp_path), "kept")
+    hosts[0].call((0,), "multiply", (2.0,))
+    monkeypatch.setattr("acvb_core.shards.host.os.fsync", run_out)
+    with pytest.raises(OSError, match="No space"):
+        hosts[0].save((0,), str(tmp_path), "kept")
+    hosts[1].restore({0: partial(Diary, 0)}, str(tmp_path), "kept")
+    assert hosts[1].call((0,), "read", ())[0] == [5.0]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_worker_that_always_dies_ends_the_run() -> None:
     group = ShardGroup(diaries(2), ProcessWorker, 1)
     group.workers[0].process.kill()  # type: ignore[attr-defined]
@@ -124,19 +142,19 @@ def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
     group.close()
 
 
-def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice() -> None:
-    group, event = ShardGroup(diaries(2), ThreadWorker, 2), Event()
+def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice(tmp_path: Path) -> None:
+    group, marker = ShardGroup(diaries(2), ThreadWorker, 2), tmp_path / "go on"
 
     def stop() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        group.change("wait_for", event, checkpoint=stop)
+        group.change("wait_for", marker, checkpoint=stop)
     assert group.is_busy
     with pytest.raises(ValueError, match="busy with 'wait_for'"):
         group.ask("read")
-    event.set()
-    assert group.change("wait_for", event) == [1.0, 4.0]
+    marker.touch()
+    assert group.change("wait_for", marker) == [1.0, 4.0]
     assert not group.is_busy
     assert group.ask("read") == [1.0, 4.0]
 

@@ -18,7 +18,7 @@ from acvb_core.shards.place import shard_workers
 from tests.models.irm.adapters import NO_MOVES, hyper_of, relation_of, state_of
 from tests.oracles.cases import random_case
 from tests.oracles.dense_irm import sweep, update_cvb0
-from tests.shards.outcomes import kill_worker, outcome
+from tests.shards.outcomes import frail_workers, outcome
 
 _RUN: dict[str, Any] = {"k_rows": 7, "k_cols": 7, "max_sweeps": 25, "heldout": 0.1}
 
@@ -49,7 +49,9 @@ def test_a_sweep_equals_the_dense_one(shards: int) -> None:
     method = ShardedIrm(
         relation, Start(3, 4), hyper_of(case), hyper_rule="fixed", shrink=0.0, moves=NO_MOVES, n_shards=shards
     )
-    state, loo = method.update(state_of(case), np.random.default_rng(5), no_checkpoint)
+    # A worker is lost after it has summed the links up, which the one in its place has to do again.
+    with frail_workers("update", 1) if shards > 1 else shard_workers():
+        state, loo = method.update(state_of(case), np.random.default_rng(5), no_checkpoint)
     rng, wanted = np.random.default_rng(5), 0.0
     orders = [rng.permutation(n) for n in relation.shape]
     for side, kind in enumerate((relation, relation.transposed)):
@@ -88,8 +90,8 @@ def test_neither_workers_nor_the_loss_of_one_change_a_bit(relation: Relation) ->
         wanted = outcome(relation, "acvb0", **given)
     with shard_workers(3):
         assert outcome(relation, "acvb0", **given) == wanted
-    with shard_workers(2, processes=True, save_every=0):  # the shards keep nothing that could be lost
-        assert outcome(relation, "acvb0", watch=kill_worker(3), **given) == wanted
+    with frail_workers("block_sums", 5):  # the shards keep nothing that could be lost
+        assert outcome(relation, "acvb0", **given) == wanted
 
 
 def test_planted_clusters_are_found_over_any_number_of_shards(relation: Relation) -> None:
