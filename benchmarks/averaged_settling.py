@@ -40,8 +40,8 @@ def follow_sweeps(relation: Any, options: argparse.Namespace, rule: str) -> str:
         again += 0 < state.samples <= samples
     last = changes[-len(changes) // 3 :]
     smallest = min(float(np.min(state.inner.hyper.a)), float(np.min(state.inner.hyper.b)))
-    columns = (np.median(last), max(last), state.change or np.nan)
-    return f"{rule:8}" + "".join(f"{value:12.1e}" for value in columns) + f"{again:10d}{smallest:12.1e}\n"
+    of_mean = np.nan if state.change is None else state.change
+    return f"{rule:8}{np.median(last):12.1e}{max(last):12.1e}{of_mean:12.1e}{again:10d}{smallest:12.1e}\n"
 
 
 def main() -> int:

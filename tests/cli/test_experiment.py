@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from acvb_core.engine.experiments.papers import list_tables
 from tests.cli.support import ROOT, WOMEN, Run
 
 SMALL = ("--methods", "cvb0,vb", "--k", "2,4", "--splits", "3", "--max-sweeps", "5")
@@ -147,6 +149,24 @@ def test_a_page_from_several_calls_names_all_of_them(run: Run, tmp_path: Path) -
     assert [(one["calls"], one["runs"]) for one in json.loads((tmp_path / "tnw07.json").read_text())["made"]] == [
         (1, 4), (1, 2),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", ["acvb17", "hf13", "irm14", "sn15", "tnw07"])
+def test_a_quick_look_at_every_paper_is_cut_short(run: Run, tmp_path: Path, paper: str) -> None:
+    """A run or two of the quick mode: every table and figure has its place, and every claim a verdict."""
+    told = run(
+        "experiment", "--paper", paper, "--quick", "--splits", "1", "--seconds", "0.5", "--out", str(tmp_path)
+    )
+    assert told.code == 0
+    tables = [table for table in list_tables(paper) if any(one.sources for one in table.data)]
+    claims = (tmp_path / "claims.md").read_text("utf-8")
+    for table in tables:
+        assert f"## {table.number}: {table.title}" in told.out
+        assert all(f"| {claim.text} | " in claims for claim in table.claims)
+    assert "would take about" in told.out
+    for name in re.findall(r"!\[.*\]\((.*)\)", told.out):
+        assert (tmp_path / name).stat().st_size > 500
+    assert "--seconds 0.5 --quick` on " in told.out
 
 
 def test_an_experiment_needs_data_or_a_paper(run: Run) -> None:

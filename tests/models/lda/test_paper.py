@@ -137,6 +137,32 @@ def test_streams(name: str) -> None:
         np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-7)
 
 
+@pytest.mark.parametrize("window", [3, 100])
+def test_mini_batches_of_divergence_minimisation(window: int) -> None:
+    """Two epochs: documents of a mini-batch are inferred by the topics of its beginning, of the next by those after it.
+
+    A mini-batch ends with a window at the latest.
+    """
+    case = small_case(1)._replace(alpha=np.full(3, 0.01))
+    assert case.corpus.n_documents > 2 * 3
+    values = {"preset": "paper", "k": case.size, "beta": BETA, "window": window, "shuffle": False, "batch": 3}
+    method = build_problem(case.corpus, "sdm", values).inference
+    words, alpha = some_words(case), case.alpha
+    sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
+    prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 5_000, sticks, "paper")
+    state, steps = first_state(method, words, prior), np.zeros(len(words))
+    documents = plain.documents_of(case.corpus)
+    for _ in range(2):
+        for begin in range(0, len(documents), window):
+            state, _ = swept(method, state)
+            plain.sdm(
+                documents[begin : begin + window], words, steps, case.corpus.frequencies, prior, BETA,
+                passes=5, power=0.7, batch=3,
+            )  # fmt: skip
+            np.testing.assert_allclose(state.by_word, words, rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-7)
+
+
 def test_collapsed_methods_differ_from_their_defaults() -> None:
     """The preset is not what a run does anyway."""
     for name in ("cvb", "cvb0", "acvb0", "vb", "gibbs", "sdm", "scvb0", "svb"):
