@@ -58,7 +58,7 @@ make_venv() {
 }
 
 # Install a list of requirements unless what is installed came from the same text.
-# $1: the list; further arguments: the lists it reads, which are then installed as well.
+# $1: the list; further arguments: the lists it reads, which are then installed as well. $pip_options: more for pip.
 install_requirements() {
     local list=$1 stamp name
     stamp=$venv/installed-$(basename "$list")
@@ -67,7 +67,7 @@ install_requirements() {
     fi
     make_venv || exit 1
     say "installing $list (a minute or two the first time)"
-    "$venv_python" -m pip install --quiet --disable-pip-version-check --no-input -r "$list" </dev/null ||
+    "$venv_python" -m pip install --quiet --disable-pip-version-check --no-input ${pip_options:-} -r "$list" </dev/null ||
         fail "pip could not install $list (its own message is above); mend that and run this again."
     cat "$@" >"$stamp"
     shift

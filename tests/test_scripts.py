@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ SCRIPTS = sorted(
     for path in (ROOT / folder).iterdir()
     if path.is_file() and (path.suffix == ".sh" or path.read_bytes().startswith(b"#!/usr/bin/env bash"))
 )
+#: Programs that script/test uses before it runs any test.
+TOOLS = (
+    "basename", "cat", "cmp", "dirname", "find", "grep", "id", "mktemp", "mv", "rm", "sh", "tail", "touch"
+)  # fmt: skip
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -108,19 +113,86 @@ def test_server_says_that_pip_failed(bare_checkout: Path) -> None:
     assert not (bare_checkout / ".venv/installed-requirements.txt").exists()
 
 
-def test_server_hands_its_arguments_to_the_command(bare_checkout: Path) -> None:
-    """A stand-in for Python answers everything with success and prints how the app would be started.
+def put_stand_in(checkout: Path, answers: str) -> Path:
+    """Put a stand-in for Python into a checkout whose requirements are installed, and return where it notes calls.
 
-    Nothing is compiled before that.
+    It answers everything with success, and does what `answers` says before that.
     """
-    python = bare_checkout / ".venv/bin/python"
+    python = checkout / ".venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text('#!/bin/sh\necho "$@" >>asked\n[ "$2" = acvb_core ] && printf "%s|" "$@"\nexit 0\n')
-    (bare_checkout / "acvb_core").mkdir()
-    (bare_checkout / "acvb_core/warmup.py").touch()
+    python.write_text(f'#!/bin/sh\necho "$@" >>asked\n{answers}\nexit 0\n')
     python.chmod(0o755)
-    shutil.copy(ROOT / "requirements.txt", bare_checkout / ".venv/installed-requirements.txt")
-    (bare_checkout / "app.py").touch()
+    (checkout / "acvb_core").mkdir()
+    (checkout / "acvb_core/warmup.py").touch()
+    (checkout / "tests/oracles").mkdir(parents=True)
+    (checkout / "app.py").touch()
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        shutil.copy(ROOT / name, checkout)
+        shutil.copy(ROOT / name, checkout / f".venv/installed-{name}")
+    both = (ROOT / "requirements-dev.txt").read_text() + (ROOT / "requirements.txt").read_text()
+    (checkout / ".venv/installed-requirements-dev.txt").write_text(both)
+    return checkout / "asked"
+
+
+def test_server_hands_its_arguments_to_the_command(bare_checkout: Path) -> None:
+    """Nothing is compiled before that."""
+    asked = put_stand_in(bare_checkout, '[ "$2" = acvb_core ] && printf "%s|" "$@"')
     result = run(bare_checkout / "script/server", "--host", "box.local", "--allow=a name")
     assert result.stdout == "-m|acvb_core|app|--host|box.local|--allow=a name|"
-    assert "warmup" not in (bare_checkout / "asked").read_text()
+    assert "warmup" not in asked.read_text()
+
+
+def test_kernels_are_compiled_after_a_change_and_anew_after_one_of_kernels(bare_checkout: Path) -> None:
+    asked = put_stand_in(bare_checkout, 'case "$*" in *warmup*) touch acvb_core/kernels.nbi ;; esac')
+    package = bare_checkout / "acvb_core"
+    (package / "kernels.py").write_text("@nb.njit\n")
+    (package / "plain.py").write_text("x = 1\n")
+
+    def count_compilations(*changed: str) -> int:
+        for name in changed:
+            os.utime(bare_checkout / name, (time.time() + 60,) * 2)
+        result = run(bare_checkout / "script/test", "unit")
+        assert result.returncode == 0, result.stderr
+        assert "pytest" in asked.read_text().splitlines()[-1]
+        return asked.read_text().count("acvb_core.warmup")
+
+    assert count_compilations() == 1
+    (package / "old.nbi").touch()
+    assert count_compilations() == 1
+    assert count_compilations("acvb_core/plain.py") == 2
+    assert (package / "old.nbi").exists()
+    assert count_compilations("acvb_core/kernels.py") == 3
+    assert not (package / "old.nbi").exists()
+    assert (package / "kernels.nbi").exists()
+
+
+def test_test_says_that_there_is_no_chromium(bare_checkout: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash
+    asked = put_stand_in(bare_checkout, "")
+    tools = bare_checkout / "bin"
+    tools.mkdir()
+    for name in [
+        "basename",
+        "cat",
+        "cmp",
+        "dirname",
+        "find",
+        "grep",
+        "id",
+        "mktemp",
+        "mv",
+        "rm",
+        "sh",
+        "tail",
+        "touch",
+    ]:
+        (tools / name).symlink_to(shutil.which(name) or "")
+    (tools / "apt-get").write_text('#!/bin/sh\necho "apt-get $@" >>asked\necho "no network"\nexit 1\n')
+    (tools / "apt-get").chmod(0o755)
+    result = run(bash, bare_checkout / "script/test", "browser", PATH=str(tools), CHROMIUM="")
+    assert result.returncode == 1
+    assert "neither apt nor Playwright could install it" in result.stderr.splitlines()[-1]
+    assert ("apt-get update" in asked.read_text()) == (os.geteuid() == 0)
+    assert "playwright install chromium" in asked.read_text()
+    assert "pytest" not in asked.read_text()

@@ -13,6 +13,8 @@ from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm.state import FabState
 from acvb_core.samples.planted_mixtures import planted_features
 
+from .closeness import all_between, assert_close
+
 OPTIONAL = {"weight_variance", "bound"}
 
 
@@ -117,9 +119,7 @@ class LfmCases:
             assert (np.diff(mu.sum(axis=0)) <= 1e-9).all()
         assert (posterior["precision"] > 0).all()
         assert (posterior.arrays.get("weight_variance", np.zeros(1)) >= 0).all()
-        np.testing.assert_allclose(
-            posterior.hyper["noise"], np.sqrt(1 / posterior["precision"]).mean(), rtol=1e-9
-        )
+        assert_close(posterior.hyper["noise"], np.sqrt(1 / posterior["precision"]).mean(), rtol=1e-9)
 
     def check_tables(self, tables: dict[str, Any], data: Table, posterior: Posterior) -> None:
         assert set(tables) == {"features", "objects", "columns"}
@@ -127,8 +127,8 @@ class LfmCases:
         (k,) = posterior.n_clusters().values()
         assert list(features.columns) == ["feature", "share", "objects", *data.columns]
         assert features["feature"].tolist() == list(range(1, k + 1))
-        assert features["share"].between(0, 1).all()
-        np.testing.assert_allclose(features["objects"], posterior["objects"].sum(axis=0))
+        assert all_between(features["share"], 0, 1)
+        assert_close(features["objects"], posterior["objects"].sum(axis=0))
         assert list(objects.columns) == ["object", *(f"feature_{i + 1}" for i in range(k))]
         assert objects["object"].tolist() == data.rows.tolist()
         shares = objects.drop(columns="object").to_numpy(dtype=float)
@@ -137,13 +137,13 @@ class LfmCases:
         assert columns["column"].tolist() == data.columns.tolist()
         assert (columns["noise_sd"] > 0).all()
         for name, found in (("mean", np.nanmean), ("sd", np.nanstd)):
-            np.testing.assert_allclose(columns[name], found(data.values, axis=0), rtol=1e-6)
+            assert_close(columns[name], found(data.values, axis=0), rtol=1e-6)
         # What the tables say of a cell is what is predicted of it, in the user's units.
         weights = features[list(data.columns)].to_numpy()
         fitted = shares @ weights + columns["baseline"].to_numpy()
         mean = posterior["objects"] @ posterior["weights"] + posterior["bias"]
         wanted = data.scale.undo(mean)
-        np.testing.assert_allclose(fitted, wanted, rtol=1e-6, atol=1e-6 * float(data.moments.sd.max()))
+        assert_close(fitted, wanted, rtol=1e-6, atol=1e-6 * float(data.moments.sd.max()))
 
     def check_predictions(self, probability: Array, data: Table) -> None:
         assert probability.shape == (data.values.size, 2)

@@ -13,6 +13,7 @@ from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.samples.planted_relations import sparse_relation
 
 from .cases_irm import IrmCases
+from .closeness import assert_close
 
 
 def network_of(
@@ -130,7 +131,7 @@ class NetworkCases(IrmCases):
                 counts = posterior[name]
                 assert posterior.axes[name] == ("rows", "rows")
                 if not is_directed(data):
-                    np.testing.assert_allclose(counts, counts.T, atol=1e-9)
+                    assert_close(counts, counts.T, atol=1e-9)
                     counts = np.triu(counts)
                 assert counts.sum() == pytest.approx(total, abs=1e-6)
 
@@ -138,7 +139,7 @@ class NetworkCases(IrmCases):
         super().check_predictions(probability, data)
         if not is_directed(data):
             square = probability.reshape(data.shape)
-            np.testing.assert_allclose(square, square.T, atol=1e-12)
+            assert_close(square, square.T, atol=1e-12)
 
     def medium(self) -> tuple[Relation, dict[str, Any], int]:
         links = sparse_relation(1, 3_000, 15, 0.03).relation.ones.toarray()
