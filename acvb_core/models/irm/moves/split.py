@@ -30,7 +30,8 @@ from acvb_core.models.irm.state import (
     stick_log_evidence,
 )
 
-#: An object is a member of a cluster that holds more than this share of it; a cluster of fewer members is left alone.
+#: An object is a member of a cluster that holds more than this share of it. A cluster of fewer members is left alone,
+#: but for a pair: there is only one way to split it, so it costs little to try.
 _MEMBER, _FEWEST = 0.1, 6
 #: Share of a member that its half starts with, and sweeps over the members.
 _SHARE, _SWEEPS = 0.9, 4
@@ -142,15 +143,12 @@ class _Side:
     def best_split(
         self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
     ) -> SplitTrial | None:
-        """Return the best of the ways to split cluster k, None if it has too few members."""
+        """Return the best of the ways to split cluster k, None if there are none."""
         q = state.q[self.domain]
         members = np.flatnonzero(q[:, k] > _MEMBER)
-        if len(members) < _FEWEST:
-            return None
         before = block_log_evidence(state)
-        residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
         cuts: list[SplitTrial] = []
-        for direction in residuals.directions(rng, checkpoint):
+        for direction in self._directions(state, k, members, rng, checkpoint):
             share = np.where(cut_in_two(direction), _SHARE, 1.0 - _SHARE)
             cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, checkpoint)
             cuts = _best_trials([*cuts, SplitTrial(block_log_evidence(cut), cut)], _FOLLOWED)
@@ -163,6 +161,21 @@ class _Side:
                 best = SplitTrial(risen, tried)
             checkpoint()
         return best
+
+    def _directions(
+        self,
+        state: IrmState,
+        k: int,
+        members: NDArray[np.int64],
+        rng: np.random.Generator,
+        checkpoint: Checkpoint,
+    ) -> Iterator[Floats]:
+        """Give vectors over the members of cluster k, along which they may be cut in two."""
+        if len(members) == 2:
+            yield np.array([0.0, 1.0])
+        elif len(members) >= _FEWEST:
+            residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
+            yield from residuals.directions(rng, checkpoint)
 
     def rebuild_counts(self, state: IrmState, checkpoint: Checkpoint) -> IrmState:
         """Return a network's state with its counts made anew: they were kept up by adding and subtracting."""

@@ -243,10 +243,10 @@ def test_splits_keep_to_the_most_there_may_be() -> None:
                 assert q.shape[1] == min(most, freely.q[domain].shape[1])
 
 
-def test_clusters_of_a_handful_of_members_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two groups of three or of two and three, as different as can be: it is the number that counts."""
+def test_clusters_of_three_to_five_members_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two groups, as different as can be: it is the number that counts."""
     counts = {}
-    for size, fewest in ((5, None), (6, None), (5, 5)):
+    for size, fewest in ((2, None), (3, None), (5, None), (6, None), (5, 5)):
         groups = np.array([0] * 40 + [1] * 40 + [2] * (size // 2) + [3] * (size - size // 2))
         strengths = np.array([[0.5, 0.1, 1, 0], [0.1, 0.5, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])
         rng = np.random.default_rng(0)
@@ -259,7 +259,7 @@ def test_clusters_of_a_handful_of_members_are_left_alone(monkeypatch: pytest.Mon
             found, count, _ = split_clusters(state, relation, {}, RejectedMoves(), rng)
         counts[size, fewest] = count
         assert found.q["rows"].shape[1] == 3 + count
-    assert counts == {(5, None): 0, (6, None): 1, (5, 5): 1}
+    assert counts == {(2, None): 1, (3, None): 0, (5, None): 0, (6, None): 1, (5, 5): 1}
 
 
 @pytest.fixture
