@@ -12,6 +12,7 @@ from scipy import stats
 from acvb_core.core.display import write_number
 from acvb_core.engine.experiments.answers import COURSE, read_course
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.views.axes import axis_title
 from acvb_core.views.theme import LINE, TEXT, Figure, base_layout, escape, method_style, rgba
 
 _TIMES = 60  # points of a curve over time
@@ -40,7 +41,7 @@ def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
         showlegend=False,
         hovermode="closest",
         xaxis={
-            "title": {"text": escape(title)},
+            "title": axis_title(escape(title)),
             "zeroline": False,
             "automargin": True,
             "tickformat": ",.4~g",
@@ -169,8 +170,8 @@ def course_figure(experiment: Experiment, title: str) -> Figure:
         360,
         margin={"l": 10, "r": 18, "t": 16, "b": 52},
         hovermode="closest",
-        xaxis={"title": {"text": "CPU seconds"}, "type": "log", "automargin": True},
-        yaxis={"title": {"text": escape(title)}, "automargin": True, "zeroline": False},
+        xaxis={"title": axis_title("CPU seconds"), "type": "log", "automargin": True},
+        yaxis={"title": axis_title(escape(title)), "automargin": True, "zeroline": False},
     )
     return {"data": traces, "layout": layout}
 

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.evaluate.split import MAX_ENTRIES
 from acvb_core.registry import model_row
+from pages.ui.irm.overview_relation import picture_width
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, box, bring, keys, kind_switch, press, texts
@@ -280,3 +281,11 @@ def test_a_page_of_html_is_refused_by_name(open_app: Open) -> None:
     page = b"<!DOCTYPE html><html><body><p>Some text</p>\n<p>And more</p></body></html>"
     app = bring(open_app("data"), "page.txt", page)
     assert "is an HTML page" in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("shape", "width"),
+    [((18, 14), 340), ((40, 40), 340), ((100, 200), 680), ((3, 90), 1000), ((900, 2), 340)],
+)
+def test_entries_of_a_relation_are_as_wide_as_they_are_high(shape: tuple[int, int], width: int) -> None:
+    assert picture_width(*shape) == width

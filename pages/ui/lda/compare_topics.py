@@ -188,7 +188,7 @@ def _join_words(view: TopicView) -> list[str]:
 
 
 def _bar() -> Any:
-    return st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f", width="small")
+    return st.column_config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f", width=140)
 
 
 def _percent() -> Any:

@@ -130,7 +130,7 @@ def show_quality(view: TopicView, names: Names) -> None:
         "npmi": st.column_config.NumberColumn("NPMI", format="%.3f", width="small"),
         "u_mass": st.column_config.NumberColumn("u_mass", format="%.2f", width="small"),
         "exclusivity": st.column_config.NumberColumn("Exclusivity", format="%.3f", width="small"),
-        "uniqueness": st.column_config.NumberColumn("Uniqueness", format="%.3f", width="small", help=unique),
+        "uniqueness": st.column_config.NumberColumn("Uniqueness", format="%.3f", width=105, help=unique),
         "words": st.column_config.TextColumn("Most probable words", width="large"),
     }
     height = min(460, 38 + 35 * len(table))

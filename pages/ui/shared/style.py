@@ -46,6 +46,8 @@ _STYLE = f"""
 .picture-name {{ font-size: 0.75rem; color: {_QUIET}; }}
 img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
 [class*="st-key-"][class*="_loader"] {{ overflow: hidden; }} /* nothing to scroll to */
+.stSelectbox input {{ text-overflow: ellipsis; }}
+.heatmap-label [style*="rgb(68, 68, 68)"] {{ fill: #0B1117 !important; }} /* Plotly's own is below 4.5:1 on colours */
 [data-testid^="stBaseButton-primary"]:not(:disabled), .stMultiSelect span[title] {{
   color: light-dark(#FFFFFF, #0B1117); }}
 [data-testid="stCaptionContainer"] {{ opacity: 0.8; }} /* Streamlit's own 0.6 is below 4.5:1 */

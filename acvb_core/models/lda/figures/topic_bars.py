@@ -187,6 +187,8 @@ def _bars_of_topics(
         for topic, text in zip(topics, texts, strict=True)
     ]
     few = len(topics) <= _FEW
+    if percents:  # the axis says so
+        texts = [f"{100 * x:.1f}" for x in values]
     bars = vertical_bars(
         [None if np.isnan(x) else x for x in values.tolist()],
         topics,

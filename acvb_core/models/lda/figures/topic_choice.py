@@ -51,7 +51,7 @@ def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
         layout[f"xaxis{suffix}"] = (
             x_axis | _k_ticks(tried, wide, len(measures)) | ({"matches": "x"} if at else {})
         )
-        layout[f"yaxis{suffix}"] = y_axis | {"tickformat": ",.3~g" if form == ".3f" else ""}
+        layout[f"yaxis{suffix}"] = y_axis | {"tickformat": ",.3~g" if form == ".3f" else ","}
         better = "lower is better" if sign < 0 else "higher is better"
         note = f"{better}, best at {best}" if best is not None else better
         text = f'<b>{title}</b><br><span style="font-size:11px">{note}</span>'

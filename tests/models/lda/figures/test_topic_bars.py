@@ -141,6 +141,12 @@ def test_a_quality_that_is_not_known_leaves_a_gap() -> None:
     go.Figure(figure)
 
 
+def test_the_axis_says_percent_and_the_bars_the_number_alone() -> None:
+    figure = topic_shares_figure([0.625, 0.3, 0.075])
+    assert figure["data"][0]["text"] == ["62.5", "30.0", "7.5"]
+    assert figure["layout"]["yaxis"]["tickformat"].endswith("%")
+
+
 def test_the_table_of_qualities_names_the_topics() -> None:
     table = quality_table([0.6, 0.4], [None, "sport"], npmi=[0.1, 0.2], uniqueness=np.array([1.0, 0.5]))
     assert table.columns.tolist() == ["topic", "name", "share", "npmi", "uniqueness"]
