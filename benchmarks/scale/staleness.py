@@ -62,8 +62,8 @@ def draw_objects(network: bool, hard: bool) -> tuple[str, PlantedRelation]:
     """Return planted blocks of two kinds of objects, or groups of a network; with `hard`, ones that hide."""
     if network and hard:
         sizes = {f"group {number}": 30 for number in range(12)}
-        return "12 groups of 30 nodes, 12 % and 3 % linked", planted_network(
-            sizes, np.where(np.eye(12), 0.12, 0.03), 0
+        return "12 groups of 30 nodes, 25 % and 3 % linked", planted_network(
+            sizes, np.where(np.eye(12), 0.25, 0.03), 0
         )
     if network:
         return "a network of 360 nodes", groups_of_all_kinds(0)

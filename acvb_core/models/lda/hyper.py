@@ -20,7 +20,7 @@ LOW, HIGH = 1e-4, 1e4
 LEARNED = 0.01
 #: A count that is present with less than this probability adds nothing that could be seen.
 _NEGLIGIBLE = 1e-6
-#: Documents whose sums are worked out at a time, in double precision.
+#: Documents, or words, whose sums are worked out at a time, in double precision.
 BLOCK = 1 << 14
 
 
@@ -111,7 +111,12 @@ def minka_step_of_gains(
     # No token of a topic at all: none of any word.
     empty = None if absent_word is None else absent_word.sum(axis=0, dtype=np.float64, keepdims=True)
     down = n_words * float(_gain(sizes, empty, np.full(sizes.shape[1], n_words * beta)).sum())
-    up_beta = float(_gain(by_word, absent_word, np.full(by_word.shape[1], beta)).sum())
+    up_beta, prior = 0.0, np.full(by_word.shape[1], beta)
+    for begin in range(0, n_words, BLOCK):
+        block = slice(begin, begin + BLOCK)
+        up_beta += float(
+            _gain(by_word[block], None if absent_word is None else absent_word[block], prior).sum()
+        )
     new_beta = float(np.clip(beta * up_beta / down, LOW, HIGH)) if down > 0 else beta
     return Concentrations(new_alpha, new_beta)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -13,12 +14,15 @@ from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.hyper import (
+    BLOCK,
     HIGH,
     LEARNED,
     LOW,
     Concentrations,
+    DocumentGains,
     is_learning_due,
     minka_step,
+    minka_step_of_gains,
     should_keep_learning,
 )
 from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
@@ -125,3 +129,13 @@ def test_when_they_are_learned() -> None:
     assert not should_keep_learning(one, near, 20)
     # An average that begins by itself is of one model throughout.
     assert LEARN_UNTIL <= BURN_IN_CAP
+
+
+def test_a_step_takes_little_memory_beside_many_words() -> None:
+    by_word = np.random.default_rng(0).gamma(0.1, size=(6 * BLOCK, 10)).astype(np.float32)
+    given, gains = Concentrations.symmetric(10, 0.1, 0.01), DocumentGains(np.ones(10), 1.0)
+    tracemalloc.start()
+    minka_step_of_gains(given, gains, by_word, -by_word)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * by_word.nbytes
