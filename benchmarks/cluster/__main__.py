@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Any
 
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.engine.job import Job
@@ -50,7 +51,7 @@ def measure(executor: DaskExecutor, runs: int, seconds: float) -> str:
     ]
     while any(job.inspect().snapshot is None for job in jobs):
         time.sleep(0.1)
-    changes = {job: [job.inspect().snapshot, time.monotonic(), 0] for job in jobs}
+    changes: dict[Job, list[Any]] = {job: [job.inspect().snapshot, time.monotonic(), 0] for job in jobs}
     cpu, clock, ages = time.process_time(), time.monotonic(), []
     while time.monotonic() < clock + seconds:
         time.sleep(0.05)

@@ -104,7 +104,8 @@ def compare_streams(
         for seed in range(seeds):
             given = {**values, "shards": shards, "merges": merges}
             problem = build_problem(corpus, method, given, heldout_documents=0.1, seed=seed)
-            each = problem.inference.sweeps_of(1.0)
+            stream: Any = problem.inference
+            each = stream.sweeps_of(1.0)
             found = [
                 last.heldout.perplexity
                 for last in sweeps(problem, schedule=Schedule(problem.max_sweeps, each))
