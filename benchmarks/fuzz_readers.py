@@ -44,7 +44,7 @@ class Process:
     def __init__(self, task: Task, folder: Path, number: int) -> None:
         self.task, self.note, self.seen = task, folder / f"input-{number}", time.monotonic()
         # A guided process imports the readers in its own way; the others begin with all that is imported.
-        start = multiprocessing.get_context("spawn" if task.guided else "forkserver")
+        start: Any = multiprocessing.get_context("spawn" if task.guided else "forkserver")
         self.results, sending = start.Pipe(duplex=False)
         self._process = start.Process(target=work, args=(task, self.note, sending), daemon=True)
         self._process.start()

@@ -83,7 +83,7 @@ def main() -> None:
         if options.runs > 1:
             together = combine(runs)
             single = [score.skill for score in together.scores]
-            bounds = [run.snapshot.lower_bound for run in runs]
+            bounds = [-np.inf if (bound := run.snapshot.lower_bound) is None else bound for run in runs]
             combined.append(
                 {
                     "combined": together.score.skill,

@@ -107,7 +107,7 @@ def graph_tool(relation: Relation, truth: Truth) -> dict[str, Any] | None:
     """Return graph-tool's best of 5 on the training links, None where it is not installed."""
     if importlib.util.find_spec("graph_tool") is None:
         return None
-    import graph_tool.all as gt  # type: ignore[import-not-found]
+    import graph_tool.all as gt
 
     train = hold_out(relation, 0.1, 0).train
     graph = gt.Graph(directed=False)

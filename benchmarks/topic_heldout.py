@@ -65,8 +65,8 @@ def main() -> None:
                 flush=True,
             )
     print(f"\n{'method':8} {'mean':>8} {'least':>8} {'most':>8}")
-    for method, values in found.items():
-        print(f"{method:8} {statistics.mean(values):8.4f} {min(values):8.4f} {max(values):8.4f}")
+    for method, scores in found.items():
+        print(f"{method:8} {statistics.mean(scores):8.4f} {min(scores):8.4f} {max(scores):8.4f}")
     order = [name for name in ("vb", "cvb", "gibbs", "cvb0") if name in found]
     for below, above in zip(order, order[1:], strict=False):
         if (below, above) != ("gibbs", "cvb0"):

@@ -17,6 +17,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -55,7 +56,7 @@ def sweeps(corpus: Corpus, k: int, method: str, times: int = 1) -> Callable[[], 
 
 
 @nb.njit(**{**OPTIONS, "cache": False})
-def bare(begin, end, documents, q, expected, prior):
+def bare(begin: int, end: int, documents: Any, q: Any, expected: Any, prior: Any) -> None:
     """Update the pairs and nothing else; the reciprocal of the totals is taken once a document."""
     pointers, words, counts = documents
     by_document, by_word, totals = expected

@@ -200,10 +200,11 @@ def _change_tree(rng: Random, tree: Any) -> Any:
     action = rng.random()
     if action < 0.15:
         del tree[key]
-    elif action < 0.3 and isinstance(tree, dict):
-        tree[rng.choice(("", "id", "source", "\ud800", key + key))] = tree.pop(key)
     elif action < 0.3:
-        tree.insert(key, tree[rng.choice(keys)])
+        if isinstance(tree, dict):
+            tree[rng.choice(("", "id", "source", "\ud800", key + key))] = tree.pop(key)
+        else:
+            tree.insert(key, tree[rng.choice(keys)])
     elif action < 0.35:
         tree[key] = tree[rng.choice(keys)]
     else:

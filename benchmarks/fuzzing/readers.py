@@ -132,8 +132,8 @@ def _read_vocabulary(content: bytes) -> Any:
 
 def _read_names(content: bytes) -> Any:
     rng, chosen = _choices(content, {"domains": ("two", "one", "auto")})
-    side = rng.choice(("row_nodes", "column_nodes"))
-    return load_relation(b"Ann,Bob\nBob,Cid\n", header=False, **{side: content}, **chosen)
+    chosen[rng.choice(("row_nodes", "column_nodes"))] = content
+    return load_relation(b"Ann,Bob\nBob,Cid\n", header=False, **chosen)
 
 
 @cache
@@ -167,7 +167,7 @@ def _read_on_disk(content: bytes) -> Any:
     try:
         rng = Random(zlib.crc32(content))
         estimate(content, filename="file.csv")
-        broken = rng.choice(("refuse", "skip"))
+        broken: Any = rng.choice(("refuse", "skip"))
         corpus = read_to_disk(content, folder / "corpus", filename="file.csv", broken=broken).corpus
         assert min(corpus.shape) > 0, "a corpus on disk without documents or words"
         return ["disk"]

@@ -10,6 +10,7 @@ import tempfile
 import zipfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -114,7 +115,7 @@ def _saved(array: np.ndarray) -> bytes:
     return packed.getvalue()
 
 
-def _arrays(**arrays: np.ndarray) -> bytes:
+def _arrays(**arrays: Any) -> bytes:
     packed = io.BytesIO()
     np.savez(packed, **arrays)
     return packed.getvalue()

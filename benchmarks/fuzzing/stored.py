@@ -98,12 +98,13 @@ def _runs() -> tuple[tuple[Any, bytes], ...]:
     links, _, _, counts, table, _ = _data()
     runs = []
     small = {"k_rows": 2, "k_cols": 2}
-    for data, method, values in (
+    few: tuple[tuple[Any, str, dict[str, Any]], ...] = (
         (links, "acvb0", small),
         (links, "gibbs", small),
         (counts, "cvb0", {"k": 2}),
         (table, "fab", {"k_max": 2}),
-    ):
+    )
+    for data, method, values in few:
         result = fit(data, method, seed=1, max_sweeps=3, heldout=0.2, **values)
         about = RunIdentity("run", "mine", 1.0, "relation", "key", {}, result.problem.settings.to_dict())
         runs.append((data, _written(partial(write_result, result=result, run=about))))

@@ -134,8 +134,8 @@ def _changes(node: ast.AST, lines: list[str]) -> Iterator[_Change]:
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         yield from _replace(node, _text(node.operand, lines), lines)
     elif isinstance(node, ast.Constant):
-        for text in _other_constants(node.value):
-            yield from _replace(node, text, lines)
+        for other in _other_constants(node.value):
+            yield from _replace(node, other, lines)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) and len(node.slice.id) == 1:
         yield from _replace(node.slice, f"{node.slice.id} - 1", lines)
     elif isinstance(node, ast.Call):
