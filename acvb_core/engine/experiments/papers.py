@@ -119,10 +119,16 @@ def plan_searches(
         fixed = _settings_of(table, method, limits)
         trials = search.quick_trials if limits.quick else search.trials
         ranges = tuple(Range(*one) for one in search.ranges)
+        values: dict[str, Any] = {**table.split, "k": k, **fixed}
         searches[method] = plan_search(
-            taken, name_method(method), trials, ranges=ranges, model=table.model, heldout_seed=_SEARCH_SPLIT,
-            **table.split, **{"k": k, **fixed},
-        )  # fmt: skip
+            taken,
+            name_method(method),
+            trials,
+            ranges=ranges,
+            model=table.model,
+            heldout_seed=_SEARCH_SPLIT,
+            **values,
+        )
     return searches
 
 
