@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -80,6 +81,11 @@ def bring(app: AppTest, name: str, content: bytes | str, kind: str | None = None
 def kind_switch(app: AppTest) -> Any:
     """The choice of the kind of data in a file."""
     return next(found for found in app.segmented_control if found.label == "What kind of data do you have?")
+
+
+def chart(app: AppTest, key: str) -> dict[str, Any]:
+    """The figure with this key."""
+    return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if key in one.proto.id)
 
 
 def figures(app: AppTest) -> dict[str, str]:

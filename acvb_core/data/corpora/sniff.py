@@ -263,14 +263,17 @@ def _guess_name_column(names: Sequence[str], columns: Records, taken: set[int | 
 
 
 def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
-    """Return the column that groups the documents: called so, or short; values that hardly come again are names."""
+    """Return the column that groups the documents: called so, or short and with few values for so many documents.
+
+    Values that hardly come again are names.
+    """
     single = {at for at, values in enumerate(columns) if 9 < len(values) < 2 * len(set(values))}
     called = _find_called(names, _LABEL_NAMES, taken | single)
     if called is not None:
         return called
     for column, values in enumerate(columns):
         short = column not in taken | single and len(values) > 9 and _mean_length(values) <= _SHORT
-        if short and len(set(values)) > 1 and not all(map(_is_number, values)):
+        if short and 1 < len(set(values)) <= 2 * math.sqrt(len(values)) and not all(map(_is_number, values)):
             return column
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
+from acvb_core.models.irm.figures.strengths import ANNOTATED, ROOMY, size_figure, strength_figure
 from acvb_core.registry import model_row
 from pages.ui.irm.block_clusters import show_clusters
 from pages.ui.irm.block_files import list_files
@@ -20,6 +20,7 @@ from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
 from pages.ui.shared.picking import answer_key, show_files
+from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import current_workspace
 
 # As many panels side by side as there is room for.
@@ -44,7 +45,8 @@ def show_summary(result: Result) -> None:
             st.subheader("Strength of the blocks", anchor=False)
             with contain_failure():
                 alt = "Estimated link probability of every block."
-                show_figure(strength_figure(result, height=height), "blocks_strengths", alt)
+                figure = strength_figure(result, height=height, annotated=ROOMY if is_narrow() else ANNOTATED)
+                show_figure(figure, "blocks_strengths", alt)
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
             for domain in domains:

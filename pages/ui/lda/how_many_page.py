@@ -12,6 +12,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.job import Job
 from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure
+from acvb_core.views.narrow import stack_panels
 from pages.ui.lda.how_many_form import show_form
 from pages.ui.lda.how_many_runs import (
     build_table,
@@ -29,7 +30,7 @@ from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import describe_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, open_run
-from pages.ui.shared.refresh import refresh
+from pages.ui.shared.refresh import is_narrow, refresh
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -111,6 +112,8 @@ def show_measures(group: list[Job]) -> None:
         if len(table):
             with contain_failure():
                 figure = choose_k_figure(table, height=330)
+                if is_narrow():
+                    figure["layout"] = stack_panels(figure)
                 show_figure(figure, "grid_figure", "Measures by number of topics.")
             warn_at_edge(table)
             explain_measures(group)

@@ -232,6 +232,12 @@ GUESSES = {
         "table",
         {"text_column": 3, "label_column": 2, "name_column": 0},
     ),
+    "dates, which come again now and then": (
+        b"nr,day,desk,abstract\n"
+        + b"".join(b"%d,%d May,desk %d,Some text of a few words\n" % (i, i % 30, i % 3) for i in range(90)),
+        "table",
+        {"text_column": 3, "label_column": 2, "name_column": 0},
+    ),
     "unnamed": (
         b"a1;The first text of them all\na2;And the second, with a comma\n",
         "table",

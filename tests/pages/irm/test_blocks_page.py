@@ -12,7 +12,7 @@ from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, until
+from tests.pages.session import WORKSPACE, Open, chart, until
 
 
 def opened(open_app: Open, *results: Result) -> AppTest:
@@ -47,6 +47,14 @@ def test_a_run_is_shown(open_app: Open, women: Result) -> None:
     assert len(app.dataframe[0].value) == 18
     assert len(app.get("download_button")) == 10
     assert "acvb_core.fit(" in app.code[0].value
+
+
+def test_a_phone_has_no_numbers_in_narrow_blocks(open_app: Open) -> None:
+    app = opened(open_app, fit(load_sample("les_miserables").relation, "cvb0"))
+    assert "texttemplate" in chart(app, "blocks_strengths")["data"][0]
+    app.session_state["is_narrow"] = True  # as the browser reports it
+    app.run()
+    assert "texttemplate" not in chart(app, "blocks_strengths")["data"][0]
 
 
 def test_members_can_be_searched_and_switched(open_app: Open, women: Result) -> None:

@@ -14,7 +14,7 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import bars
 from pages.ui.lda.how_many_form import max_topics, parse_numbers, propose_numbers
 from pages.ui.shared import services
-from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
+from tests.pages.session import WORKSPACE, Open, chart, jobs_of, press, texts, until
 
 CORPUS = bars().corpus
 
@@ -78,6 +78,10 @@ def test_runs_that_are_there_are_not_started_again(open_app: Open) -> None:
     started(app, "2, 3, 4", seeds=1)
     assert len(jobs_of(app)) == 3
     assert app.dataframe[0].value["Topics"].tolist() == [2, 3, 4]
+    app.session_state["is_narrow"] = True  # as the browser reports it
+    app.run()
+    layout = chart(app, "grid_figure")["layout"]
+    assert [layout[f"xaxis{number}"]["domain"] for number in ("", "2", "3")] == [[0, 1]] * 3
 
 
 def test_grids_of_other_settings_stay_apart(open_app: Open) -> None:

@@ -23,7 +23,7 @@ from pages.ui.lfm.feature_parts import are_in_order, list_steps
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.shared import services
 from tests.pages.lfm.tables import EVIL, N, fitted, opened, part, pictures, small_table
-from tests.pages.session import WORKSPACE, Open, press, texts
+from tests.pages.session import WORKSPACE, Open, chart, press, texts
 
 
 def view(result: Result) -> FeatureView:
@@ -50,11 +50,6 @@ def frames(app: AppTest, *columns: str) -> pd.DataFrame:
 def figure(app: AppTest, said: str) -> dict[str, Any]:
     """The figure that says something."""
     return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if said in one.proto.spec)
-
-
-def chart(app: AppTest, key: str) -> dict[str, Any]:
-    """The figure with this key."""
-    return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if key in one.proto.id)
 
 
 def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:

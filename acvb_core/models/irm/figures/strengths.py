@@ -29,14 +29,17 @@ from acvb_core.views.theme import (
     percent,
 )
 
-#: Clusters a side up to which the numbers are written into the blocks.
+#: Clusters a side up to which there is room for the numbers in the blocks.
 ANNOTATED = 12
 #: Clusters across up to which these have three digits and a sign; of more, two digits.
 ROOMY = 6
 
 
-def strength_figure(result: Result, *, height: int = 460) -> Figure:
-    """Return the posterior mean of every block's link probability as a heat map, cells of equal size."""
+def strength_figure(result: Result, *, height: int = 460, annotated: int = ANNOTATED) -> Figure:
+    """Return the posterior mean of every block's link probability as a heat map, cells of equal size.
+
+    `annotated`: clusters a side up to which the numbers are written into the blocks.
+    """
     relation = result.problem.data
     n_rows, n_columns = shape = block_shape(result.posterior)
     mean = block_matrix(result.blocks, "mean", shape)
@@ -56,7 +59,7 @@ def strength_figure(result: Result, *, height: int = 460) -> Figure:
         hovertemplate="%{hovertext}<extra></extra>",
         colorbar=colour_bar("link probability", **ticks),
     )
-    if max(n_rows, n_columns) <= ANNOTATED:
+    if max(n_rows, n_columns) <= annotated:
         trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
     axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "automargin": False}
     axis |= {"ticklabelstandoff": 4}
