@@ -1,4 +1,4 @@
-"""Which calls made the runs of a paper's page, which may be put together from runs that several calls made."""
+"""The calls that made the runs of a paper's page: it may be put together from runs that several calls made."""
 
 from __future__ import annotations
 

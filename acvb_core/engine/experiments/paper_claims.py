@@ -1,4 +1,4 @@
-"""What becomes of the claims of a paper: the comparisons that decide each one, and a verdict in words."""
+"""The claims of a paper put to the test: the comparisons that decide each one, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClaimTest(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether there were enough splits for a test."""
+        """True where there were enough splits for a test."""
         return bool(np.isfinite(self.p))
 
 
@@ -43,6 +43,7 @@ class ClaimEvidence:
     claim: Claim
     tables: tuple[str, ...]  #: their numbers
     tests: tuple[ClaimTest, ...]
+    is_quick: bool = False  #: some runs are shorter than the paper's, or fewer numbers of clusters are tried
 
     @property
     def known(self) -> list[ClaimTest]:
@@ -112,7 +113,15 @@ def _judge(group: Sequence[tuple[PaperResult, Claim]]) -> ClaimEvidence:
     tests = [test for result, claim in group if not claim.untested for test in _compare(result, claim)]
     adjusted = adjust_holm([test.p for test in tests])
     own = tuple(test._replace(p=float(p)) for test, p in zip(tests, adjusted, strict=True))
-    return ClaimEvidence(group[0][1], tuple(dict.fromkeys(result.table.number for result, _ in group)), own)
+    tested = {(test.table, test.data) for test in own}
+    is_quick = any(
+        part.limits.quick and (result.table.number, part.data) in tested
+        for result, _ in group
+        for part, _ in result.parts
+    )
+    return ClaimEvidence(
+        group[0][1], tuple(dict.fromkeys(result.table.number for result, _ in group)), own, is_quick
+    )
 
 
 def _compare(result: PaperResult, claim: Claim) -> Iterator[ClaimTest]:

@@ -163,8 +163,9 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
         "Each claim as its paper makes it, and what came of it here: paired t-tests over splits of the data, adjusted "
         f"by Holm's method over all comparisons of the claim, p < {LEVEL:g}. *Holds*: every comparison is significant. "
         "*Holds under …*: those are that are named, and the others are not decided unless it says so. *Does not hold "
-        "here*: only the opposite is significant. *Not decided*: nothing is, which may be for want of splits. The page "
-        "of a paper has each comparison, which data stood in for the paper's, and which commands made the runs.",
+        "here*: only the opposite is significant. *Not decided*: nothing is, which may be for want of splits. *Quick "
+        "look*: some of the runs are shorter than the claim says. The page of a paper has each comparison, which data "
+        "stood in for the paper's, and which commands made the runs.",
     ]
     for paper, content in papers.items():
         lines += ["", f"## [{paper}]({paper}.md)", ""]
@@ -195,7 +196,8 @@ def _summarise_tests(evidence: ClaimEvidence) -> dict[str, str]:
         counts = [f"{clear} of {len(known)} comparisons differ"]
     ps = [test.p for test in known]
     ends = dict.fromkeys(_write_p(p).removeprefix("= ") for p in (min(ps), max(ps)))
-    return {"evidence": f"{', '.join(counts)}; {splits}", "p": " to ".join(ends)}
+    quick = "; quick look" if evidence.is_quick else ""
+    return {"evidence": f"{', '.join(counts)}; {splits}{quick}", "p": " to ".join(ends)}
 
 
 def to_plain(results: Sequence[PaperResult], made: Sequence[CommandRuns]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class PaperLimits:
     """How much of a paper's experiments is made."""
 
     quick: bool = False  #: a look within minutes
-    splits: int | None = None  #: None takes as many as the paper has
+    splits: int | None = None  #: at most; None takes as many as the paper has
     ks: tuple[int, ...] = ()  #: numbers of clusters or topics, of those of the table; empty takes all
     most_sweeps: int | None = None  #: of the methods that end by themselves
 
@@ -85,7 +85,7 @@ def plan_part(
         return PaperPart(table, data.name, None, None, limits)
     source, place = found
     taken = _load(table, source, place)
-    n_splits = limits.splits or (QUICK_SPLITS if limits.quick else table.splits)
+    n_splits = min(limits.splits or (QUICK_SPLITS if limits.quick else table.splits), table.splits)
     asked = [(k, method) for k in choose_ks(table, limits) for method in table.methods]
     split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
     # Methods need not be judged by a share, but an experiment needs one to be planned.
@@ -116,19 +116,13 @@ def plan_searches(
     taken, k = _load(table, *found), choose_ks(table, limits)[0]
     searches = {}
     for method, search in table.searches.items():
-        fixed = _settings_of(table, method, limits)
         trials = search.quick_trials if limits.quick else search.trials
         ranges = tuple(Range(*one) for one in search.ranges)
-        values: dict[str, Any] = {**table.split, "k": k, **fixed}
+        options: dict[str, Any] = {**table.split, **_settings_of(table, method, limits), "k": k}
         searches[method] = plan_search(
-            taken,
-            name_method(method),
-            trials,
-            ranges=ranges,
-            model=table.model,
-            heldout_seed=_SEARCH_SPLIT,
-            **values,
-        )
+            taken, name_method(method), trials, ranges=ranges, model=table.model, heldout_seed=_SEARCH_SPLIT,
+            **options,
+        )  # fmt: skip
     return searches
 
 

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.core.papers import Claim
 from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
 from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page
-from acvb_core.engine.experiments.papers import Cell, PaperResult
+from acvb_core.engine.experiments.papers import Cell, PaperLimits, PaperPart, PaperResult
 from tests.engine.experiments.made_up import TABLE
 
 CLAIM = TABLE.claims[0]
@@ -70,6 +70,17 @@ def test_a_claim_of_several_tables_is_judged_once() -> None:
         "| CVB0 is better | Table 1, Table 2 | holds under Table 1 (K 2), Table 2 | "
         "3 as claimed (3 significant), 1 equal; 4 splits | < .001 to 1.000 |"
     ) in page
+
+
+def test_a_claim_on_shorter_runs_says_so() -> None:
+    full = result_of([CLEAR])
+    for limits, quick in ((PaperLimits(), False), (PaperLimits(quick=True), True)):
+        result = replace(full, parts=((PaperPart(full.table, "Women", None, None, limits), None),))
+        result.__dict__["cells"] = full.cells
+        evidence = judge(result)
+        assert evidence.is_quick is quick
+        page = write_claims_page({"made up": to_plain([result], [])})
+        assert ("4 splits; quick look |" in page) is quick
 
 
 def test_a_claim_that_no_runs_speak_for_says_why() -> None:

@@ -80,6 +80,9 @@ def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
         ("CVB0 · K 2", 5, 2), ("VB · K 2", 7, 2), ("CVB0 · K 3", 5, 3), ("VB · K 3", 7, 3),
     ]  # fmt: skip
     assert len(full.seeds) == 2
+    more = plan_part(TABLE, WOMEN, None, PaperLimits(splits=9)).plan
+    assert more is not None
+    assert len(more.seeds) == 2  # no more than the paper has
     assert [(one.label, one.values["max_sweeps"]) for one in quick.conditions] == [
         ("CVB0 · K 2", 3), ("VB · K 2", 3),
     ]  # fmt: skip

@@ -64,8 +64,8 @@ def _list_generators(n_rows: int, n_cols: int, n_ones: int) -> tuple[PaperSource
 
 
 LARGE = (
-    PaperData("Lastfm UserXUser", _list_generators(1_892, 1_892, 21_512)),
-    PaperData("Lastfm ArtistXTag", _list_generators(6_099, 1_088, 23_253)),
+    PaperData("Lastfm UserXUser", _list_generators(1_892, 1_892, 21_512), is_large=True),
+    PaperData("Lastfm ArtistXTag", _list_generators(6_099, 1_088, 23_253), is_large=True),
     PaperData("Movielens-10M", _list_generators(10_681, 69_878, 10_000_054), is_huge=True),
     PaperData("Netflix-rate1", _list_generators(480_189, 17_770, 4_266_479), is_huge=True),
     PaperData("Netflix-rate5", _list_generators(480_189, 17_770, 23_168_232), is_huge=True),
