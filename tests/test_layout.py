@@ -6,7 +6,8 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -73,21 +74,24 @@ def sources(*where: str) -> list[Path]:
     return found
 
 
-def imported(source: str, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+@cache
+def imported(source: str, module: str, is_package: bool) -> list[tuple[int, str]]:
     """Line and full dotted name of everything `module` imports, wherever in it the import stands.
 
     `from a import b` gives `a.b`: whether b is a module or a name in one is for the caller to find out.
     """
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 parents = module.split(".")[: None if is_package else -1]
                 parents = parents[: len(parents) - (node.level - 1)]
                 base = ".".join([*parents, *([base] if base else [])])
-            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+            found += ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+    return found
 
 
 def layer_of(dotted: str) -> str:
