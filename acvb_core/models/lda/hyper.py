@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import Values
-from acvb_core.models.lda.kernels import Floats, SinglePrior
+from acvb_core.core.special import digamma
+from acvb_core.models.lda.kernels import OPTIONS, Floats, SinglePrior
 from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, START_TOTAL
 
 #: Fixed points run towards 0 where the data say nothing; they are held between these.
@@ -123,16 +126,28 @@ def minka_step_of_gains(
 
 def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, concentration: Floats) -> Floats:
     """Return the sum over rows of E psi(concentration + n) - psi(concentration), shape (K,)."""
-    n = np.maximum(counts, 0.0).astype(np.float64)
-    base = psi(concentration)
-    if absent is None:
-        return np.asarray((psi(concentration + n) - base).sum(axis=0))
-    present = -np.expm1(absent.astype(np.float64))
-    seen = present > _NEGLIGIBLE
-    columns = np.nonzero(seen)[1]
-    weight = present[seen]
-    terms = weight * (psi(concentration[columns] + n[seen] / weight) - base[columns])
-    return np.asarray(np.bincount(columns, weights=terms, minlength=counts.shape[1]), dtype=np.float64)
+    log_absence = np.empty((0, counts.shape[1])) if absent is None else absent
+    counts, log_absence = (np.ascontiguousarray(array, np.float64) for array in (counts, log_absence))
+    return _sum_gains(counts, log_absence, concentration)
+
+
+@nb.njit(**OPTIONS)
+def _sum_gains(counts: Floats, absent: Floats, concentration: Floats) -> Floats:
+    """Return `_gain`; `absent` has no rows where the counts are taken as they are."""
+    total, base = np.zeros(counts.shape[1]), np.empty(counts.shape[1])
+    for k in range(base.shape[0]):
+        base[k] = digamma(concentration[k])
+    for i in range(counts.shape[0]):
+        if absent.shape[0] == 0:
+            for k in range(base.shape[0]):
+                total[k] += digamma(concentration[k] + max(counts[i, k], 0.0)) - base[k]
+            continue
+        for k in range(base.shape[0]):
+            # Most counts are next to nothing: log P(n = 0) is then all but - P(n > 0).
+            if absent[i, k] < -_NEGLIGIBLE:
+                present = -math.expm1(absent[i, k])
+                total[k] += present * (digamma(concentration[k] + max(counts[i, k], 0.0) / present) - base[k])
+    return total
 
 
 def is_learning_due(age: int) -> bool:

@@ -12,13 +12,13 @@ from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
 RIDGE = 1e-9
-#: Multiplications up to which cells that are missing are handled exactly, column by column; beyond, by conjugate
-#: gradients, which cost a fraction of it.
-_EXACT_UP_TO = 3e8
+#: Multiplications up to which cells that are missing are handled exactly, each column with a matrix of its own; beyond,
+#: by conjugate gradients, which cost a fraction of it.
+_EXACT_UP_TO = 1e7
 #: Conjugate gradients stop at this residual, relative to the right-hand side, or after so many steps.
-_RESIDUAL = 1e-8
+_RESIDUAL = 1e-6
 _STEPS = 60
-#: Columns with missing cells are solved for together while features times objects times columns are no more than this.
+#: Products of two features for an object that are held at a time, where cells are missing.
 _AT_ONCE = 1_000_000
 #: Objects whose products are taken at a time, so that a run can be paused between two pieces.
 _PIECE = 16_384
@@ -97,24 +97,22 @@ def _solve(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Floa
 def _solve_by_column(
     z: Floats, uncertain: Floats, products: Floats, observed: Floats, checkpoint: Checkpoint
 ) -> tuple[Floats, Floats]:
-    """Solve for each column over its own known cells; some columns are solved for at a time."""
-    theta, residual = np.empty_like(products), np.empty_like(products)
-    spread = uncertain @ observed
-    inner = np.arange(len(uncertain))
-    ridge = RIDGE * z.shape[1] * np.eye(len(z))
-    some = max(1, _AT_ONCE // z.size)
-    for begin in range(0, products.shape[1], some):
+    """Solve for each column over its own known cells: one product makes the matrices of all columns."""
+    earlier, later = np.triu_indices(len(z))
+    sums = np.zeros((len(earlier), products.shape[1]))
+    some = max(1, _AT_ONCE // len(earlier))
+    for begin in range(0, z.shape[1], some):
         checkpoint()
-        part = slice(begin, begin + some)
-        wanted = products[:, part].T[:, :, None]
-        gram = np.empty((len(wanted), len(z), len(z)))
-        for known, own in zip(observed.T[part] > 0, gram, strict=True):
-            of_column = z[:, known]
-            np.matmul(of_column, of_column.T, out=own)
-        gram[:, inner, inner] += spread[:, part].T
-        solution = np.linalg.solve(gram + ridge, wanted)
-        theta[:, part], residual[:, part] = solution[:, :, 0].T, (wanted - gram @ solution)[:, :, 0].T
-    return theta, residual
+        piece = z[:, begin : begin + some]
+        sums += (piece[earlier] * piece[later]) @ observed[begin : begin + some]
+    gram = np.empty((products.shape[1], len(z), len(z)))
+    gram[:, earlier, later] = gram[:, later, earlier] = sums.T
+    inner = np.arange(len(uncertain))
+    gram[:, inner, inner] += (uncertain @ observed).T
+    checkpoint()
+    wanted = products.T[:, :, None]
+    solution = np.linalg.solve(gram + RIDGE * z.shape[1] * np.eye(len(z)), wanted)
+    return solution[:, :, 0].T, (wanted - gram @ solution)[:, :, 0].T
 
 
 def _solve_by_gradients(
@@ -125,17 +123,26 @@ def _solve_by_gradients(
     start: Fit | None,
     checkpoint: Checkpoint,
 ) -> tuple[Floats, Floats]:
-    """Solve all columns at once by conjugate gradients with the diagonal as preconditioner.
+    """Solve all columns at once by conjugate gradients.
 
-    Begun at the coefficients before, no step raises the squared error, so that stopping early is safe.
+    The preconditioner is the correlation of the features over all objects, with each column's own diagonal: all that
+    is missing from it is by how much the correlation over the column's known cells differs. Begun at the coefficients
+    before, no step raises the squared error, so that stopping early is safe.
     """
     spread = np.zeros_like(products)
     spread[:-1] = uncertain @ observed
-    diagonal = spread + RIDGE * z.shape[1]
+    diagonal, gram = spread + RIDGE * z.shape[1], np.diag(np.append(uncertain.sum(axis=1), 0.0))
     for begin in range(0, z.shape[1], _PIECE):
         checkpoint()
         piece = z[:, begin : begin + _PIECE]
         diagonal += (piece * piece) @ observed[begin : begin + _PIECE]
+        gram += piece @ piece.T
+    gram[np.diag_indices(len(z))] += RIDGE * z.shape[1]
+    size, unit = np.sqrt(gram.diagonal()), 1.0 / np.sqrt(diagonal)
+    factor = linalg.cho_factor(gram / np.outer(size, size), overwrite_a=True)
+
+    def precondition(values: Floats) -> Floats:
+        return np.asarray(unit * linalg.cho_solve(factor, unit * values, overwrite_b=True))
 
     def apply_gram(theta: Floats) -> Floats:
         total = (spread + RIDGE * z.shape[1]) * theta
@@ -151,9 +158,9 @@ def _solve_by_gradients(
     if start is not None and start.weights.shape[0] == len(uncertain):
         theta = np.vstack([start.weights, start.bias])
     residual = products - apply_gram(theta)
-    direction = residual / diagonal
+    direction = precondition(residual)
     energy = np.einsum("kd,kd->d", residual, direction)
-    enough = _RESIDUAL**2 * np.maximum(np.einsum("kd,kd->d", products, products / diagonal), 1e-300)
+    enough = _RESIDUAL**2 * np.maximum(np.einsum("kd,kd->d", products, precondition(products)), 1e-300)
     for _ in range(_STEPS):
         open_ = energy > enough
         if not open_.any():
@@ -163,7 +170,7 @@ def _solve_by_gradients(
         step = np.where(open_, energy / np.maximum(curvature, 1e-300), 0.0)
         theta = theta + step * direction
         residual -= step * image
-        scaled = residual / diagonal
+        scaled = precondition(residual)
         now = np.einsum("kd,kd->d", residual, scaled)
         direction = scaled + (now / np.maximum(energy, 1e-300)) * direction
         energy = now

@@ -29,7 +29,7 @@ class Components(NamedTuple):
     """The leading principal components of a table."""
 
     scores: Floats  #: shape (N, n); of the objects, each of variance one
-    noise: float  #: share of the variance that the components which stand out leave
+    noise: float  #: share of the variance that the components which stand out leave, or would of a complete table
 
 
 def random_start(cells: Cells, k_max: int, rng: np.random.Generator) -> Floats:
@@ -139,8 +139,12 @@ def find_components(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_c
         checkpoint()
         if np.linalg.norm(moved) < _LEAST_CHANGE * np.linalg.norm(filled):
             break
-    squares = singular**2
-    left_over = squares[count_components(singular, filled.shape) :].sum() / max(squares.sum(), 1e-300)
+    squares, outstanding = singular**2, count_components(singular, filled.shape)
+    left_over = squares[outstanding:].sum() / max(squares.sum(), 1e-300)
+    # Cells that are filled in have no noise, and components fit part of that in the few that are known.
+    n, d = cells.values.shape
+    freedom = max(cells.n - outstanding * (n + d - outstanding), 1)
+    left_over *= (n - outstanding) * (d - outstanding) / freedom
     return Components(np.ascontiguousarray(left * np.sqrt(len(left))), float(left_over))
 
 

@@ -139,3 +139,11 @@ def test_noise_is_what_the_components_leave() -> None:
     components = find_components(table)
     expected = (singular[components.scores.shape[1] :] ** 2).sum() / (singular**2).sum()
     assert components.noise == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("missing", [0.3, 0.5])
+def test_noise_of_a_table_with_holes_is_that_of_the_whole_one(missing: float) -> None:
+    planted = planted_features(600, 24, 5, noise=0.6, share=0.3, seed=0).table
+    whole, found = (find_components(Cells.of(with_holes(planted, share))) for share in (0.0, missing))
+    assert found.scores.shape == whole.scores.shape
+    assert found.noise == pytest.approx(whole.noise, rel=0.17)
