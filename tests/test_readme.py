@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from acvb_core.cli.listings import methods_markdown, papers_markdown
+from pages.ui.irm.words_relation import RELATION
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -37,6 +38,25 @@ def test_tables_of_the_papers_are_the_registrys() -> None:
     found = re.search(r"<!-- papers: .* -->\n(.*?)<!-- end of papers -->", TEXT, re.DOTALL)
     assert found is not None
     assert found.group(1) == papers_markdown(), "run: python -m acvb_core methods --papers"
+
+
+def test_tables_of_which_method_predicts_best_are_the_measured_one() -> None:
+    """In the README and in the app, which shows it on the Guide and on Compare."""
+    ((_, advice),) = RELATION.advice
+    tables = [_read_skills(text) for text in (PAGES[ROOT / "docs" / "measured.md"], README, advice)]
+    assert len(tables[0]) == 6
+    assert tables[1] == tables[0]
+    assert tables[2] == tables[0]
+
+
+def _read_skills(text: str) -> dict[str, list[str]]:
+    """Return the three skills of each relation in the table of a text."""
+    below = re.search(r"\|[^\n]*ACVB0, clusters[^\n]*\n\s*\|[-|]+\n((?:\s*\|[^\n]*\n)+)", text)
+    assert below is not None
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")] for line in below.group(1).splitlines()
+    ]
+    return {row[0].partition(",")[0]: row[1:4] for row in rows}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -14,6 +14,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
+from pages.ui.irm.words_relation import RELATION
 from pages.ui.shared import services
 from pages.ui.shared.format import describe_state, shorten_names
 from pages.ui.shared.workspace import Workspace
@@ -98,6 +99,17 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     assert table["cluster"].is_monotonic_increasing
     unsure = int((table["certainty"] < 0.5).sum())
     assert any(f"below 0.5 for {unsure} of {len(table)} objects" in element.value for element in app.text)
+
+
+def test_it_says_which_method_reads_best_and_which_predicts_best(
+    open_app: Open, survey: list[Result]
+) -> None:
+    app = opened(open_app, *survey)
+    ((heading, text),) = RELATION.advice
+    assert heading in [element.label for element in app.expander]
+    assert text.strip() in said(app)
+    assert "| karate |" in text
+    assert "benchmarks.default_predictions" in text
 
 
 def test_runs_with_other_held_out_data_are_not_combined(open_app: Open, survey: list[Result]) -> None:

@@ -131,8 +131,8 @@ Gibbs sampling predicts by its own samples. Several runs can be combined on the 
 | southern women | **0.197** | 0.186 | 0.189 |
 | zoo | 0.651 | 0.651 | **0.652** |
 | UK faculty | 0.362 | 0.379 | **0.384** |
-| Enron, June 2001 | 0.234 | 0.308 | **0.312** |
-| Debian's games | 0.628 | 0.647 | **0.649** |
+| Enron, June 2001 | 0.231 | 0.308 | **0.312** |
+| Debian's games | 0.634 | **0.651** | 0.649 |
 
 - No difference between samples and Gibbs was found on any of them. That does not prove that there is none.
 - On southern women, which is tiny, the clusters predict better than either.
@@ -182,5 +182,5 @@ RELATION = ModelWords(
     curves=_CURVES,
     convergence=_CONVERGENCE,
     notes=(("Burn-in", _BURN_IN), ("Merges and splits", _MOVES)),
-    advice=(("Which method to use for what", _PREDICTION),),
+    advice=(("Which method reads best, and which predicts best", _PREDICTION),),
 )

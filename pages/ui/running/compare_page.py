@@ -28,7 +28,7 @@ from pages.ui.shared.charts import show_figures_in_tabs
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair, show_conclusion
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.model_pages import all_model_pages, models_on, pages_of_model, pages_of_run
+from pages.ui.shared.model_pages import ModelPages, all_model_pages, models_on, pages_of_model, pages_of_run
 from pages.ui.shared.picking import Key, list_runs, read_answer
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
@@ -141,9 +141,16 @@ def show_scores(table: ComparisonTable) -> None:
         )
     if "Skill, averaged" in table.frame:
         st.caption(
-            "Averaged: predictions by the mean of many samples; on most data they beat those of the clusters. Read "
-            "the clusters of a run that has converged, and predict with the average."
+            "Averaged: predictions by the mean of many samples. Read the clusters of a run that has converged, and "
+            "predict with the average: below it says on which data that was measured."
         )
+
+
+def show_advice(pages: ModelPages) -> None:
+    """Draw which method reads best and which predicts best, with what was measured."""
+    for heading, text in pages.words.advice:
+        with st.expander(heading, icon=":material/rule:"):
+            st.markdown(text, width=760)
 
 
 @contain_failure("part of the page")
@@ -215,6 +222,7 @@ def show_compare() -> None:
     show_conclusion(runs)
     show_curves(runs, model, table.notes[0] if table.same_data and not table.same_split else "")
     show_scores(table)
+    show_advice(pages)
     show_combination(runs)
     pages.compare(runs)
     if table.same_data and model_row(model).clusterings and same_documents(results):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import no_checkpoint
+from acvb_core.core.protocols import SweepInfo, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
@@ -145,6 +145,54 @@ def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> 
     assert 0 < len(some["sampled_rows"]) < chain.KEPT
     monkeypatch.setattr(chain, "_WORK", 0.0)
     assert len(run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["sampled_rows"]) == 1
+
+
+def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float]) -> list[int]:
+    """Return which sweeps of a chain are kept where the objects move as given; one, the last, for ever."""
+    sampler = GibbsIrm(few_columns(), Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0), "fixed")
+    first = sampler.init(np.random.default_rng(0))
+    drawn: list[int] = []
+
+    def sweep(*_: object) -> tuple[GibbsState, SweepInfo]:
+        drawn.append(len(drawn))
+        share = moved[min(len(drawn), len(moved)) - 1]
+        numbered = replace(first.hyper, a=np.full((1, 1), float(drawn[-1])))
+        return replace(first, hyper=numbered), SweepInfo(None, None, change=2.0 * share)
+
+    monkeypatch.setattr(GibbsIrm, "sweep", sweep)
+    monkeypatch.setattr(chain, "try_merges", lambda *_: None)
+    monkeypatch.setattr(chain, "measure_bound", lambda *_: 0.0)
+    monkeypatch.setattr(chain, "take_sample", lambda state: int(state.hyper.a[0, 0]))
+    monkeypatch.setattr(chain, "pack_samples", lambda samples: {"kept": samples})
+    kept = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["kept"]
+    assert kept[-1] == drawn[-1]
+    return kept
+
+
+RESTLESS, RESTING = 0.5, 0.0
+
+
+def test_the_first_sweeps_of_a_chain_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = chain.BURN_IN
+    assert kept_sweeps(monkeypatch, [RESTLESS]) == list(range(begin, begin + chain.KEPT))
+
+
+@pytest.mark.parametrize("restless", [0, 5, chain.BURN_IN - 3, chain.BURN_IN + 20])
+def test_a_chain_at_rest_ends_after_ten_sweeps_and_keeps_them(
+    restless: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the burn-in or after it."""
+    moved = [RESTLESS] * restless + [RESTING]
+    assert kept_sweeps(monkeypatch, moved) == list(range(restless, restless + chain.SETTLED))
+
+
+def test_a_chain_that_moves_again_is_not_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = chain.BURN_IN
+    pauses = ([RESTING] * (chain.SETTLED - 1) + [RESTLESS]) * 100
+    assert kept_sweeps(monkeypatch, pauses) == list(range(begin, begin + chain.KEPT))
+    # One object of a thousand may move, no more.
+    assert len(kept_sweeps(monkeypatch, [0.9e-3])) == chain.SETTLED
+    assert len(kept_sweeps(monkeypatch, [1.1e-3])) == chain.KEPT
 
 
 def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,11 +57,14 @@ def counted_side(relation: Relation, rows: np.ndarray, columns: np.ndarray) -> t
     return Side.of(relation, columns), ones.astype(np.int64), (entries - ones).astype(np.int64)
 
 
-def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: int) -> np.ndarray:
-    """Draw every row's cluster from its exact conditional; where one dies, the last takes its place."""
+def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
+    """Draw every row's cluster from its exact conditional; where one dies, the last takes its place.
+
+    Return also how many rows have others in their cluster than before.
+    """
     rng = np.random.default_rng(seed)
     visits, uniforms = rng.permutation(len(rows)), rng.random(len(rows))
-    rows, n_columns = rows.copy(), int(columns.max()) + 1
+    rows, n_columns, moved = rows.copy(), int(columns.max()) + 1, 0
 
     def height(labels: np.ndarray) -> float:
         total = 0.0
@@ -73,6 +76,7 @@ def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: i
         return total
 
     for i, uniform in zip(visits, uniforms, strict=True):
+        company = set(np.flatnonzero(rows == rows[i]))
         old, rows[i] = rows[i], -1
         last = rows.max()
         if not (rows == old).any() and last > old:
@@ -84,7 +88,8 @@ def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: i
             weights.append(np.log(size) + height(rows))
         probability = np.exp(np.array(weights) - max(weights))
         rows[i] = int(np.searchsorted(np.cumsum(probability / probability.sum()), uniform))
-    return rows
+        moved += set(np.flatnonzero(rows == rows[i])) != company
+    return rows, moved
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -99,7 +104,9 @@ def test_rows_are_drawn_from_the_exact_conditionals(
     rows = np.array([0, 1, 2, 3, 4, 5, 6, 0, 0, 0, 1, 1, 2, 2])
     side, ones, zeros = counted_side(relation_of(data), rows, columns)
     drawn = draw_side(side, rows, ones, zeros, (0.7, 1.3), 40.0, np.random.default_rng(seed))
-    assert drawn.labels.tolist() == draw_densely(data, rows, columns, seed).tolist()
+    labels, moved = draw_densely(data, rows, columns, seed)
+    assert drawn.labels.tolist() == labels.tolist()
+    assert 0 < drawn.moved == moved
     counted = counted_side(relation_of(data), drawn.labels, columns)[1:]
     np.testing.assert_array_equal([drawn.ones, drawn.zeros], counted)
 

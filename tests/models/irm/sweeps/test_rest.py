@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.moves.moves import MOVES, MoveMemory
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
-from acvb_core.models.irm.sweeps.rest import AT_REST
+from acvb_core.models.irm.sweeps.rest import AT_REST, PLAUSIBLE
 from tests.models.irm.moves.adapters import RELATIONS, small_relation
 
 CALM = {"merge": False, "split": False, "init": "spectral"}
@@ -101,6 +103,36 @@ def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some
         expected[plausible] *= q[i][plausible].sum() / found[-1.0][i][plausible].sum()
         np.testing.assert_allclose(found[0.05][i], q[i] if plausible.sum() == 1 else expected, atol=1e-12)
         np.testing.assert_array_equal(np.delete(found[0.05], i, axis=0), np.delete(q, i, axis=0))
+
+
+@pytest.mark.parametrize("kind", RELATIONS)
+@pytest.mark.parametrize("when", ["moves over", "whole sweep", "moves to come", "no moves"])
+def test_objects_stay_among_plausible_clusters_only_once_moves_are_over(kind: str, when: str) -> None:
+    """Not in the whole sweeps, which alone can end a run, nor where moves are made later or never."""
+    inference = problem_of(kind).inference
+    if when != "no moves":
+        inference = replace(inference, moves=MOVES)
+    state = sweeps_of(problem_of(kind).inference, 5)[-1]
+    assert state.rest is not None
+    domain = state.layout.domains[-1]
+    q = state.q[domain].copy()
+    q[:, 0] += q[:, -1] - 0.1 * PLAUSIBLE
+    q[:, -1] = 0.1 * PLAUSIBLE
+    ones, entries = block_counts(inference.relation, {**state.q, domain: q}, state.layout)
+    restless = {name: np.ones(len(values)) for name, values in state.rest.moved.items()}
+    state = replace(
+        state,
+        q={**state.q, domain: q},
+        ones=ones,
+        entries=entries,
+        moves=MoveMemory() if when == "moves to come" else None,
+        rest=replace(state.rest, moved=restless, sweeps=3 if when == "whole sweep" else 0),
+    )
+    after, _ = inference.update(state, np.random.default_rng(0), no_checkpoint)
+    assert after.rest is not None
+    assert after.rest.is_whole == (when == "whole sweep")
+    stayed = after.q[domain][:, -1] == q[:, -1]
+    assert stayed.all() if when == "moves over" else not stayed.any()
 
 
 def pass_over(relation: Any, state: IrmState) -> DomainPass | NetworkPass:
