@@ -171,9 +171,9 @@ def copy_package(folder: Path) -> Path:
 
 def build_problems() -> list[Problem]:
     """Return a whole run, and one over two shards that takes about as long."""
-    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 4_000, "burn_in": 1_000}
+    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 2_000, "burn_in": 500}
     corpus = planted_topics(3_000, 2_000, 10, 60, 0.1, 0.05, 1).corpus
-    spread = {"k": 10, "max_sweeps": 400, "tol": 1e-12, "shards": 2}
+    spread = {"k": 10, "max_sweeps": 200, "tol": 1e-12, "shards": 2}
     return [
         build_problem(synth1().relation, "gibbs", values, heldout=0.1),
         build_problem(corpus, "cvb0", spread, heldout_documents=0.1),
@@ -186,7 +186,8 @@ def try_fault(fault: str, times: int, problems: list[Problem], wanted: list[floa
     package = copy_package(folder / "other") if fault == "version" else ROOT
     begun = time.monotonic()
     with small_disk(folder / "states"), closing(FaultyCluster(folder, package)) as cluster:
-        for _ in range(times):
+        for number in range(1, times + 1):
+            sys.stderr.write(f"{fault}: {number} of {times}, {len(lost)} lost\n")
             try:
                 if fault == "version":
                     sentences = refuse_once(cluster, problems)
