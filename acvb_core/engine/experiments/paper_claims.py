@@ -32,6 +32,8 @@ class ClaimTest(NamedTuple):
         return bool(np.isfinite(self.p))
 
 
+#: A quick look with fewer sweeps says nothing of convergence.
+_ENOUGH = 1_000
 #: What tells the comparisons of a claim apart, the widest first.
 _PLACES = ("table", "data", "k", "against")
 
@@ -56,6 +58,8 @@ class ClaimEvidence:
         if self.claim.untested:
             return f"not tested: {self.claim.untested}"
         known = self.known
+        if not known and self.claim.needs_convergence:
+            return "not tested: runs of a quick look end before they converge"
         if not known:
             return "not tested: too few splits" if self.tests else "not tested: no data"
         yes = [test for test in known if test.p < LEVEL and test.difference > 0]
@@ -130,8 +134,12 @@ def _compare(result: PaperResult, claim: Claim) -> Iterator[ClaimTest]:
     if claim.follows:
         yield from _correlate(result, claim, score)
         return
+    few = claim.needs_convergence and table.quick_settings.get("max_sweeps", _ENOUGH) < _ENOUGH
+    short = {part.data for part, _ in result.parts if part.limits.quick} if few else set()
     for cell in result.cells if score == table.score else result.list_cells(score):
         if (claim.ks and cell.k not in claim.ks) or (claim.data and cell.data not in claim.data):
+            continue
+        if cell.data in short:
             continue
         for method in claim.worse or ("",):
             test = _test(result, claim, score, cell, method)

@@ -83,6 +83,19 @@ def test_a_claim_on_shorter_runs_says_so() -> None:
         assert ("4 splits; quick look |" in page) is quick
 
 
+@pytest.mark.parametrize(
+    ("sweeps", "verdict"), [(60, "not tested: runs of a quick look end before"), (1_000, "holds")]
+)
+def test_a_claim_about_convergence_needs_long_runs(sweeps: int, verdict: str) -> None:
+    full = result_of([CLEAR], replace(CLAIM, needs_convergence=True))
+    table = replace(full.table, quick_settings={"max_sweeps": sweeps})
+    quick = PaperPart(table, "Women", None, None, PaperLimits(quick=True))
+    result = PaperResult(table, ((quick, None),))
+    result.__dict__["cells"] = full.cells
+    assert judge(result).verdict.startswith(verdict)
+    assert judge(full).verdict == "holds"
+
+
 def test_a_claim_that_no_runs_speak_for_says_why() -> None:
     claim = Claim("It is good", untested="a matter of taste")
     evidence = judge(result_of([CLEAR], claim))
