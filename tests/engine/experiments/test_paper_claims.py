@@ -54,6 +54,14 @@ def test_the_verdict_on_a_claim(scores: Scores, verdict: str) -> None:
     assert judge(result_of(scores)).verdict == verdict
 
 
+def test_a_claim_may_hold_against_one_of_several_methods() -> None:
+    good, worse = CLEAR
+    table = replace(TABLE, methods=("cvb0", "vb", "gibbs"), claims=(replace(CLAIM, worse=("vb", "gibbs")),))
+    result = PaperResult(table)
+    result.__dict__["cells"] = (Cell("Women", 2, np.array([good, worse, good]), 0, (False,) * 3),)
+    assert judge(result).verdict == "holds against VB"
+
+
 def test_a_claim_of_several_tables_is_judged_once() -> None:
     one, other = result_of([CLEAR, NONE]), result_of([CLEAR, CLEAR], number="Table 2")
     evidence = judge(one, other)
