@@ -48,6 +48,7 @@ class Claim:
     target: float | None = None  #: scores are counted by their distance from it
     alike: bool = False  #: the statement is that there is no difference
     follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
+    needs_convergence: bool = False  #: runs that a quick look ends after few sweeps say nothing of it
     untested: str = ""  #: why no runs here speak for or against it
 
 

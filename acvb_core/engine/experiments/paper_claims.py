@@ -32,6 +32,8 @@ class ClaimTest(NamedTuple):
         return bool(np.isfinite(self.p))
 
 
+#: A quick look with fewer sweeps says nothing of convergence.
+_ENOUGH = 1_000
 #: What tells the comparisons of a claim apart, the widest first.
 _PLACES = ("table", "data", "k", "against")
 
@@ -57,7 +59,10 @@ class ClaimEvidence:
             return f"not tested: {self.claim.untested}"
         known = self.known
         if not known:
-            return "not tested: too few splits" if self.tests else "not tested: no data"
+            short = (
+                "runs of a quick look end before they converge" if self.claim.needs_convergence else "no data"
+            )
+            return f"not tested: {'too few splits' if self.tests else short}"
         yes = [test for test in known if test.p < LEVEL and test.difference > 0]
         no = [test for test in known if test.p < LEVEL and test.difference < 0]
         if self.claim.alike:
@@ -65,29 +70,35 @@ class ClaimEvidence:
                 return "holds: no difference found"
             if len(yes + no) == len(known):
                 return "does not hold here: they differ"
-            return f"does not hold here: they differ under {_name_places(yes + no, known)}"
+            return f"does not hold here: they differ {_name_places(yes + no, known)}"
         if not yes:
             return "does not hold here" if no else "not decided"
         if len(yes) == len(known):
             return "holds"
-        against = f"; the opposite under {_name_places(no, known)}" if no else ""
-        return f"holds under {_name_places(yes, known)}{against}"
+        against = f"; the opposite {_name_places(no, known)}" if no else ""
+        return f"holds {_name_places(yes, known)}{against}"
 
 
-def _name_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest], level: int = 0) -> str:
-    """Return what some comparisons have in common among all: "Table 5 (Enron Jun., KOS (K 20))"."""
+def _name_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest]) -> str:
+    """Return what some comparisons have in common among all: "under Table 5 (Enron Jun., KOS (K 20))"."""
+    places = _list_places(chosen, known)
+    return places if places.startswith("against") else f"under {places}"
+
+
+def _list_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest], level: int = 0) -> str:
+    """Return the names of some comparisons, from the widest on; one that all of them share goes without saying."""
     if level == len(_PLACES):
         return ""
     field = _PLACES[level]
     values = list(dict.fromkeys(getattr(test, field) for test in known))
     if len(values) == 1:
-        return _name_places(chosen, known, level + 1)
+        return _list_places(chosen, known, level + 1)
     names = []
     for value in values:
         own = [test for test in chosen if getattr(test, field) == value]
         if own:
             all_of_it = [test for test in known if getattr(test, field) == value]
-            below = "" if len(own) == len(all_of_it) else _name_places(own, all_of_it, level + 1)
+            below = "" if len(own) == len(all_of_it) else _list_places(own, all_of_it, level + 1)
             names.append(_name_place(field, value) + (f" ({below})" if below else ""))
     return ", ".join(names)
 
@@ -130,8 +141,12 @@ def _compare(result: PaperResult, claim: Claim) -> Iterator[ClaimTest]:
     if claim.follows:
         yield from _correlate(result, claim, score)
         return
+    few = claim.needs_convergence and table.quick_settings.get("max_sweeps", _ENOUGH) < _ENOUGH
+    short = {part.data for part, _ in result.parts if part.limits.quick} if few else set()
     for cell in result.cells if score == table.score else result.list_cells(score):
         if (claim.ks and cell.k not in claim.ks) or (claim.data and cell.data not in claim.data):
+            continue
+        if cell.data in short:
             continue
         for method in claim.worse or ("",):
             test = _test(result, claim, score, cell, method)

@@ -54,6 +54,14 @@ def test_the_verdict_on_a_claim(scores: Scores, verdict: str) -> None:
     assert judge(result_of(scores)).verdict == verdict
 
 
+def test_a_claim_may_hold_against_one_of_several_methods() -> None:
+    good, worse = CLEAR
+    table = replace(TABLE, methods=("cvb0", "vb", "gibbs"), claims=(replace(CLAIM, worse=("vb", "gibbs")),))
+    result = PaperResult(table)
+    result.__dict__["cells"] = (Cell("Women", 2, np.array([good, worse, good]), 0, (False,) * 3),)
+    assert judge(result).verdict == "holds against VB"
+
+
 def test_a_claim_of_several_tables_is_judged_once() -> None:
     one, other = result_of([CLEAR, NONE]), result_of([CLEAR, CLEAR], number="Table 2")
     evidence = judge(one, other)
@@ -81,6 +89,19 @@ def test_a_claim_on_shorter_runs_says_so() -> None:
         assert evidence.is_quick is quick
         page = write_claims_page({"made up": to_plain([result], [])})
         assert ("4 splits; quick look |" in page) is quick
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "verdict"), [(60, "not tested: runs of a quick look end before"), (1_000, "holds")]
+)
+def test_a_claim_about_convergence_needs_long_runs(sweeps: int, verdict: str) -> None:
+    full = result_of([CLEAR], replace(CLAIM, needs_convergence=True))
+    table = replace(full.table, quick_settings={"max_sweeps": sweeps})
+    quick = PaperPart(table, "Women", None, None, PaperLimits(quick=True))
+    result = PaperResult(table, ((quick, None),))
+    result.__dict__["cells"] = full.cells
+    assert judge(result).verdict.startswith(verdict)
+    assert judge(full).verdict == "holds"
 
 
 def test_a_claim_that_no_runs_speak_for_says_why() -> None:
