@@ -142,7 +142,7 @@ def show_scores(table: ComparisonTable) -> None:
     if "Skill, averaged" in table.frame:
         st.caption(
             "Averaged: predictions by the mean of many samples. Read the clusters of a run that has converged, and "
-            "predict with the average: below it says on which data that was measured."
+            "predict with the average. The figures for this are below."
         )
 
 

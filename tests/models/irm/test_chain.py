@@ -160,12 +160,14 @@ def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float]) -> list[int
         return replace(first, hyper=numbered), SweepInfo(None, None, change=2.0 * share)
 
     monkeypatch.setattr(GibbsIrm, "sweep", sweep)
-    monkeypatch.setattr(chain, "try_merges", lambda *_: None)
+    merging_after: list[int] = []
+    monkeypatch.setattr(chain, "try_merges", lambda *_: merging_after.append(len(drawn)))
     monkeypatch.setattr(chain, "measure_bound", lambda *_: 0.0)
     monkeypatch.setattr(chain, "take_sample", lambda state: int(state.hyper.a[0, 0]))
     monkeypatch.setattr(chain, "pack_samples", lambda samples: {"kept": samples})
     kept = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["kept"]
     assert kept[-1] == drawn[-1]
+    assert merging_after == [10][: len(drawn) > 10]
     return kept
 
 
