@@ -55,6 +55,7 @@ def wide(model: str) -> tuple[Any, list[dict[str, Any]], list[dict[str, Any]]]:
     return CASES[model].wide()
 
 
+@pytest.mark.whole_chain
 @every_method
 def test_checkpoint_is_called_often(row: Method, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pause or a stop takes effect soon: in the start, in sweeps, in one with every move and in the diagnostics."""
@@ -132,6 +133,7 @@ def measured() -> list[Any]:
     return found
 
 
+@pytest.mark.whole_chain
 @pytest.mark.parametrize(("row", "values", "heldout"), measured())
 def test_memory_is_as_estimated(
     row: Method, values: dict[str, Any], heldout: float, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.core.rows import PRESET
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import build_problem
@@ -16,7 +17,7 @@ from acvb_core.registry import methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
 from pages.ui.running import costs, live
-from pages.ui.running.forms import build_fields, select_values
+from pages.ui.running.forms import build_fields, select_values, show_preset
 from pages.ui.shared import picking, services
 from pages.ui.shared.model_pages import all_model_pages
 from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
@@ -371,3 +372,8 @@ def test_readers_cope_with_a_change_of_the_lead() -> None:
         "racing by the lower bound: 6 → 3 → …",
         "racing by the lower bound: 6 → 3 → 2 → …",
     } <= said
+
+
+def test_methods_without_a_preset_have_a_form() -> None:
+    plain = [field for field in build_fields(methods_of("lfm")) if field.parameter is not PRESET]
+    assert show_preset(plain, methods_of("lfm")) == (plain, [])

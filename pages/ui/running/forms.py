@@ -72,16 +72,20 @@ def select_values(method: Method, entered: Sequence[tuple[Field, Value]]) -> dic
     return {name: value for name, value in values.items() if name not in paper}
 
 
-def show_preset(form: Sequence[Field], chosen: Sequence[Method]) -> tuple[list[Field], tuple[Field, Value]]:
-    """Draw the choice of the preset; return the fields that it leaves open, and the choice."""
-    preset = next(field for field in form if field.parameter is PRESET)
+def show_preset(
+    form: Sequence[Field], chosen: Sequence[Method]
+) -> tuple[list[Field], list[tuple[Field, Value]]]:
+    """Draw the choice of the preset, if the methods have one; return the fields that it leaves open, and the choice."""
+    preset = next((field for field in form if field.parameter is PRESET), None)
+    if preset is None:
+        return list(form), []
     others = [field for field in form if field is not preset]
     with st.container(width=_PRESET_WIDTH):
         value = show_field(preset)
     if value == "paper":
         st.caption("  \n".join(_describe_paper(method) for method in chosen if method.paper))
         others = [field for field in others if not all(map(field.is_printed_by, field.methods))]
-    return others, (preset, value)
+    return others, [(preset, value)]
 
 
 def _describe_paper(method: Method) -> str:

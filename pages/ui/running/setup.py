@@ -214,11 +214,10 @@ def _choose_model(dataset: Dataset) -> str:
 def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
     """Draw the settings; those that follow from what runs start from are shown and cannot be changed."""
     row, chosen = model_row(model), choice.methods
-    form, preset = show_preset(build_fields(chosen), chosen)
+    form, entered = show_preset(build_fields(chosen), chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     separate = [field for field in form if not field.parameter.advanced and not field.shared]
     advanced = [field for field in form if field.parameter.advanced]
-    entered = [preset]
     columns = st.columns(max(4, len(sizes) + 3), vertical_alignment="bottom")
     for column, field in zip(columns, sizes, strict=False):
         with column:
