@@ -182,7 +182,8 @@ def build_problems() -> list[Problem]:
 
 def try_fault(fault: str, times: int, problems: list[Problem], wanted: list[float], folder: Path) -> None:
     """Have a fault happen some times, and print what became of the runs."""
-    distances, lost = [0.0], []
+    distances: list[float] = [0.0]
+    lost: list[str] = []
     package = copy_package(folder / "other") if fault == "version" else ROOT
     begun = time.monotonic()
     with small_disk(folder / "states"), closing(FaultyCluster(folder, package)) as cluster:
