@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +18,10 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.irm.words_relation import RELATION
-from pages.ui.shared import services
+from pages.ui.running.compare_page import find_model
+from pages.ui.shared import model_pages, services
 from pages.ui.shared.format import describe_state, shorten_names
+from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open
 
@@ -201,3 +206,30 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     app.switch_page("pages/home.py").run()
     app.switch_page("pages/compare.py").run()
     assert not set(wanted) & set(app.multiselect(key="compare_runs_irm").value)
+
+
+def test_runs_of_a_second_model_with_a_page_of_its_own_can_be_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    karate, other = load_sample("karate").relation, load_sample("survey").relation
+
+    def job(model: str, data: Relation = karate) -> SimpleNamespace:
+        settings = SimpleNamespace(model=model)
+        return SimpleNamespace(problem=SimpleNamespace(settings=settings, fingerprint=data.fingerprint))
+
+    in_use = SimpleNamespace(model="network", data=karate)
+
+    def find(*jobs: SimpleNamespace, dataset: Any = in_use) -> str:
+        workspace: Any = SimpleNamespace(jobs=list(jobs), dataset=dataset)
+        return find_model(workspace)
+
+    assert find() == "network"
+    assert find(job("network"), job("irm")) == "network"  # one page shows both
+    assert find(job("irm"), dataset=None) == "irm"
+    pages = all_model_pages()
+    answer = pages["irm"].answer._replace(path="pages/other.py")
+    changed = {**pages, "irm": replace(pages["irm"], answer=answer)}
+    monkeypatch.setattr(model_pages, "all_model_pages", lambda: changed)
+    assert find(job("network"), job("irm")) == "irm"
+    assert find(job("irm"), job("network")) == "network"
+    assert find(job("irm", other)) == "network"

@@ -192,14 +192,27 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     show_figures_in_tabs(figures, "pair_view")
 
 
+def find_model(workspace: Workspace) -> str:
+    """Return the model whose page shows the runs that may be compared.
+
+    It is that of the data in use, unless the newest run on them is shown on another page; without data, that of the
+    newest run.
+    """
+    model, dataset = model_in_use(workspace), workspace.dataset
+    jobs = [
+        job for job in workspace.jobs if not dataset or job.problem.fingerprint == dataset.data.fingerprint
+    ]
+    newest = pages_of_run(jobs[-1]).model if jobs else None
+    if model is None or (newest and newest not in models_on(pages_of_model(model).answer.path)):
+        model = newest
+    return model or next(iter(all_model_pages()))
+
+
 def show_compare() -> None:
     """Draw the page."""
     workspace = current_workspace()
     st.title("Compare", anchor=False)
-    # Runs that one page shows may be compared: those of the data in use, or else of the newest run.
-    model = model_in_use(workspace) or (
-        pages_of_run(workspace.jobs[-1]).model if workspace.jobs else next(iter(all_model_pages()))
-    )
+    model = find_model(workspace)
     pages = pages_of_model(model)
     alike = models_on(pages.answer.path)
     finished = [
