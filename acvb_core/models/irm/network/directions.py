@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,9 @@ class Residuals:
         else:
             sides = [(relation, strengths[:, k], state.q[self.layout.axes[0]])]
         self.sides = sides
+        self.known = [
+            (_take_rows(one.ones, members), _take_rows(one.missing, members)) for one, _, _ in sides
+        ]
         self.given = None if links is None or zeros is None else (links[members], zeros[members])
 
     def directions(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
@@ -63,16 +67,16 @@ class Residuals:
     def _of_rows(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
         """Members' rows against the other objects one by one, scaled to unit variance."""
         known, expected = [], []
-        for relation, strength, other in self.sides:
+        for (ones, missing), (_, strength, other) in zip(self.known, self.sides, strict=True):
             p = np.clip(other @ strength, 1e-9, 1.0)
             scale = 1.0 / np.sqrt(p)
-            ones = _scale_columns(relation.ones[self.members], scale)
             # An unknown entry is taken to be what is expected of it.
-            known.append(ones + _scale_columns(relation.missing[self.members], p * scale))
+            known.append(_scale_columns(ones, scale) + _scale_columns(missing, p * scale))
             expected.append(p * scale)
             checkpoint()
-        matrix, mean = sparse.hstack(known, format="csr"), np.concatenate(expected)
-        turned = matrix.T.tocsr()
+        is_dense, mean = isinstance(known[0], np.ndarray), np.concatenate(expected)
+        matrix: Any = np.hstack(known) if is_dense else sparse.hstack(known, format="csr")
+        turned = matrix.T if is_dense else matrix.T.tocsr()
 
         def forward(vectors: Floats) -> Floats:
             checkpoint()
@@ -87,11 +91,11 @@ class Residuals:
     def _of_profiles(self, checkpoint: Checkpoint) -> Iterator[Floats]:
         """Members' links by cluster of the other objects, scaled to unit variance."""
         parts = []
-        for relation, strength, other in self.sides:
+        for (ones, missing), (_, strength, other) in zip(self.known, self.sides, strict=True):
             if self.given is not None:
                 links, zeros = self.given
             else:
-                links, zeros = _sums_of(relation, self.members, other, checkpoint)
+                links, zeros = _sums_of(ones, missing, other, checkpoint)
             expected = (links + zeros) * strength
             parts.append((links - expected) / np.sqrt(np.maximum(expected, 1e-9)))
         profiles = np.hstack(parts)
@@ -101,16 +105,14 @@ class Residuals:
 
     def _of_own_block(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
         """Members' links among each other, in both directions: a group that avoids itself has a negative eigenvalue."""
-        relation, _, _ = self.sides[0]
-        ones = relation.ones[self.members][:, self.members].astype(np.float64)
-        if not ones.nnz:
+        ones, missing = (rows[:, self.members].astype(np.float64) for rows in self.known[0])
+        n_links, n_members = ones.sum(), len(self.members)
+        if not n_links:
             return
-        missing = relation.missing[self.members][:, self.members].astype(np.float64)
-        n_members = len(self.members)
-        density = ones.sum() / max(n_members**2 - missing.nnz, 1)
-        matrix = (ones + density * missing).tocsr()
+        density = n_links / max(n_members**2 - missing.sum(), 1)
+        matrix = ones + density * missing
         if not self.layout.symmetric:
-            matrix = (matrix + matrix.T).tocsr()
+            matrix = matrix + matrix.T
             density *= 2.0
 
         def product(vectors: Floats) -> Floats:
@@ -128,15 +130,25 @@ class Residuals:
         yield from left[:, :_DIRECTIONS].T
 
 
-def _scale_columns(pattern: sparse.csr_array, scale: Floats) -> sparse.csr_array:
-    """Return the pattern with each stored entry at its column's scale."""
-    return sparse.csr_array((scale[pattern.indices], pattern.indices, pattern.indptr), shape=pattern.shape)
+def _take_rows(pattern: sparse.csr_array, members: NDArray[np.int64]) -> Any:
+    """Return some rows of a pattern, as an array of numbers where they are few: sparse ones take longer to handle."""
+    if len(members) > _FEW:
+        return pattern[members]
+    rows = np.zeros((len(members), pattern.shape[1]))
+    for row, i in zip(rows, members, strict=True):
+        row[pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]]] = 1.0
+    return rows
 
 
-def _sums_of(
-    relation: Relation, members: NDArray[np.int64], other: Floats, checkpoint: Checkpoint
-) -> tuple[Floats, Floats]:
+def _scale_columns(rows: Any, scale: Floats) -> Any:
+    """Return rows of a pattern with each stored entry at its column's scale."""
+    if isinstance(rows, np.ndarray):
+        return rows * scale
+    return sparse.csr_array((scale[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _sums_of(ones: Any, missing: Any, other: Floats, checkpoint: Checkpoint) -> tuple[Floats, Floats]:
     """Return the members' ones and zeros by cluster of the other objects (an object's link to itself included)."""
-    links = relation.ones[members] @ other
+    links = ones @ other
     checkpoint()
-    return links, np.maximum(other.sum(axis=0) - links - relation.missing[members] @ other, 0.0)
+    return links, np.maximum(other.sum(axis=0) - links - missing @ other, 0.0)
