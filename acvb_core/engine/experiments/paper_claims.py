@@ -33,7 +33,7 @@ class ClaimTest(NamedTuple):
 
 
 #: A quick look with fewer sweeps says nothing of convergence.
-_ENOUGH = 1_000
+_ENOUGH = 5_000
 #: What tells the comparisons of a claim apart, the widest first.
 _PLACES = ("table", "data", "k", "against")
 
