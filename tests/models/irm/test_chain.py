@@ -192,9 +192,9 @@ def test_a_chain_that_moves_again_is_not_at_rest(monkeypatch: pytest.MonkeyPatch
     begin = chain.BURN_IN
     pauses = ([RESTING] * (chain.SETTLED - 1) + [RESTLESS]) * 100
     assert kept_sweeps(monkeypatch, pauses) == list(range(begin, begin + chain.KEPT))
-    # One object of a thousand may move, no more.
-    assert len(kept_sweeps(monkeypatch, [0.9e-3])) == chain.SETTLED
-    assert len(kept_sweeps(monkeypatch, [1.1e-3])) == chain.KEPT
+    # Five objects of a thousand may move, no more.
+    assert len(kept_sweeps(monkeypatch, [4.9e-3])) == chain.SETTLED
+    assert len(kept_sweeps(monkeypatch, [5.1e-3])) == chain.KEPT
 
 
 def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +209,8 @@ def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(drawn) < chain.BURN_IN
     for truth, domain in ((planted.row_clusters, "rows"), (planted.column_clusters, "cols")):
         assert agreement(truth, found.q[domain].argmax(axis=1))["ari"] == 1.0
-        assert all(agreement(truth, labels)["ari"] == 1.0 for labels in found.samples[f"sampled_{domain}"])
+        # At rest, one object of two hundred may still move.
+        assert all(agreement(truth, labels)["ari"] > 0.98 for labels in found.samples[f"sampled_{domain}"])
 
 
 def test_merges_are_kept_only_where_they_leave_objects_at_rest() -> None:
