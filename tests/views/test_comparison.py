@@ -107,6 +107,16 @@ def test_names_of_runs_are_shown_as_they_are() -> None:
     go.Figure(figure)
 
 
+def test_the_numbers_of_an_agreement_have_the_width_of_a_phone() -> None:
+    names = [f"ACVB0 · K 10 · seed {seed}" for seed in range(8)]
+    figure = agreement_figure(pd.DataFrame(np.eye(8), index=names, columns=names), "ari")
+    (trace,), layout = figure["data"], figure["layout"]
+    assert trace["texttemplate"]
+    assert not trace["showscale"]
+    assert layout["margin"]["l"] + layout["margin"]["r"] < 20
+    assert layout["yaxis"]["automargin"]
+
+
 def topics_of(corpus: Corpus, **settings: float) -> Result:
     return fit(corpus, "cvb0", k=3, **({"heldout": 0.1, "max_sweeps": 40, "hyper": "fixed"} | settings))
 
