@@ -54,7 +54,7 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
     axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False}
     axis |= {"ticks": "", "ticklabelstandoff": 4, "tickfont": {"size": 12}, "automargin": True}
     room = text_room([str(name) for name in values.index], 12, limit=28) + 12
-    upright = n * room > 200
+    upright = n * room > 240
     layout = base_layout(
         height or max(240, 44 * n + room),
         # Plotly measures the names: what is left of a phone's width must hold the numbers.

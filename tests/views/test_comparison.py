@@ -117,6 +117,13 @@ def test_the_numbers_of_an_agreement_have_the_width_of_a_phone() -> None:
     assert layout["yaxis"]["automargin"]
 
 
+def test_short_names_lie_flat_below_an_agreement_and_long_ones_stand() -> None:
+    short = pd.DataFrame(np.eye(4), index=["ACVB0", "CVB0", "VB", "Gibbs"])
+    assert agreement_figure(short, "ari")["layout"]["xaxis"]["tickangle"] == 0
+    long = pd.DataFrame(np.eye(4), index=[f"ACVB0 · K 10 · seed {seed}" for seed in range(4)])
+    assert agreement_figure(long, "ari")["layout"]["xaxis"]["tickangle"] == -90
+
+
 def topics_of(corpus: Corpus, **settings: float) -> Result:
     return fit(corpus, "cvb0", k=3, **({"heldout": 0.1, "max_sweeps": 40, "hyper": "fixed"} | settings))
 
