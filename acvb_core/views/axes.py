@@ -61,7 +61,9 @@ def level_line(number: str, level: float, text: str = "", *, position: str = "st
     line |= {"y0": level, "y1": level, "line": {"color": MUTED, "dash": "dash", "width": 1.2}}
     if text:
         font = {"size": 11, "color": MUTED}
-        line["label"] = {"text": text, "textposition": position, "yanchor": "bottom", "font": font}
+        # The numbers of the axis end where the line starts.
+        shown = f"\N{EN SPACE}{text}" if position == "start" else text
+        line["label"] = {"text": shown, "textposition": position, "yanchor": "bottom", "font": font}
     return line
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.evaluate.agreement import contingency
 from acvb_core.views.heat_map import THREE_BLUES, heat_map
+from acvb_core.views.labels import text_room
 from acvb_core.views.theme import (
     GRID,
     MUTED,
@@ -35,7 +36,6 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
     `values`: shape (n, n); as `Comparison.agreement` gives it; the names are shown in the order given.
     """
     names = [escape(name, 28) for name in values.index]
-    longest = max((len(name) for name in names), default=0)
     n = len(names)
     trace = heat_map(
         f"agreement-{measure}",
@@ -45,17 +45,20 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
         scale=THREE_BLUES,
         gap=2,
         texttemplate="%{z:.2f}",
+        textfont={"size": 11},
         hovertext=[[f"{one}<br>{other}" for other in names] for one in names],
-        hovertemplate="%{hovertext}<br>%{z:.4f}<extra></extra>",
-        colorbar=colour_bar(_MEASURES[measure]),
+        hovertemplate=f"%{{hovertext}}<br>{_MEASURES[measure]} %{{z:.4f}}<extra></extra>",
+        # Each cell says its value, and a phone has no room for a scale beside them.
+        showscale=False,
     )
     axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False}
-    axis |= {"ticks": "", "ticklabelstandoff": 4}
-    room = int(6.6 * longest) + 16
-    upright = n * room > 200
+    axis |= {"ticks": "", "ticklabelstandoff": 4, "tickfont": {"size": 12}, "automargin": True}
+    room = text_room([str(name) for name in values.index], 12, limit=28) + 12
+    upright = n * room > 240
     layout = base_layout(
         height or max(240, 44 * n + room),
-        margin={"l": room, "r": 8, "t": 12, "b": room if upright else 36},
+        # Plotly measures the names: what is left of a phone's width must hold the numbers.
+        margin={"l": 8, "r": 8, "t": 12, "b": 8},
         xaxis=axis | {"tickangle": -90 if upright else 0},
         yaxis=axis | {"autorange": "reversed"},
     )

@@ -168,9 +168,18 @@ def course_figure(experiment: Experiment, title: str) -> Figure:
         ]  # fmt: skip
     layout = base_layout(
         360,
-        margin={"l": 10, "r": 18, "t": 16, "b": 52},
+        margin={"l": 10, "r": 18, "t": 40, "b": 52},
         hovermode="closest",
-        xaxis={"title": axis_title("CPU seconds"), "type": "log", "automargin": True},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        # Without a format, Plotly writes 2 and 5 for all of 0.2, 20 and 500.
+        xaxis={
+            "title": axis_title("CPU seconds"),
+            "type": "log",
+            "tickformat": ",.3~g",
+            "tickangle": 0,
+            "nticks": 5,
+            "automargin": True,
+        },
         yaxis={"title": axis_title(escape(title)), "automargin": True, "zeroline": False},
     )
     return {"data": traces, "layout": layout}

@@ -107,6 +107,23 @@ def test_names_of_runs_are_shown_as_they_are() -> None:
     go.Figure(figure)
 
 
+def test_the_numbers_of_an_agreement_have_the_width_of_a_phone() -> None:
+    names = [f"ACVB0 · K 10 · seed {seed}" for seed in range(8)]
+    figure = agreement_figure(pd.DataFrame(np.eye(8), index=names, columns=names), "ari")
+    (trace,), layout = figure["data"], figure["layout"]
+    assert trace["texttemplate"]
+    assert not trace["showscale"]
+    assert layout["margin"]["l"] + layout["margin"]["r"] < 20
+    assert layout["yaxis"]["automargin"]
+
+
+def test_short_names_lie_flat_below_an_agreement_and_long_ones_stand() -> None:
+    short = pd.DataFrame(np.eye(4), index=["ACVB0", "CVB0", "VB", "Gibbs"])
+    assert agreement_figure(short, "ari")["layout"]["xaxis"]["tickangle"] == 0
+    long = pd.DataFrame(np.eye(4), index=[f"ACVB0 · K 10 · seed {seed}" for seed in range(4)])
+    assert agreement_figure(long, "ari")["layout"]["xaxis"]["tickangle"] == -90
+
+
 def topics_of(corpus: Corpus, **settings: float) -> Result:
     return fit(corpus, "cvb0", k=3, **({"heldout": 0.1, "max_sweeps": 40, "hyper": "fixed"} | settings))
 

@@ -117,7 +117,11 @@ def test_change_is_that_of_q_first_and_of_the_mean_after() -> None:
 
 
 def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
-    assert [shape["y0"] for shape in live_figure([averaged()])["layout"]["shapes"]] == [1e-5]
+    (line,) = live_figure([averaged()])["layout"]["shapes"]
+    assert line["y0"] == 1e-5
+    assert (
+        line["label"]["text"] == "\N{EN SPACE}tolerance 1e-05"
+    )  # the numbers of the axis touch it without a space
     plain = RunCurve("r", "x", "vb", 0, history_of(change=[0.5, 0.1]), tolerance=1e-5)
     assert live_figure([plain])["layout"]["shapes"] == []
     assert "upper limit" not in str(live_figure([plain])["layout"]["annotations"])

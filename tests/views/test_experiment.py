@@ -36,6 +36,14 @@ def test_a_curve_is_the_mean_of_the_last_scores_so_far(experiment: Experiment) -
     np.testing.assert_allclose(traces["high CVB0"]["y"], np.maximum(first, second))
 
 
+def test_times_are_written_in_full_and_the_legend_leaves_a_phone_its_width(experiment: Experiment) -> None:
+    layout = course_figure(experiment, "Score")["layout"]
+    # Plotly writes the bare digits 2 and 5 between powers of ten unless it has a format.
+    assert layout["xaxis"]["type"] == "log"
+    assert layout["xaxis"]["tickformat"]
+    assert layout["legend"]["orientation"] == "h"
+
+
 def test_runs_without_a_course_are_left_out(experiment: Experiment) -> None:
     traces = {trace["uid"]: trace for trace in course_figure(experiment, "Score")["data"]}
     assert set(traces["course VB"]["y"]) == {-3.0, -1.0}

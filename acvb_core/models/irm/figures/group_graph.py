@@ -279,7 +279,9 @@ def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, heig
 
 def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
     lines = [
-        "Lines: more links than average between clusters. Rings: more links inside than in the whole network.",
+        # Each is as long as a phone is wide.
+        "Lines: more links than average between clusters.",
+        "Rings: more links inside than in the whole network.",
         "Wider means more links above the expected number.",
     ]
     n_edges = len(graph.edges)

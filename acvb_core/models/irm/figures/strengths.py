@@ -121,7 +121,7 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
         "uid": f"sizes-{domain}",
     }
     title = {"text": f"<b>{escape(kind, 40)} clusters: objects in each</b>", "font": {"size": 13}}
-    x_axis = {"type": "category", "showgrid": False, "linecolor": LINE, "tickangle": 0, "nticks": 26}
+    x_axis = {"type": "category", "showgrid": False, "linecolor": LINE, "tickangle": 0, "nticks": 16}
     layout = base_layout(
         height,
         margin={"l": 56, "r": 12, "t": 34, "b": 40},

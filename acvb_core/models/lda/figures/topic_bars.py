@@ -197,19 +197,18 @@ def _bars_of_topics(
         [cluster_colour(topic) for topic in topics],
         uid,
     )
-    ticks = (
-        {"tickvals": topics, "ticktext": list(map(str, topics))} if few else {"nticks": 20, "tickformat": "d"}
-    )
+    # A phone has room for about 16 numbers below the bars, and for none above narrow ones.
+    numbered = topics[:: -(-len(topics) // 16) or 1]
     layout = vertical_layout(
         height,
         f"<b>{escape(title, 60)}</b>",
         44,
-        {"range": [0.4, len(topics) + 0.6], **ticks, "title": axis_title("topic")},
+        {"range": [0.4, len(topics) + 0.6], "tickvals": numbered, "title": axis_title("topic")},
         {"zeroline": True, "zerolinecolor": LINE, "rangemode": "tozero", "nticks": 5}
         | {"tickformat": ".2~%" if percents else ""},
     )
     # Without this each number is of a size of its own.
-    return {"data": [bars], "layout": layout | {"uniformtext": {"mode": "hide", "minsize": 7}}}
+    return {"data": [bars], "layout": layout | {"uniformtext": {"mode": "hide", "minsize": 9}}}
 
 
 def number(value: float) -> str:

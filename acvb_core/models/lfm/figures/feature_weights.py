@@ -99,8 +99,8 @@ def feature_weights_figure(
         **hover_texts(_weight_texts(own, columns, feature, sd, chosen)),
     }
     low, high = min(float(shown.min()), 0.0), max(float(shown.max()), 0.0)
-    # Room for the numbers, which stand beyond the ends of the bars.
-    pad = 0.14 * (high - low) or 1.0
+    # Room for the numbers, which stand beyond the ends of the bars, on a phone too.
+    pad = 0.24 * (high - low) or 1.0
     ends = [low - pad if low < 0 else 0, high + pad if high > 0 else 0] if shown.any() else [-1, 1]
     rows = bare_axis(**name_ticks(places, names), range=[len(places) - 0.4, -0.6], automargin=True)
     layout = base_layout(

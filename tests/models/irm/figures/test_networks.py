@@ -215,7 +215,9 @@ def test_lines_are_as_wide_as_links_are_beyond_the_expected(circle: Result) -> N
     assert widths == sorted(widths, reverse=True)
     few = group_graph_figure(graph, most=2)
     assert sum(item["uid"].startswith("edge-") for item in few["data"]) == 2
-    assert f"2 of {len(graph.edges)} lines" in few["layout"]["annotations"][0]["text"]
+    caption = few["layout"]["annotations"][0]["text"]
+    assert f"2 of {len(graph.edges)} lines" in caption
+    assert max(map(len, caption.split("<br>"))) <= 62  # a phone shows no more letters of this size
 
 
 def test_discs_of_groups_do_not_overlap(circle: Result, club: Result) -> None:

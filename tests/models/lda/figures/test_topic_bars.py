@@ -208,3 +208,10 @@ def test_numbers_can_be_read_on_every_colour(topic: int) -> None:
     colour = cluster_colour(topic)
     assert contrast(colour, ink_on(colour)) > 4.5
     assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+
+
+def test_numbers_of_topics_under_their_bars_stand_apart_on_a_phone() -> None:
+    for n in (1, 16, 17, 100):
+        numbered = topic_shares_figure(np.full(n, 1 / n))["layout"]["xaxis"]["tickvals"]
+        assert numbered[0] == 1
+        assert min(n, 8) <= len(numbered) <= 16

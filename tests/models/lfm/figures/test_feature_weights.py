@@ -55,6 +55,12 @@ def test_own_units_are_written_behind_bars_that_can_be_compared() -> None:
     assert "standard" not in json.dumps(plain)
 
 
+def test_a_number_beside_a_bar_has_room_on_a_phone() -> None:
+    low, high = feature_weights_figure(WEIGHTS, COLUMNS, 1)["layout"]["xaxis"]["range"]
+    phone, widest = 250, 40  # pixels: of the bars, and of "-0.0846"
+    assert (-2.0 - low) / (high - low) * phone >= widest
+
+
 def test_the_rest_of_the_columns_is_counted() -> None:
     figure = feature_weights_figure(WEIGHTS, COLUMNS, 1, n=2, order="table")
     assert trace(figure, "weights")["customdata"] == ["depth", "length"]
