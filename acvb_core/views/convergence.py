@@ -76,7 +76,7 @@ class _RunTraces:
         what, sweeps = ("topics", "windows") if self.run.streams else ("assignments", "sweeps")
         hover = f"change in {what} %{{y:.3g}}"
         if not self.run.averaged:
-            return [self._line(panel, own, "own", hover, width=1.1, opacity=0.6)]
+            return [self._line(panel, own, "own", hover, width=1.1, opacity=0.85)]
         in_burn_in = self.column("burn_in") > 0
         before = np.where(in_burn_in | ~np.isfinite(mean), own, np.nan)
         samples, scaled = self.column("samples"), self.column("scaled_change")
@@ -85,9 +85,9 @@ class _RunTraces:
         limit = self._line(
             panel, np.where(samples > 0, 2.0 / np.maximum(samples, 1.0), np.nan), "limit", width=1
         )
-        limit["line"] = {"color": rgba(self.style.colour, 0.35), "width": 1, "dash": "dot"}
+        limit["line"] = {"color": rgba(self.style.colour, 0.7), "width": 1, "dash": "dot"}
         return [
-            self._line(panel, before, "own", hover, width=1.1, opacity=0.6),
+            self._line(panel, before, "own", hover, width=1.1, opacity=0.85),
             self._line(panel, mean, "main", mean_hover, customdata=scaled),
             limit | {"hoverinfo": "skip"},
             *self._burn_in_mark(panel, own),

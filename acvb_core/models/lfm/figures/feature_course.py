@@ -53,7 +53,7 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
     data += _events(history, n, sweep, alive, colour)
     shown = []
     for column, name, tone, dash in (
-        ("train_log_likelihood", "cells seen", rgba(colour, 0.5), "dot"),
+        ("train_log_likelihood", "cells seen", rgba(colour, 0.85), "dot"),
         ("heldout_log_likelihood", "cells held out", colour, "solid"),
     ):
         values = history.column(column)[:n]
