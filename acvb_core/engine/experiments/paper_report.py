@@ -162,10 +162,10 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
         "",
         "Each claim as its paper makes it, and what came of it here: paired t-tests over splits of the data, adjusted "
         f"by Holm's method over all comparisons of the claim, p < {LEVEL:g}. *Holds*: every comparison is significant. "
-        "*Holds under …*: those are that are named, and the others are not decided unless it says so. *Does not hold "
-        "here*: only the opposite is significant. *Not decided*: nothing is, which may be for want of splits. *Quick "
-        "look*: some of the runs are shorter than the claim says. The page of a paper has each comparison, which data "
-        "stood in for the paper's, and which commands made the runs.",
+        "*Holds under …*: the comparisons named are significant; the others are not decided, unless it says so. *Does "
+        "not hold here*: only the opposite is significant. *Not decided*: nothing is, which may be for want of splits. "
+        "*Quick look*: some of the runs are shorter than the claim says. The page of a paper has each comparison, "
+        "which data stood in for the paper's, and which commands made the runs.",
     ]
     for paper, content in papers.items():
         lines += ["", f"## [{paper}]({paper}.md)", ""]

@@ -283,7 +283,7 @@ def shape(rows: int, columns: int) -> str:
 
 
 def ago(moment: float, now: float | None = None) -> str:
-    """Return how long a moment (seconds since the epoch) is past; its date where that is more than two months."""
+    """Return how long ago a moment (seconds since the epoch) was; after two months, its date."""
     seconds = max(0.0, (time.time() if now is None else now) - moment)
     if seconds >= 60 * 86400:
         return time.strftime("%Y-%m-%d", time.localtime(moment))

@@ -28,9 +28,9 @@ class Loading:
     signature : str
         Identifies the file and how it is read.
     share : float or None
-        Part that is read; None where that is not known.
+        Part that is read; None if it is not known.
     error : Exception or None
-        The reason why it could not be loaded.
+        Why it could not be loaded.
     was_seen : bool
         Somebody has waited for its end.
     """
