@@ -149,7 +149,7 @@ class AveragedInference(_RunningMean):
             (order,) = info.order.values()
             mean = np.ascontiguousarray(mean[:, order])
         moved = blend(mean, new.q, new.weights, 1.0 / samples)
-        return Responsibilities(mean, new.weights), moved / float(new.weights.sum(dtype=np.float64))
+        return new._replace(q=mean), moved / float(new.weights.sum(dtype=np.float64))
 
     def posterior(self, state: AveragedState) -> Posterior:
         """Return the inner posterior, with the mean in place of its responsibilities after burn-in."""
