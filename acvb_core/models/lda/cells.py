@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,25 @@ def choose_cells(tokens: Tokens, n_topics: int, given: int) -> int:
     return given or (USUAL if len(tokens.words) * n_topics >= FROM else 1)
 
 
+def cut_documents(tokens: Tokens, n_parts: int) -> tuple[int, ...]:
+    """Return where parts of consecutive documents begin that have about as many pairs, and the end."""
+    limits = np.searchsorted(tokens.pointers, _shares(tokens, n_parts))
+    return (0, *map(int, limits), tokens.n_documents)
+
+
+def _shares(tokens: Tokens, n_parts: int) -> Floats:
+    """Return numbers of pairs where parts end, but for the last."""
+    return len(tokens.words) * np.arange(1, n_parts) / n_parts
+
+
+class Piece(NamedTuple):
+    """Some documents of a cell: pairs of document d are pairs.pointers[d] … pairs.pointers[d + 1] - 1."""
+
+    begin: int
+    end: int
+    pairs: Shard
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Pairs by cell."""
@@ -52,15 +72,13 @@ class Cells:
         """Return parts of consecutive documents and of consecutive words."""
         if n_parts == 1:
             return cls(tokens, tokens.documents, (0, tokens.n_documents))
-        shares = len(tokens.words) * np.arange(1, n_parts) / n_parts
-        limits = np.searchsorted(tokens.pointers, shares)
+        bounds, shares = cut_documents(tokens, n_parts), _shares(tokens, n_parts)
         up_to = np.cumsum(np.bincount(tokens.words, minlength=tokens.n_words))
         part = np.searchsorted(shares, up_to, side="left")[tokens.words]
         documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
-        cell = np.searchsorted(limits, documents, side="right") * n_parts + part
+        cell = np.searchsorted(bounds[1:-1], documents, side="right") * n_parts + part
         order = np.argsort(cell.astype(np.int16), kind="stable")
         sizes = np.bincount(documents * n_parts + part, minlength=tokens.n_documents * n_parts)
-        bounds = (0, *map(int, limits), tokens.n_documents)
         by_cell = [sizes.reshape(-1, n_parts)[begin:end].T.reshape(-1) for begin, end in pairwise(bounds)]
         pointers = np.concatenate([[0], *by_cell]).cumsum()
         return cls(tokens, Shard(pointers, tokens.words[order], tokens.counts[order]), bounds)
@@ -76,15 +94,15 @@ class Cells:
         ahead = (self.n_parts - 1) * begin + part * (end - begin)
         return self.pairs._replace(pointers=self.pairs.pointers[ahead:])
 
-    def pieces(self, n_topics: int, ns_each: float = 1.0) -> list[tuple[int, int, Shard]]:
-        """Return all pairs in pieces of some 50 ms: documents from where to where, and the cell."""
+    def pieces(self, n_topics: int, ns_each: float = 1.0) -> list[Piece]:
+        """Return all pairs in pieces of some 50 ms."""
         found = []
         for i, (begin, end) in enumerate(pairwise(self.bounds)):
             for cell in (self.cell(i, part) for part in range(self.n_parts)):
                 at = begin
                 while at < end:
-                    found.append((at, chunk_end(cell.pointers, at, end, n_topics, ns_each), cell))
-                    at = found[-1][1]
+                    found.append(Piece(at, chunk_end(cell.pointers, at, end, n_topics, ns_each), cell))
+                    at = found[-1].end
         return found
 
     def run(

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, polygamma
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
     Array,
@@ -26,7 +27,7 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
-from acvb_core.models.lda.cells import Cells
+from acvb_core.models.lda.cells import Cells, Piece
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.evaluate.evidence import (
     DocumentTerms,
@@ -116,8 +117,11 @@ class LdaModel:
         if not isinstance(responsibilities, Responsibilities):
             return None
         q, weights, _ = responsibilities
-        pieces = self._cells(responsibilities).pieces(q.shape[1])
-        return sum(entropies(begin, end, pairs.pointers, weights, q) for begin, end, pairs in pieces)
+
+        def add_up(piece: Piece) -> float:
+            return float(entropies(piece.begin, piece.end, piece.pairs.pointers, weights, q))
+
+        return sum(map_together(add_up, self._cells(responsibilities).pieces(q.shape[1])))
 
     def _cells(self, responsibilities: AnyResponsibilities | None) -> Cells:
         """Return the pairs in the order of the responsibilities."""
@@ -144,12 +148,14 @@ class LdaModel:
         q = responsibilities.q if isinstance(responsibilities, Responsibilities) else _NO_RESPONSIBILITIES
         by_word = _singles(posterior["words"])
         counts = Counts(_singles(posterior["documents"]), by_word, by_word.sum(axis=0, dtype=np.float64))
-        cells, total = self._cells(responsibilities), 0.0
-        prior = Concentrations(posterior["alpha"], posterior.hyper["beta"]).singles(self.tokens.n_words)
-        for begin, end, pairs in cells.pieces(len(prior.alpha)):
-            checkpoint()
-            total += leave_one_out(begin, end, pairs, q, counts, prior)
-        return total + cells.length_terms(posterior["alpha"].sum())
+        cells, alpha = self._cells(responsibilities), posterior["alpha"]
+        prior = Concentrations(alpha, posterior.hyper["beta"]).singles(self.tokens.n_words)
+
+        def add_up(piece: Piece) -> float:
+            return float(leave_one_out(*piece, q, counts, prior))
+
+        found = map_together(add_up, cells.pieces(len(alpha)), checkpoint)
+        return sum(found) + cells.length_terms(alpha.sum())
 
     def extras(
         self,

@@ -124,12 +124,19 @@ _SHARDS = Parameter(
     "Shards", 0, 10_000,
 )  # fmt: skip
 
+_BY_SIZE = (
+    "by the cores of this machine. The result depends on this number, not on the cores. 0: 4 where a sweep takes "
+    "more than some 20 ms, else 1, all in order. Shards are not cut further."
+)
+
 _CELLS = Parameter(
     "cells", "int", 0, "Parts that documents and words are cut into. So many cells of documents and words, which share "
-    "neither, are updated at once by the cores of this machine. The result depends on this number, not on the cores. "
-    "0: 4 where a sweep takes longer than some 20 ms, else 1: the documents are updated in order. Shards are not cut "
-    "into cells.", "Cells at once", 0, 64,
+    f"neither, are updated at once {_BY_SIZE}", "Cells at once", 0, 64,
 )  # fmt: skip
+
+_PARTS = replace(
+    _CELLS, help=f"Parts of the documents that are updated at once {_BY_SIZE}", label="Parts at once"
+)
 
 _SHORT = Parameter(
     "short", "bool", False, "Over shards, keep the topic probabilities of every word in 16 bits each in place of 32.",
@@ -169,11 +176,13 @@ _PRECISION_WHY = (
     "In both, responsibilities are in single precision and the totals of topics are those at the start of a document, "
     "which is several times faster."
 )
-_TNW07 = Paper("TNW07 §3.1 and §4", _FIXED, _LEARNED_WHY + _PRECISION_WHY)
+_EXACT_PAPER = Paper("TNW07 §3.1 and §4", _FIXED, _LEARNED_WHY + _PRECISION_WHY)
+_CELLS_WHY = " By default large data are updated in cells, several at once, not document by document."
+_TNW07 = replace(_EXACT_PAPER, values={**_FIXED, "cells": 1}, otherwise=_EXACT_PAPER.otherwise + _CELLS_WHY)
 _PLAIN_PAPER = Paper(
-    "ACVB17 §5.1", {"hyper": "plain", "shrink": 0.0},
+    "ACVB17 §5.1", {"hyper": "plain", "shrink": 0.0, "cells": 1},
     "By default Minka's fixed point weighs each expected count by the probability that the topic is present at all; "
-    f"the counts as they are make alpha too large. Topics without words are dropped. {_PRECISION_WHY}",
+    f"the counts as they are make alpha too large. Topics without words are dropped. {_PRECISION_WHY}{_CELLS_WHY}",
 )  # fmt: skip
 _VB_PAPER = Paper(
     "TNW07 §2.1 and §4", {**_FIXED, "init": "random"},
@@ -223,13 +232,13 @@ METHODS = (
         "Collapsed variational Bayes with exact expectations, which CVB and CVB0 approximate: a reference for small "
         "corpora, a thousand times slower.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 15 and appendix",
-        (*_IN_ORDER, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_TNW07,
+        (*_IN_ORDER, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_EXACT_PAPER,
     ),
     Method(
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
-        (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _SHARDS, *_RUN), _SHARDED("build_vb"),
+        (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _PARTS, _SHARDS, *_RUN), _SHARDED("build_vb"),
         "lower_bound", paper=_VB_PAPER,
     ),
     Method(

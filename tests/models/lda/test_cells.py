@@ -28,7 +28,7 @@ from tests.oracles.lda_cases import LdaCase, small_case
 from tests.shards.outcomes import outcome
 
 CORPUS = planted_topics(90, 120, 6, 30, 0.2, 0.1, 4).corpus
-COLLAPSED = ("cvb0", "acvb0", "cvb", "acvb")
+METHODS = ("cvb0", "acvb0", "cvb", "acvb", "vb")
 #: Past learning, drops of topics, a rebuilding of the counts and the start of an average.
 _RUN: dict[str, Any] = {"k": 9, "shrink": 0.06, "max_sweeps": 54, "heldout": 0.1}
 
@@ -131,7 +131,7 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
 
 @pytest.mark.usefixtures("_many_pieces")
 @pytest.mark.parametrize("cells", [2, 4])
-@pytest.mark.parametrize("name", COLLAPSED)
+@pytest.mark.parametrize("name", METHODS)
 def test_threads_do_not_change_a_bit(name: str, cells: int) -> None:
     found = []
     for threads in (1, 2, 3):
