@@ -22,6 +22,7 @@ import numpy as np
 
 from acvb_core.core.parallel import run_together
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.rows import Values
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import Floats
 from acvb_core.models.lda.state import Tokens, chunk_end
@@ -35,9 +36,9 @@ USUAL = 4
 Visit = Callable[[int, int, Shard, Sequence[Floats]], tuple[float, float] | None]
 
 
-def choose_cells(tokens: Tokens, n_topics: int, given: int) -> int:
-    """Return into how many parts documents and words are cut; `given` by the settings, 0: by the size."""
-    return given or (USUAL if len(tokens.words) * n_topics >= FROM else 1)
+def choose_cells(n_pairs: int, values: Values) -> int:
+    """Return into how many parts documents and words are cut, by the settings or by the size."""
+    return int(values["cells"] or (USUAL if n_pairs * values["k"] >= FROM else 1))
 
 
 def cut_documents(tokens: Tokens, n_parts: int) -> tuple[int, ...]:

@@ -248,7 +248,7 @@ def build_collapsed(
         trained.check(values["k"])
         start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
     tokens, k = Tokens.of(data), values["k"]
-    cells = choose_cells(tokens, k, values["cells"])
+    cells = choose_cells(len(tokens.words), values)
     return CollapsedLda(tokens, k, start, learn, values["shrink"], order, warm, weighted, cells)
 
 

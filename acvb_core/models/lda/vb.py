@@ -245,4 +245,4 @@ def build_vb(data: Any, values: Values) -> VariationalLda:
     learn, start = values["hyper"] == "minka", Concentrations.of_values(values)
     tokens, k = Tokens.of(data), values["k"]
     more = (values["shrink"], values["inner"], values["init"] == "random")
-    return VariationalLda(tokens, k, start, learn, *more, choose_cells(tokens, k, values["cells"]))
+    return VariationalLda(tokens, k, start, learn, *more, choose_cells(len(tokens.words), values))

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core import averaging
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import Responsibilities
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
+from acvb_core.evaluate import products
 from acvb_core.models.lda import cells as cells_module
 from acvb_core.models.lda.cells import Cells, choose_cells
 from acvb_core.models.lda.cvb import CollapsedLda, sum_counts
+from acvb_core.models.lda.evaluate import evidence
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
@@ -36,6 +39,8 @@ _RUN: dict[str, Any] = {"k": 9, "shrink": 0.06, "max_sweeps": 54, "heldout": 0.1
 @pytest.fixture
 def _many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acvb_core.models.lda.state.chunk_pairs", lambda *_: 60)
+    for place in (averaging, products, evidence):
+        monkeypatch.setattr(place, "_AT_ONCE", 500)
 
 
 def places(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
@@ -240,15 +245,14 @@ def test_only_a_state_that_has_its_responsibilities_can_be_kept(
 
 
 def test_the_size_alone_says_into_how_many_cells_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = Tokens.of(CORPUS)
-    k = 6
-    assert choose_cells(tokens, k, 0) == 1
-    monkeypatch.setattr(cells_module, "FROM", len(tokens.words) * k)
+    k, pairs = 6, CORPUS.n_pairs
+    assert choose_cells(pairs, {"k": k, "cells": 0}) == 1
+    monkeypatch.setattr(cells_module, "FROM", pairs * k)
     for threads in (1, 3):
         with use_threads(threads):
-            assert choose_cells(tokens, k, 0) == 4
-            assert choose_cells(tokens, k - 1, 0) == 1
-            assert choose_cells(tokens, k, 3) == 3
+            assert choose_cells(pairs, {"k": k, "cells": 0}) == 4
+            assert choose_cells(pairs, {"k": k - 1, "cells": 0}) == 1
+            assert choose_cells(pairs, {"k": k, "cells": 3}) == 3
     row = method_row("lda", "cvb0")
     assert row.build(CORPUS, row.values({"k": k})).cells == 4  # type: ignore[attr-defined]
 
