@@ -82,6 +82,20 @@ def _default() -> int:
     return int(given or 0) or cores
 
 
+def count_threads() -> int:
+    """Return how many threads this one's run may have now, itself included."""
+    return _share(_limit(), threading.get_ident())
+
+
+def _share(limit: int, leader: int) -> int:
+    runs = len(_computing) + (leader not in _computing)
+    return max(1, limit // runs)
+
+
+def _limit() -> int:
+    return _most.get() or _default()
+
+
 def helper_seconds() -> float:
     """Return the processor seconds that other threads have worked for this one so far."""
     return getattr(_helped, "seconds", 0.0)
@@ -115,13 +129,13 @@ class _Team:
 
     def __init__(self, tasks: Sequence[Task], checkpoint: Checkpoint) -> None:
         self._waiting, self._checkpoint = deque(tasks), checkpoint
-        self._leader, self._limit = threading.get_ident(), _most.get() or _default()
+        self._leader, self._limit = threading.get_ident(), _limit()
         self._gate = threading.Lock()  # the leader holds it while its run may be paused
         self._is_over = False
         self._seconds: list[float] = []  # of processor time, of each helper that has ended
 
     def run(self) -> None:
-        n_helpers = min(self._count_threads(), len(self._waiting)) - 1
+        n_helpers = min(_share(self._limit, self._leader), len(self._waiting)) - 1
         helpers = _recruit([partial(self._help, number) for number in range(1, n_helpers + 1)])
         try:
             while True:
@@ -168,14 +182,14 @@ class _Team:
 
     def _may_help(self, number: int) -> bool:
         """Return whether a helper goes on: its core is no other run's, and the run is not paused or stopped."""
-        if self._is_over or number >= self._count_threads() or not self._gate.acquire(timeout=_LOOK_EVERY):
+        if (
+            self._is_over
+            or number >= _share(self._limit, self._leader)
+            or not self._gate.acquire(timeout=_LOOK_EVERY)
+        ):
             return False
         self._gate.release()
         return not self._is_over
-
-    def _count_threads(self) -> int:
-        runs = len(_computing) + (self._leader not in _computing)
-        return max(1, self._limit // runs)
 
 
 def _recruit(calls: Sequence[Callable[[], None]]) -> list[Future[None]]:

@@ -13,7 +13,14 @@ import pytest
 
 from acvb_core.core import parallel
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.parallel import computing, helper_seconds, map_together, run_together, use_threads
+from acvb_core.core.parallel import (
+    computing,
+    count_threads,
+    helper_seconds,
+    map_together,
+    run_together,
+    use_threads,
+)
 
 SOON = 20.0
 
@@ -181,8 +188,7 @@ def test_runs_share_the_threads(limit: int, runs: int, wanted: int) -> None:
         other.start()
     with use_threads(limit), computing():
         inside.wait()
-        team = parallel._Team([], bool)
-        assert team._count_threads() == wanted
+        assert count_threads() == wanted
         leave.set()
     for other in others:
         other.join()
