@@ -191,6 +191,8 @@ def _add_run(
     add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
     add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to go on from")
+    text = "threads of this machine that compute a run of topics; the result is the same (default: ACVB_THREADS, else "
+    add("--threads", type=parse_count, metavar="N", help=f"{text}one a core)")
     text = "compute on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, "
     add("--scheduler", metavar="ADDRESS", help=f"{text}else this machine)")
     add("--quiet", action="store_true", help="no progress on stderr")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from acvb_core.core.protocols import Posterior, Responsibilities
+from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
@@ -44,8 +45,8 @@ def state_of(case: LdaCase, order: Order, age: int = 0, learning: bool = False) 
     tokens, q = entries_of(case.triplets), np.ascontiguousarray(case.gamma, dtype=np.float32)
     buffers = SweepBuffers(q)
     buffers.age = age
-    variances = sum_counts(tokens, q, spread=True) if order == "second" else None
-    return CollapsedState(buffers, sum_counts(tokens, q), variances, hyper_of(case), age, learning)
+    variances = sum_counts(Cells.cut(tokens), q, spread=True) if order == "second" else None
+    return CollapsedState(buffers, sum_counts(Cells.cut(tokens), q), variances, hyper_of(case), age, learning)
 
 
 def counts_of(case: LdaCase) -> Counts:
