@@ -9,7 +9,11 @@ import pytest
 
 from acvb_core.registry import METHODS
 from acvb_core.views import dark, theme
+from acvb_core.views.convergence import live_figure
 from acvb_core.views.labels import contrast
+from acvb_core.views.run_curve import RunCurve
+from tests.views.histories import history_of
+from tests.views.reading import faintest_on_dark
 
 
 def figure() -> dict[str, Any]:
@@ -57,6 +61,18 @@ def test_text_on_a_coloured_surface_keeps_its_ink() -> None:
 def test_every_method_is_seen_on_either_page(method: str) -> None:
     colour = theme.method_style(method).colour
     assert contrast(dark.dark_colour(colour), dark.DARK_PAPER) >= 3
+
+
+@pytest.mark.parametrize("method", sorted({row.name for row in METHODS}))
+def test_every_curve_of_a_run_is_seen(method: str) -> None:
+    """Faint ones too: of each sweep beside the mean, and of the limit of its change."""
+    change = [1.0, 0.5, 0.4]
+    plain = history_of(lower_bound=[-9.0, -8.0, -7.0], change=change)
+    averaged = history_of(change=change, mean_change=change, samples=[0.0, 1.0, 2.0], burn_in=[1.0, 0.0, 0.0])
+    for history, curves in ((plain, 2), (averaged, 3)):
+        shown = live_figure([RunCurve("r", "x", method, 0, history)])
+        assert sum("lines" in trace["mode"] and len(trace["y"]) > 0 for trace in shown["data"]) >= curves
+        assert faintest_on_dark(shown) >= 2
 
 
 def test_methods_still_differ() -> None:
