@@ -66,12 +66,18 @@ def test_every_method_is_seen_on_either_page(method: str) -> None:
 @pytest.mark.parametrize("method", sorted({row.name for row in METHODS}))
 def test_every_curve_of_a_run_is_seen(method: str) -> None:
     """Faint ones too: of each sweep beside the mean, and of the limit of its change."""
-    change = [1.0, 0.5, 0.4]
-    plain = history_of(lower_bound=[-9.0, -8.0, -7.0], change=change)
-    averaged = history_of(change=change, mean_change=change, samples=[0.0, 1.0, 2.0], burn_in=[1.0, 0.0, 0.0])
-    for history, curves in ((plain, 2), (averaged, 3)):
+    change, nan = [1.0, 0.5, 0.4, 0.3], float("nan")
+    plain = history_of(change=change)
+    mean = {
+        "mean_change": [nan, nan, 0.4, 0.3],
+        "samples": [0.0, 0.0, 1.0, 2.0],
+        "burn_in": [1.0, 1.0, 0.0, 0.0],
+    }
+    averaged = history_of(change=change, **mean)
+    for history, parts in ((plain, {"own"}), (averaged, {"own", "main", "limit"})):
         shown = live_figure([RunCurve("r", "x", method, 0, history)])
-        assert sum("lines" in trace["mode"] and len(trace["y"]) > 0 for trace in shown["data"]) >= curves
+        lines = {trace["uid"] for trace in shown["data"] if trace["mode"] == "lines"}
+        assert {f"r-change-{part}" for part in parts} <= lines
         assert faintest_on_dark(shown) >= 2
 
 
