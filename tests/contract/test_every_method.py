@@ -118,7 +118,7 @@ def test_any_number_of_clusters(row: Method) -> None:
             # Splits may add clusters to those that a run begins with, wherever it begins.
             for split in splits[: 1 if n else 2]:
                 inference = built(row, data, **sizes, **values, split=split)
-                for state, info in course(inference, 20):
+                for state, info in course(inference, cases.whole, due=cases.due_for_moves):
                     assert_posterior(inference.posterior(state), row, data, info is not None)
                 left = inference.posterior(state).n_clusters().values()
                 if not row.sampled:
