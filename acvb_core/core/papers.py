@@ -28,6 +28,11 @@ class PaperData:
     is_huge: bool = False  #: left out unless all is asked for
     size: float = 0.0  #: what a figure has along its axis: the number of objects, say
 
+    @property
+    def is_slow(self) -> bool:
+        """True when full runs take hours."""
+        return self.is_large or self.is_huge
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -48,7 +53,8 @@ class Claim:
     target: float | None = None  #: scores are counted by their distance from it
     alike: bool = False  #: the statement is that there is no difference
     follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
-    needs_convergence: bool = False  #: runs that a quick look ends after few sweeps say nothing of it
+    needs_convergence: bool = False  #: runs that their limit of sweeps ended too early say nothing of it
+    than_in: str = ""  #: number of another table, in which the same method does worse
     untested: str = ""  #: why no runs here speak for or against it
 
 

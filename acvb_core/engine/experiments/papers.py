@@ -66,6 +66,7 @@ class PaperPart:
     plan: Plan | None
     limits: PaperLimits = PaperLimits()
     searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
+    is_slow: bool = False  #: large data in full, which are made only where that is asked for
 
 
 def plan_part(
@@ -103,7 +104,7 @@ def plan_part(
         label = label_method(table, method)
         conditions.append(replace(one, label=f"{label} · K {k}" if k else label))
     plan = replace(plans[0], conditions=tuple(conditions), split=split)
-    return PaperPart(table, data.name, source, plan, limits, searches)
+    return PaperPart(table, data.name, source, plan, limits, searches, data.is_slow and not limits.quick)
 
 
 def plan_searches(

@@ -10,7 +10,8 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.papers import PaperData, PaperSearch, PaperSource, PaperTable, name_method
 from acvb_core.engine.experiments.paper_claims import judge_claims
-from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
+from acvb_core.engine.experiments.paper_claims_report import write_claims_page
+from acvb_core.engine.experiments.paper_report import to_plain, write_report
 from acvb_core.engine.experiments.papers import (
     PaperLimits,
     PaperResult,
@@ -50,7 +51,8 @@ def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
         for claim in table.claims:
             assert {claim.better or table.methods[0], *claim.worse} <= set(table.methods)
             limits = (claim.at_most, claim.at_least) != (None, None)
-            assert claim.worse or claim.follows or claim.untested or limits
+            assert claim.worse or claim.follows or claim.untested or limits or claim.than_in
+            assert not claim.than_in or claim.than_in in {one.number for one in list_tables(paper)}
             assert set(claim.ks) <= set(table.ks)
             assert set(claim.data) <= names
 
@@ -149,8 +151,8 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert mean in line
     assert "(-0.5)" in line
     assert "(-0.625)" in line
-    assert "Women: a sample." in page
-    assert "Lost cannot be had." in page
+    assert page.count("- Women: a sample.") == 1
+    assert "- Lost: cannot be had." in page
     assert "A quick look" not in page
     plain = to_plain([result], [])
     assert plain["tables"][0]["cells"][0]["scores"][0][0] == pytest.approx(
@@ -158,7 +160,8 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     )
     (evidence,) = judge_claims([result])
     claims = write_claims_page({"made up": plain})
-    assert f"| CVB0 is better | Table 1 | {evidence.verdict} |" in claims
+    assert f"| 1 | CVB0 is better | Table 1 | {evidence.verdict} |" in claims
+    assert claims.splitlines()[-1] in page  # what both pages say of a claim is the same
 
 
 def test_a_quick_look_says_so() -> None:
