@@ -103,7 +103,7 @@ def _add_experiment(experiment: Parser) -> None:
     add(
         "--quick",
         action="store_true",
-        help="of a paper: the first number of clusters, few sweeps, three splits",
+        help="of a paper: the first number of clusters, few sweeps, three splits (one of large data)",
     )
     text = "of a paper: large data in full as well, which takes hours; otherwise they have a quick look"
     add("--large", action="store_true", help=text)

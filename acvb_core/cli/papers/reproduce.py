@@ -107,7 +107,9 @@ def _plan_parts(
             is_short = one.is_slow and not arguments.large and name_part(table, one.name) not in before
             if is_short and one.is_huge:
                 continue
-            own = replace(limits, quick=limits.quick or is_short)
+            # A quick look at everything is over within minutes: large data have one split.
+            splits = limits.splits or (1 if limits.quick and one.is_slow else None)
+            own = replace(limits, quick=limits.quick or is_short, splits=splits)
             searches = make_searches(table, one, data, own, kept, checkpoint)
             parts.append(plan_part(table, one, data, own, searches))
     return parts

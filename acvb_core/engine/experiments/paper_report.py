@@ -32,8 +32,8 @@ def write_report(
         f"# {paper}, made anew",
         write_origin(made),
         "The first figure is ours, the mean over the splits. The printed one follows in brackets. **Bold**: the best "
-        "of ours in its row. \\*: significantly worse than the best (paired t-test over the splits that both have, "
-        "adjusted by Holm's method, p < 0.05).",
+        "of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by Holm's "
+        "method, p < 0.05). A split counts once all methods have run on it.",
         *_write_sources(results),
     ]
     for result, shown in zip(results, pictures or [()] * len(results), strict=True):

@@ -237,8 +237,8 @@ def sign_of(table: PaperTable, score: str) -> float:
 
 
 def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str) -> Iterator[Cell]:
-    values = done.scores_by_condition(score)
     step, sign = len(table.methods), sign_of(table, score)
+    values = done.scores_by_condition(score, step)
     for first in range(0, len(values), step):
         scores = values[first : first + step]
         best, tests = compare_with_best(sign * scores)

@@ -184,6 +184,20 @@ def test_a_page_says_which_runs_are_missing() -> None:
     assert "failed" not in page
 
 
+def test_a_split_counts_for_each_number_of_clusters_that_all_methods_have_run_with() -> None:
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
+    assert part.plan is not None
+    made = [0, 1, 2, 4, 5]  # K = 2 on both splits, and the first method for K = 3 on the first one
+    rows = [{**part.plan.describe_run(run), "heldout_log_likelihood": -run, "error": ""} for run in made]
+    two, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),)).cells
+    assert two.scores.tolist() == [[0, -4], [-1, -5]]
+    assert three.scores[0, 0] == -2
+    assert (two.n_splits, three.n_splits) == (2, 1)
+    more = [*rows, {**part.plan.describe_run(6), "heldout_log_likelihood": -6, "error": ""}]
+    _, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(more))),)).cells
+    assert three.n_splits == 0  # two splits, and both methods have run on none
+
+
 def test_a_run_that_broke_off_is_called_failed() -> None:
     part = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True, splits=1))
     assert part.plan is not None
