@@ -106,10 +106,10 @@ def _write_ends(result: PaperResult) -> list[str]:
         for method, ends in zip(table.methods, cell.scores, strict=True):
             known = ends[np.isfinite(ends)]
             if known.any() and not method_row(table.model, name_method(method)).sampled:
-                counts.append(f"{label_method(table, method)} {int(known.sum())} of {len(known)}")
+                counts.append(f"{label_method(table, method)} in {int(known.sum())} of {len(known)} runs")
         if counts:
             cut.append(f"{cell.data}, K {cell.k}: {', '.join(counts)}")
-    return [f"Runs that their limit of sweeps ended. {'; '.join(cut)}."] if cut else []
+    return [f"Ended by the limit of sweeps, not converged: {'; '.join(cut)}."] if cut else []
 
 
 def _write_search(part: PaperPart, method: str) -> str:
