@@ -19,8 +19,8 @@ def write_claims(results: Sequence[PaperResult]) -> str:
     rows = [row for number, one in enumerate(judged, start=1) for row in _list_tests(number, one)]
     lines += ["", "<details><summary>Every comparison</summary>", ""]
     lines += [
-        "A difference above 0 is as the claim says. Not converged: a limit of sweeps ended a run so early that it may be "
-        "the faster one or the slower one.",
+        "A difference above 0 is as the claim says. Not converged: a limit of sweeps ended a run so early that it may "
+        "be the faster one or the slower one.",
         "",
     ]
     lines += [
