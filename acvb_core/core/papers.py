@@ -110,6 +110,7 @@ class PaperTable:
     own_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of single methods
     score: str = "heldout_log_likelihood"
     lower_is_better: bool = False
+    target: float | None = None  #: the true value: the score that comes closest to it is the best
     splits: int = 20
     split: Mapping[str, float] = field(default_factory=lambda: {"heldout": 0.1})
     printed: Printed = field(default_factory=dict)

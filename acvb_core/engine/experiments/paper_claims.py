@@ -65,7 +65,7 @@ class ClaimEvidence:
             if any(test.is_cut_short for test in self.tests):
                 return "not tested: runs ended before they converged"
             return f"not tested: {'too few splits' if any(test.n for test in self.tests) else 'no runs'}"
-        yes = [test for test in known if test.p < LEVEL and test.difference > 0]
+        yes = [test for test in known if self._says_so(test)]
         no = [test for test in known if test.p < LEVEL and test.difference < 0]
         if self.claim.alike:
             if not yes + no:
@@ -79,6 +79,11 @@ class ClaimEvidence:
             return "holds where runs converged" if any(test.is_cut_short for test in self.tests) else "holds"
         against = f"; the opposite {_name_places(no, known)}" if no else ""
         return f"holds {_name_places(yes, known)}{against}"
+
+    def _says_so(self, test: ClaimTest) -> bool:
+        """Return whether a comparison is clearly as the claim says; runs that all end at an upper limit are."""
+        is_at_limit = self.claim.at_most is not None and test.difference == 0.0
+        return is_at_limit or bool(test.p < LEVEL and test.difference > 0)
 
 
 def _name_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest]) -> str:

@@ -241,7 +241,8 @@ def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str
     values = done.scores_by_condition(score, step)
     for first in range(0, len(values), step):
         scores = values[first : first + step]
-        best, tests = compare_with_best(sign * scores)
+        is_true = score == table.score and table.target is not None
+        best, tests = compare_with_best(-np.abs(scores - table.target) if is_true else sign * scores)
         k = done.plan.conditions[first].k if table.ks != (0,) else 0
         worse = tuple(bool(p < LEVEL) for p in tests.p_t)
         labels = [condition.label for condition in done.plan.conditions[first : first + step]]

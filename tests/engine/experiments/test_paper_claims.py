@@ -215,6 +215,15 @@ def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> 
     assert judge(result).verdict == verdict
 
 
+def test_runs_that_all_end_at_an_upper_limit_are_within_it() -> None:
+    scores = [[[4.0, 4.0, 4.0], [5.0, 5.0, 5.0]]]
+    claim = Claim("It finds four", "cvb0", target=4.0, at_most=0.0)
+    assert judge(result_of(scores, claim)).verdict == "holds"
+    assert judge(result_of([[[4.0, 4.0, 5.0], [5.0, 5.0, 5.0]]], claim)).verdict == "not decided"
+    at_least = Claim("It finds more than four", "cvb0", at_least=4.0)
+    assert judge(result_of(scores, at_least)).verdict == "not decided"
+
+
 @pytest.mark.parametrize(
     ("scores", "verdict"),
     [

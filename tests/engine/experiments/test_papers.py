@@ -198,6 +198,18 @@ def test_a_split_counts_for_each_number_of_clusters_that_all_methods_have_run_wi
     assert three.n_splits == 0  # two splits, and both methods have run on none
 
 
+def test_the_best_may_be_the_one_that_comes_closest_to_the_truth() -> None:
+    part = plan_part(replace(TABLE, lower_is_better=True, target=5.0), WOMEN, None, PaperLimits(ks=(2,)))
+    assert part.plan is not None
+    scores = (2.0, 6.0, 3.0, 5.0)
+    rows = [
+        {**part.plan.describe_run(run), "heldout_log_likelihood": x, "error": ""}
+        for run, x in enumerate(scores)
+    ]
+    (cell,) = PaperResult(part.table, ((part, Experiment(part.plan, tuple(rows))),)).cells
+    assert cell.best == 1
+
+
 def test_a_run_that_broke_off_is_called_failed() -> None:
     part = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True, splits=1))
     assert part.plan is not None
