@@ -99,10 +99,11 @@ def _add_experiment(experiment: Parser) -> None:
     text = "folder with data of the papers, searched below as well; without it samples stand in for them"
     add("--data", metavar="DIR", help=text)
     add("--only", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
+    add("--on", metavar="NAME", help="of a paper: only data with this in their name, such as Enron")
     add(
         "--quick",
         action="store_true",
-        help="of a paper: the first number of clusters, few sweeps, three splits",
+        help="of a paper: the first number of clusters, few sweeps, three splits (one of large data)",
     )
     text = "of a paper: large data in full as well, which takes hours; otherwise they have a quick look"
     add("--large", action="store_true", help=text)
