@@ -64,12 +64,13 @@ class SweepBuffers:
     `work`: whatever else a method works out for the sweep under way.
     """
 
+    # Of the class, for the buffers that earlier versions have stored are without them.
+    under_way: CellPass | None = None
     work: Any = None
 
     def __init__(self, q: Singles) -> None:
         self.q = q
         self.age = 0
-        self.under_way: CellPass | None = None
         self.counts: Counts | None = None
         self.variances: Counts | None = None
 
