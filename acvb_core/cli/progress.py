@@ -16,6 +16,7 @@ from acvb_core.engine.snapshot import MOTION, Snapshot
 _BAR = 20
 #: Seconds without a sweep after which a line says so.
 _SILENCE = 10.0
+_START, _COMPILING = "the start of the run", "compiling, once"
 
 
 class Progress:
@@ -58,7 +59,7 @@ class Progress:
             took = _rough_duration(problem.sweep_seconds)
             text = f"{problem.label}  a sweep will take about {took}; fewer {fewer} take less"
             _write_line(self._stream, text, last=True)
-        self._wait(problem, "the start of the run")
+        self._wait(problem, _START)
 
     @contextmanager
     def keep_telling(self) -> Iterator[None]:
@@ -91,10 +92,13 @@ class Progress:
         self._told = time.monotonic()
         self._waiting = None if what is None else (problem, what, self._told)
 
-    def compiling(self, problem: Problem) -> None:
+    def compiling(self, problem: Problem, is_compiling: bool) -> None:
         """Say why nothing moves yet."""
-        if not self._quiet:
-            _write_line(self._stream, f"{problem.label}  compiling, once", last=False)
+        if self._quiet:
+            return
+        if is_compiling:
+            _write_line(self._stream, f"{problem.label}  {_COMPILING}", last=False)
+        self._wait(problem, _COMPILING if is_compiling else _START)
 
     def _text(self, problem: Problem, snapshot: Snapshot) -> str:
         cap = problem.max_sweeps

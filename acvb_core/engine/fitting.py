@@ -73,8 +73,9 @@ def fit(
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the problem and each Snapshot, in a race those of every entrant. Where it has methods `starting` and
-        `compiling`, they are called with the problem before the run, and before functions are compiled for it.
+        Called with the problem and each Snapshot, in a race those of every entrant. Where it has a method `starting`,
+        it is called with the problem before the run. A method `compiling` is called with the problem, and True before
+        functions are compiled for it, False once all are ready.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
@@ -145,7 +146,7 @@ def solve(
         problem,
         resume=resume,
         checkpoint=checkpoint,
-        compiling=lambda on: announce(problem) if on and announce else None,
+        compiling=lambda on: announce(problem, on) if announce else None,
     ):
         if watch is not None and update.last_sweep is not None:
             watch(*update.last_sweep)

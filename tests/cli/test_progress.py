@@ -56,6 +56,21 @@ def test_a_long_start_is_not_silent(clock: Clock) -> None:
     assert lines == ["the start of the run, 12 s so far", "the start of the run, 23 s so far"]
 
 
+def test_compilation_is_told_for_as_long_as_it_lasts(clock: Clock) -> None:
+    problem, stream = build_problem(RELATION, "cvb0"), io.StringIO()
+    watch = Progress(stream)
+    watch.starting(problem)
+    watch.compiling(problem, True)
+    clock.now = 30.0
+    watch.tell_silence()
+    clock.now = 31.0
+    watch.compiling(problem, False)
+    clock.now = 42.0
+    watch.tell_silence()
+    lines = [line.partition("  ")[2] for line in stream.getvalue().splitlines()]
+    assert lines == ["compiling, once", "compiling, once, 30 s so far", "the start of the run, 11 s so far"]
+
+
 def test_a_long_sweep_is_not_silent_and_the_end_is(clock: Clock) -> None:
     problem, stream = build_problem(RELATION, "cvb0"), io.StringIO()
     watch = Progress(stream)

@@ -63,9 +63,9 @@ class CourseRecorder:
         """Pass on that a run begins."""
         getattr(self.then, "starting", lambda _: None)(problem)
 
-    def compiling(self, problem: Problem) -> None:
-        """Pass on that functions are compiled."""
-        getattr(self.then, "compiling", lambda _: None)(problem)
+    def compiling(self, problem: Problem, is_compiling: bool) -> None:
+        """Pass on whether functions are being compiled."""
+        getattr(self.then, "compiling", lambda *_: None)(problem, is_compiling)
 
     def read_courses(self) -> dict[str, list[list[float]]]:
         """Return the course of each quantity in the last run, fewer points where there are many."""
