@@ -91,6 +91,7 @@ WAITS: tuple[Wait, ...] = (
         "1M links", "power of K in the time of a sweep", "measure_exponent",
         {"ones": 1_000_000, "sizes": [20, 50, 100, 200, 400]}, "1.1",
     ),
+    ("planted texts", "one thread, times two", "compare_threads", {"documents": 20_000, "k": 50}, "at least 1.8"),
     (
         "planted texts", "share of the updates in ACVB0", "measure_update_share",
         {"documents": 10_000, "k": 50, "passes": 40}, "at least 0.75",

@@ -81,6 +81,20 @@ def measure_exponent(trial: Trial, seed: int, *, ones: int, sizes: list[int]) ->
     yield Answer(np.empty(0), later, f"K = {', '.join(map(str, sizes))}; {first:.2f} in the first sweep")
 
 
+def compare_threads(trial: Trial, seed: int, *, documents: int, k: int) -> Iterator[Answer]:
+    """Divide the clock time of a CVB0 sweep of texts on one thread by that of the same 4 x 4 cells on two."""
+    from benchmarks.growth.texts import draw_corpus
+    from benchmarks.scale.threads import time_sweeps
+
+    corpus = draw_corpus(documents)
+    figures = time_sweeps(corpus, "cvb0", k, cells=4, threads=2, rounds=15)
+    step = (
+        f"{'the same' if figures['same_bits'] else 'OTHER'} bits; {figures['threads_to_one_cell']:.2f} of documents in "
+        f"order; {corpus.size_text}, {k} topics"
+    )
+    yield Answer(np.empty(0), figures["threads_to_one"], step)
+
+
 def measure_update_share(trial: Trial, seed: int, *, documents: int, k: int, passes: int) -> Iterator[Answer]:
     """Divide the time of a CVB0 sweep, which only updates, by that of a sweep of ACVB0, diagnostics and all."""
     from acvb_core.engine.problem import build_problem
