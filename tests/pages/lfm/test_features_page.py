@@ -297,5 +297,22 @@ def test_a_phone_has_columns_below_each_other_and_few_pictures_side_by_side(open
     assert set(chart(app, "feature_map")["layout"]["yaxis"]["ticktext"]) == names
     app.selectbox(key="features_run").set_value(f"{1:012x}").run()
     assert not app.exception
-    places = [picture["x"] for picture in chart(app, "feature_images")["layout"]["images"]]
-    assert 1 < len(set(places)) <= 3
+    layout = chart(app, "feature_images")["layout"]
+    across, down = ({picture[axis] for picture in layout["images"]} for axis in "xy")
+    assert 1 < len(across) <= 3
+    assert layout["height"] <= max(200, 130 * len(down) + 50)  # as high as a phone is wide, for three rows
+
+
+def test_a_phone_shows_an_object_and_the_history_of_a_run_with_the_whole_legend(open_app: Open) -> None:
+    app = part(opened(open_app, fitted()), "One object")
+    wide = chart(app, "feature_reconstruction")
+    app.session_state["is_narrow"] = True  # as the browser reports it
+    narrow = chart(app.run(), "feature_reconstruction")["layout"]
+    # The legend has a line for each name, none of which it takes from the bars.
+    more = narrow["height"] - wide["layout"]["height"]
+    assert more == narrow["margin"]["b"] - wide["layout"]["margin"]["b"]
+    assert more > 20 * sum("name" in bars for bars in wide["data"])
+    course = chart(part(app, "History of the run"), "feature_course")["layout"]
+    assert course["xaxis"]["domain"] == course["xaxis2"]["domain"] == [0, 1]
+    assert (course["legend"]["yref"], course["legend"]["yanchor"]) == ("paper", "bottom")
+    assert course["legend"]["y"] > 1

@@ -149,6 +149,7 @@ def test_panels_share_the_axis_of_topics() -> None:
     layout = choose_k_figure(grid())["layout"]
     assert layout["xaxis2"]["matches"] == layout["xaxis3"]["matches"] == "x"
     assert layout["xaxis"]["tickvals"] == [5, 10, 20]
+    assert [layout[f"yaxis{n}"]["tickformat"] for n in ("", 2, 3)] == [",", ",", ",.3~g"]  # not 1 k for 1,010
     domains = [layout[f"xaxis{n}"]["domain"] for n in ("", 2, 3)]
     assert all(0 <= low < high <= 1 for low, high in domains)
     assert all(one[1] < other[0] for one, other in zip(domains[:-1], domains[1:], strict=True))
