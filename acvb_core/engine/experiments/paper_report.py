@@ -10,6 +10,7 @@ import numpy as np
 
 from acvb_core.core.display import write_number
 from acvb_core.core.papers import name_method
+from acvb_core.data.report import plural
 from acvb_core.engine.experiments.paper_calls import CommandRuns, write_origin
 from acvb_core.engine.experiments.paper_claims import judge_claims
 from acvb_core.engine.experiments.paper_claims_report import describe_claim, plain_number, write_claims
@@ -157,12 +158,12 @@ def _write_course(result: PaperResult) -> list[str]:
     planned, rows = sum(done.plan.n_runs for done in made), sum(len(done.rows) for done in made)
     if rows == planned:
         return []
-    splits = max(len(done.plan.seeds) for done in made)
+    splits = plural(max(len(done.plan.seeds) for done in made), "split")
     if not rows:
-        return [f"No run was made; {splits} splits are planned."]
+        return [f"No run was made, of {planned:,} for {splits} of the data."]
     seconds = sum(_estimate_seconds(done) for done in made)
     return [
-        f"Runs: {rows:,} of {planned:,}, for {splits} splits of the data. All of them would take about "
+        f"Runs: {rows:,} of {planned:,}, for {splits} of the data. All of them would take about "
         f"{seconds:,.0f} s of processor time."
     ]
 
