@@ -30,7 +30,9 @@ class PairedTests(NamedTuple):
     p_wilcoxon: Floats
 
 
-def compare_paired(one: ArrayLike, other: ArrayLike, level: float = 0.95) -> PairedTests:
+def compare_paired(
+    one: ArrayLike, other: ArrayLike, level: float = 0.95, *, ranks: bool = True
+) -> PairedTests:
     """Test whether mean scores differ.
 
     The splits are draws from one data set: the claim is about further splits of the same data, not about new data
@@ -40,6 +42,7 @@ def compare_paired(one: ArrayLike, other: ArrayLike, level: float = 0.95) -> Pai
     `one`, `other`: shapes (n_comparisons, n_splits) or (n_splits,); scores on the same splits; NaN where a run has
       none.
     `level`: of the interval.
+    `ranks`: test signed ranks too, which takes a second where differences are equal; otherwise their p is NaN.
     Raises ParameterError: the numbers of splits differ.
     """
     first, second = (np.atleast_2d(np.asarray(scores, dtype=np.float64)) for scores in (one, other))
@@ -59,7 +62,9 @@ def compare_paired(one: ArrayLike, other: ArrayLike, level: float = 0.95) -> Pai
         p_t = np.where(mean == 0.0, 1.0, 2 * stats.t.sf(np.abs(mean) / error, n - 1))
         half = stats.t.ppf((1 + level) / 2, n - 1) * error
     tested = n >= 2
-    p_wilcoxon = [_test_signed_ranks(row[has]) for row, has in zip(differences, known, strict=True)]
+    p_wilcoxon = [
+        _test_signed_ranks(row[has]) if ranks else np.nan for row, has in zip(differences, known, strict=True)
+    ]
     low, high, p_t, p_ranks = (
         np.where(tested, x, np.nan) for x in (mean - half, mean + half, p_t, p_wilcoxon)
     )
@@ -96,25 +101,26 @@ class AgainstBest(NamedTuple):
     tests: PairedTests
 
 
-def compare_with_best(scores: ArrayLike) -> AgainstBest:
+def compare_with_best(scores: ArrayLike, *, ranks: bool = True) -> AgainstBest:
     """Hold every method against the one with the highest mean score.
 
     The best is chosen among the methods that have the most scores: a mean over fewer splits may be of easier ones.
 
     `scores`: shape (n_methods, n_splits); higher is better; NaN where a run has no score.
+    `ranks`: as for `compare_paired`.
     """
     table = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     known = np.isfinite(table)
     counts = known.sum(axis=1)
     if not counts.any():
-        return AgainstBest(None, compare_paired(table, table))
+        return AgainstBest(None, compare_paired(table, table, ranks=ranks))
     means = np.where(known, table, 0.0).sum(axis=1) / np.maximum(counts, 1)
     best = int(np.argmax(np.where(counts == counts.max(), means, -np.inf)))
     first, second = np.triu_indices(len(table), 1)
-    pairs = compare_paired(table[first], table[second])
+    pairs = compare_paired(table[first], table[second], ranks=ranks)
     with_best = (first == best) | (second == best)
     other = (first + second - best)[with_best]
-    tests = compare_paired(table, table[best])
+    tests = compare_paired(table, table[best], ranks=ranks)
     for name in ("p_t", "p_wilcoxon"):
         values = np.full(len(table), np.nan)
         values[other] = adjust_holm(getattr(pairs, name))[with_best]

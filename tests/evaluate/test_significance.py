@@ -57,6 +57,17 @@ def test_scores_of_other_splits_are_refused() -> None:
         compare_paired(np.zeros(3), np.zeros(4))
 
 
+def test_signed_ranks_may_be_left_out() -> None:
+    scores = np.array([[0.1, 0.5, 0.4], [0.2, 0.3, 0.1], [0.0, 0.4, 0.6]])
+    for with_ranks, without in (
+        (compare_paired(scores[0], scores[1]), compare_paired(scores[0], scores[1], ranks=False)),
+        (compare_with_best(scores).tests, compare_with_best(scores, ranks=False).tests),
+    ):
+        assert np.isnan(without.p_wilcoxon).all()
+        np.testing.assert_array_equal(without.p_t, with_ranks.p_t)
+        np.testing.assert_array_equal(without.difference, with_ranks.difference)
+
+
 def test_holm_steps_down() -> None:
     """Worked by hand: .01 x 3, .02 x 2, .04 x 1, none below the one before; NaN does not count."""
     np.testing.assert_allclose(adjust_holm([0.04, 0.01, 0.02]), [0.04, 0.03, 0.04])

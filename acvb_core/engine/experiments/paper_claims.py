@@ -214,12 +214,12 @@ def _test(
         if claim.target is not None:
             own = np.abs(own - claim.target)
         if claim.at_least is not None:
-            return compare_paired(own, np.full(own.shape, claim.at_least))
-        return compare_paired(np.full(own.shape, claim.at_most), own)
+            return compare_paired(own, np.full(own.shape, claim.at_least), ranks=False)
+        return compare_paired(np.full(own.shape, claim.at_most), own, ranks=False)
     if claim.target is not None:
-        return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target))
+        return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target), ranks=False)
     sign = sign_of(result.table, score)
-    return compare_paired(sign * own, sign * other)
+    return compare_paired(sign * own, sign * other, ranks=False)
 
 
 def _correlate(result: PaperResult, claim: Claim, score: str) -> Iterator[ClaimTest]:

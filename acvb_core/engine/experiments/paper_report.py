@@ -10,10 +10,12 @@ import numpy as np
 
 from acvb_core.core.display import write_number
 from acvb_core.core.papers import name_method
+from acvb_core.data.report import plural
 from acvb_core.engine.experiments.paper_calls import CommandRuns, write_origin
 from acvb_core.engine.experiments.paper_claims import judge_claims
 from acvb_core.engine.experiments.paper_claims_report import describe_claim, plain_number, write_claims
-from acvb_core.engine.experiments.papers import Cell, PaperPart, PaperResult, choose_ks, label_method
+from acvb_core.engine.experiments.papers import Cell, PaperResult, choose_ks, label_method
+from acvb_core.engine.experiments.report import Experiment
 from acvb_core.registry import method_row
 
 
@@ -46,15 +48,16 @@ def _write_sources(results: Sequence[PaperResult]) -> list[str]:
     tables: dict[tuple[str, str], list[str]] = {}
     for result in results:
         for part, _ in result.parts:
-            if part.source is None or part.source.instead:
-                instead = "cannot be had" if part.source is None else part.source.instead
-                tables.setdefault((part.data, instead), []).append(result.table.number)
+            instead = "cannot be had" if part.source is None else part.source.instead
+            tables.setdefault((part.data, instead), []).append(result.table.number)
     names: dict[str, list[str]] = {}
     for (data, instead), numbers in tables.items():
+        if not instead:
+            continue
         is_only = sum(name == data for name, _ in tables) == 1
         names.setdefault(instead, []).append(data if is_only else f"{data} ({', '.join(numbers)})")
     lines = [f"- {', '.join(data)}: {instead}." for instead, data in names.items()]
-    return ["## Data\n\nThese are not the paper's:\n\n" + "\n".join(lines)] if lines else []
+    return ["## Data\n\nWhat is not the paper's own:\n\n" + "\n".join(lines)] if lines else []
 
 
 def _write_table(result: PaperResult) -> str:
@@ -67,11 +70,10 @@ def _write_table(result: PaperResult) -> str:
     for cell in sorted(result.cells, key=lambda cell: cell.k):
         start = f"| {cell.data} |" + (f" {cell.k} |" if has_k else "")
         lines.append(f"{start} {cell.n_splits} | {' | '.join(_write_scores(result, cell))} |")
-    notes = [f"The paper has {table.splits} split{'' if table.splits == 1 else 's'} of the data."]
-    notes += _write_course(result)
+    notes = _write_course(result)
     notes += _write_limits(result)
     notes += _write_ends(result)
-    notes += [_write_search(part, method) for part, _ in result.parts for method in part.searches]
+    notes += _write_searches(result)
     notes += [table.note] if table.note else []
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 
@@ -112,15 +114,21 @@ def _write_ends(result: PaperResult) -> list[str]:
     return [f"Ended by the limit of sweeps, not converged: {'; '.join(cut)}."] if cut else []
 
 
-def _write_search(part: PaperPart, method: str) -> str:
-    """Say what a search found, and in which time."""
-    trials, best = part.searches[method].trials, part.searches[method].best
-    found = ", ".join(f"{name} {value:g}" for name, value in best.items())
-    seconds = sum(one.cpu_seconds for one in trials if np.isfinite(one.cpu_seconds))
-    return (
-        f"{label_method(part.table, method)} on {part.data}: {found}, the best of {len(trials)} trials on a split of "
-        f"its own, in {seconds:,.0f} s. The first trial has our default steps."
-    )
+def _write_searches(result: PaperResult) -> list[str]:
+    """Say what searches found, and in which time."""
+    found, trials = [], set()
+    for part, _ in result.parts:
+        for method, tuning in part.searches.items():
+            best = ", ".join(f"{name} {value:g}" for name, value in tuning.best.items())
+            seconds = sum(one.cpu_seconds for one in tuning.trials if np.isfinite(one.cpu_seconds))
+            found.append(f"{label_method(part.table, method)} on {part.data}: {best}, in {seconds:,.1f} s")
+            trials.add(len(tuning.trials))
+    if not found:
+        return []
+    n = " or ".join(map(str, sorted(trials)))
+    return [
+        f"The best of {n} trials on a split of their own, the first with our default steps. {'; '.join(found)}."
+    ]
 
 
 def _write_scores(result: PaperResult, cell: Cell) -> list[str]:
@@ -150,16 +158,34 @@ def _write_course(result: PaperResult) -> list[str]:
     planned, rows = sum(done.plan.n_runs for done in made), sum(len(done.rows) for done in made)
     if rows == planned:
         return []
+    splits = plural(max(len(done.plan.seeds) for done in made), "split")
     if not rows:
-        return ["No run was made."]
-    seconds = 0.0
-    for done in made:
-        spent = [row.get("cpu_seconds") or 0.0 for row in done.rows]
-        seconds += done.plan.n_runs * float(np.mean(spent)) if spent else 0.0
+        return [f"No run was made, of {planned:,} for {splits} of the data."]
+    seconds = sum(_estimate_seconds(done) for done in made)
     return [
-        f"Runs: {rows:,} of {planned:,}. They were ended early; all of them would take about {seconds:,.0f} s of "
-        "processor time at this rate."
+        f"Runs: {rows:,} of {planned:,}, for {splits} of the data. All of them would take about "
+        f"{seconds:,.0f} s of processor time."
     ]
+
+
+def _estimate_seconds(done: Experiment) -> float:
+    """Return how long all runs take, by those that are over; time is taken to grow with the number of clusters."""
+    spent: dict[str, list[float]] = {}
+    for row in done.rows:
+        spent.setdefault(row["condition"], []).append(row.get("cpu_seconds") or 0.0)
+    rates: dict[str, list[float]] = {}
+    for one in done.plan.conditions:
+        if one.label in spent:
+            name = one.label.partition(" · ")[0]
+            rates.setdefault(name, []).append(float(np.mean(spent[one.label])) / int(one.k or 1))
+    every = [rate for own in rates.values() for rate in own]
+    each = [
+        float(np.mean(spent[one.label]))
+        if one.label in spent
+        else float(np.mean(rates.get(one.label.partition(" · ")[0], every) or [0.0])) * int(one.k or 1)
+        for one in done.plan.conditions
+    ]
+    return sum(each) * len(done.plan.seeds)
 
 
 def to_plain(results: Sequence[PaperResult], made: Sequence[CommandRuns]) -> dict[str, Any]:

@@ -219,14 +219,22 @@ class PaperResult:
         """One a data set and number of clusters or topics."""
         return self.list_cells(self.table.score)
 
+    @cached_property
+    def _known_cells(self) -> dict[str, tuple[Cell, ...]]:
+        return {}
+
     def list_cells(self, score: str) -> tuple[Cell, ...]:
         """Return the cells of a score, which need not be that of the table."""
-        return tuple(
-            cell
-            for part, done in self.parts
-            if done is not None
-            for cell in _list_cells(self.table, part, done, score)
-        )
+        if (
+            score not in self._known_cells
+        ):  # every claim asks for them, and each has tests of all pairs of methods
+            self._known_cells[score] = tuple(
+                cell
+                for part, done in self.parts
+                if done is not None
+                for cell in _list_cells(self.table, part, done, score)
+            )
+        return self._known_cells[score]
 
 
 def sign_of(table: PaperTable, score: str) -> float:
@@ -242,7 +250,8 @@ def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str
     for first in range(0, len(values), step):
         scores = values[first : first + step]
         is_true = score == table.score and table.target is not None
-        best, tests = compare_with_best(-np.abs(scores - table.target) if is_true else sign * scores)
+        signed = -np.abs(scores - table.target) if is_true else sign * scores
+        best, tests = compare_with_best(signed, ranks=False)
         k = done.plan.conditions[first].k if table.ks != (0,) else 0
         worse = tuple(bool(p < LEVEL) for p in tests.p_t)
         labels = [condition.label for condition in done.plan.conditions[first : first + step]]

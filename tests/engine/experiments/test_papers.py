@@ -127,9 +127,9 @@ def test_the_steps_of_a_method_are_searched_before_its_runs() -> None:
     assert (own.values["step_offset"], own.values["alpha"], own.values["batch"]) == (30.0, 0.1, 10)
     assert (as_printed.values["step_offset"], as_printed.values["alpha"]) == (1000.0, 0.01)
     result = PaperResult(tuned, ((part, None),))
-    assert "tuned on Bars: step_offset 30, alpha 0.1, the best of 2 trials" in write_report(
-        "made up", [result], []
-    )
+    page = write_report("made up", [result], [])
+    assert "The best of 2 trials on a split of their own, the first with our default steps." in page
+    assert "tuned on Bars: step_offset 30, alpha 0.1, in 3.0 s." in page
     assert search.split["heldout_seed"] not in range(2)  # of the runs
 
 
@@ -178,7 +178,7 @@ def test_a_page_says_which_runs_are_missing() -> None:
     result = PaperResult(TABLE, ((part, some),))
     assert [cell.n_splits for cell in result.cells] == [1, 1]
     page = write_report("made up", [result], [])
-    assert "Runs: 3 of 8." in page
+    assert "Runs: 3 of 8, for 2 splits of the data." in page
     (line,) = [line for line in page.splitlines() if line.startswith("| Women | 3 | 1 |")]
     assert "not run" in line
     assert "failed" not in page
@@ -196,6 +196,25 @@ def test_a_split_counts_for_each_number_of_clusters_that_all_methods_have_run_wi
     more = [*rows, {**part.plan.describe_run(6), "heldout_log_likelihood": -6, "error": ""}]
     _, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(more))),)).cells
     assert three.n_splits == 0  # two splits, and both methods have run on none
+
+
+def test_the_time_of_all_runs_is_told_from_those_that_are_over() -> None:
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
+    assert part.plan is not None
+    # K = 2: CVB0 took 1 and 3 s, VB 10 s. K = 3: CVB0 took 5 s, and VB is taken to need 15 s.
+    rows = [
+        {**part.plan.describe_run(run), "cpu_seconds": seconds, "error": ""}
+        for run, seconds in ((0, 1.0), (4, 3.0), (1, 10.0), (2, 5.0))
+    ]
+    page = write_report("made up", [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),))], [])
+    assert "All of them would take about 64 s of processor time." in page  # 2 (2 + 10 + 5 + 15)
+
+
+def test_data_of_one_name_that_are_others_elsewhere_are_told_apart() -> None:
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
+    own = replace(part, source=PaperSource("women.csv"), table=replace(TABLE, number="Table 2"))
+    results = [PaperResult(one.table, ((one, None),)) for one in (part, own)]
+    assert "- Women (Table 1): a sample." in write_report("made up", results, [])
 
 
 def test_the_best_may_be_the_one_that_comes_closest_to_the_truth() -> None:
