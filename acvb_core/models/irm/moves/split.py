@@ -260,7 +260,7 @@ class _Side:
 
     def _sticks(self, mass: Floats, alpha: float) -> float:
         """Return the prior's part of the bound in the order that the clusters will be put in."""
-        sorted_sticks = stick_log_evidence(np.sort(mass)[::-1], alpha)
+        sorted_sticks = stick_log_evidence(-np.sort(-mass), alpha)
         return sorted_sticks if self.largest_first else max(sorted_sticks, stick_log_evidence(mass, alpha))
 
 
