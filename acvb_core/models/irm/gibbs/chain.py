@@ -132,12 +132,7 @@ def pack_samples(samples: list[Sample]) -> dict[str, Array]:
     return {**labels, STRENGTHS: strengths}
 
 
-def spread_evenly(q: Floats, limit: int, smoothing: float) -> Floats:
-    """Return one-hot responsibilities of at most `limit` clusters, a share of each object spread over all of them.
-
-    Objects of clusters beyond the limit are spread evenly.
-    """
+def keep_clusters(q: Floats, limit: int) -> Floats:
+    """Return one-hot responsibilities of the first `limit` clusters; objects of others are spread evenly over them."""
     q = q[:, :limit]
-    n_clusters = q.shape[1]
-    even = 1.0 / n_clusters
-    return np.where(q.any(axis=1, keepdims=True), (1.0 - smoothing) * q + smoothing * even, even)
+    return np.where(q.any(axis=1, keepdims=True), q, 1.0 / q.shape[1])

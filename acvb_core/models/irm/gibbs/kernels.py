@@ -12,7 +12,7 @@ from acvb_core.core.special import log
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.log_gammas import LogGammas, log_beta
 from acvb_core.models.irm.kernels import OPTIONS, Floats, normalise
-from acvb_core.models.irm.network.kernels import IN_ONES, IN_ZEROS, OUT_ONES, OUT_ZEROS, NetworkLinks
+from acvb_core.models.irm.network.kernels import NetworkLinks
 
 #: Sums are added up in their order: tables are read faster one by one than several at once.
 STRICT = {**OPTIONS, "fastmath": False}
