@@ -48,6 +48,7 @@ class AveragedState:
     #: Running mean of each averaged array, in the inner state's order of clusters.
     mean: Mapping[str, Array] = field(default_factory=dict)
     change: float | None = None  #: mean over objects of the L1 change of the mean in the last sweep
+    begun: float | None = None  #: the sweep's own change when the mean began, where the method knows it
     #: Running mean of the responsibilities behind averaged counts; handed on, and written over, by the next sweep.
     shared: AnyResponsibilities | None = None
 
@@ -99,10 +100,14 @@ class AveragedInference(_RunningMean):
     `track`: also average responsibilities that the posterior does not hold, if the method hands them out. Without them
       the change of the mean is that of the averaged counts, which is at most as large.
     `restart`: begin the mean again when a cluster is dropped; otherwise it goes on without the cluster.
+    `renew`: begin it again when a sweep moves less than this share of what it did when the mean began. Otherwise the
+      mean of a method that comes to rest takes long to forget the way there. It stays certain to converge: once a sweep
+      moves less than the tolerance, so does the mean of two.
     """
 
     track: bool = True
     restart: bool = True
+    renew: float = 0.0
 
     def sweep(
         self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -115,27 +120,32 @@ class AveragedInference(_RunningMean):
         if state.samples == 0 or info.moves:
             if not self._burn_in_over(state, swept, posterior, info):
                 return swept, info
-            return self._start_mean(swept, new), info
+            return self._start_mean(swept, new, info), info
         old = align_arrays(state.mean, info.order, posterior)
         before, order = self.inner.posterior(state.inner).n_clusters(), info.order or {}
         dropped = any(len(order[domain]) < before[domain] for domain in order)
-        if (dropped and self.restart) or any(old[name].shape != new[name].shape for name in new):
-            return self._start_mean(swept, new), info
+        slower = (
+            info.change is not None and not info.settling and info.change < self.renew * (state.begun or 0.0)
+        )
+        if slower or (dropped and self.restart) or any(old[name].shape != new[name].shape for name in new):
+            return self._start_mean(swept, new, info), info
         samples = state.samples + 1
         mean = update_mean(old, new, samples)
         shared, change = self._update_shared(state, inner, info, samples)
         if change is None:
             change = mean_l1_change(mean, old)
-        return replace(swept, samples=samples, mean=mean, change=change, shared=shared), info
+        return replace(
+            swept, samples=samples, mean=mean, change=change, shared=shared, begun=state.begun
+        ), info
 
-    def _start_mean(self, swept: AveragedState, new: Mapping[str, Array]) -> AveragedState:
+    def _start_mean(self, swept: AveragedState, new: Mapping[str, Array], info: SweepInfo) -> AveragedState:
         """Return the state with its one sweep as the mean."""
         shared = self.inner.responsibilities(swept.inner) if self.track else None
         if isinstance(shared, Responsibilities):
             shared = shared._replace(q=shared.q.copy())
         elif shared is not None:
             shared = shared.start_mean()
-        return replace(swept, samples=1, mean=new, shared=shared)
+        return replace(swept, samples=1, mean=new, shared=shared, begun=info.change)
 
     def _update_shared(
         self, state: AveragedState, inner: Any, info: SweepInfo, samples: int

@@ -16,7 +16,7 @@ from acvb_core.models.irm.domain import DomainPass, Order
 from acvb_core.models.irm.network.exact import MOST_OBJECTS
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
-from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
+from acvb_core.models.irm.sweeping import VariationalMethod, average_sweeps, read_variational_settings
 from acvb_core.models.irm.sweeps.interleaved import update_interleaved
 from acvb_core.models.irm.sweeps.rest import PLAUSIBLE, Objects, find_restless, follow_moves
 
@@ -50,9 +50,7 @@ class CollapsedIrm(VariationalMethod):
             for domain, q in state.q.items()
         }
         update = self._update_network if self.layout.one_domain else self._update_domains
-        # While moves are made, and in a run without any, objects are free to go anywhere.
-        are_over = self.moves.any and state.moves is None
-        least = PLAUSIBLE if are_over and restless is not None else -1.0
+        least = -1.0 if restless is None else PLAUSIBLE
         after, pseudo_loo = update(state, visits, least, checkpoint)
         before = None if restless is None else state.rest
         rest = follow_moves(state.q, after.q, visits, before, pseudo_loo)
@@ -118,4 +116,4 @@ def build_cvb(data: Any, values: Values) -> CollapsedIrm:
 
 def build_acvb(data: Any, values: Values) -> AveragedInference:
     """Return ACVB on data, with the values of its parameters."""
-    return AveragedInference(build_cvb(data, values), values["burn_in"], restart=values["restart_mean"])
+    return average_sweeps(build_cvb(data, values), values)

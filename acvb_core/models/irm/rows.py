@@ -93,7 +93,7 @@ def _start(*choices: str, text: str = "") -> tuple[Parameter, ...]:
         Parameter("init", "choice", choices[0], f"{text}{_SPECTRAL}", "Start", choices=choices),
         Parameter(
             "smoothing", "float", 0.1,
-            "Share of every object that is spread evenly over all clusters at the start; a random start has none.",
+            "Share of every object that a spectral start spreads evenly over all clusters; the others have none.",
             "Smoothing of the start", 0.0, 1.0,
         ),
     )  # fmt: skip
@@ -155,8 +155,9 @@ _SCHEDULE = Parameter(
 )  # fmt: skip
 
 _RESTART_MEAN = Parameter(
-    "restart_mean", "bool", True, "When a cluster is dropped, begin the average again: it would mix answers with and "
-    "without the cluster.", "Restart the average at a drop",
+    "restart_mean", "bool", True, "When a cluster is dropped, or a sweep moves ten times less than when the average "
+    "began, begin it again: it would mix answers with and without the cluster, or long remember the way to rest.",
+    "Restart the average",
 )  # fmt: skip
 
 _VARIANCE = Parameter(

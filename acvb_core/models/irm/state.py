@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numba as nb
 import numpy as np
-from scipy.special import betaln, xlogy
+from scipy.special import xlogy
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size, renormalise, take
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
+from acvb_core.core.special import lbeta
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves.neighbours import neighbour_sums
 from acvb_core.models.irm.sweeps.rest import AT_REST, Rest
@@ -97,10 +100,15 @@ def network_counts(
     return counts[0], counts[0] + counts[1]
 
 
-def stick_log_evidence(mass: Array, alpha: float) -> float:
+@nb.njit(**OPTIONS)
+def stick_log_evidence(mass: Floats, alpha: float) -> float:
     """Return sum_{k<K} [lbeta(1 + m_k, alpha + M_k) - lbeta(1, alpha)], the prior's part of the lower bound."""
-    beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)
-    return float((betaln(1.0 + mass, alpha + beyond) - betaln(1.0, alpha))[:-1].sum())
+    beyond = mass.sum()
+    total = 0.0
+    for k in range(mass.shape[0] - 1):
+        beyond = max(beyond - mass[k], 0.0)
+        total += lbeta(1.0 + mass[k], alpha + beyond) + math.log(alpha)  # lbeta(1, alpha) = -log(alpha)
+    return total
 
 
 def tidy(
@@ -171,11 +179,21 @@ def hyper_of(posterior: Posterior) -> Hyper:
 
 def block_log_evidence(state: IrmState) -> float:
     """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over distinct blocks, their part of the lower bound."""
-    a, b = state.hyper.a, state.hyper.b
-    n = np.maximum(state.ones, 0.0)
-    zeros = np.maximum(state.entries - state.ones, 0.0)
-    blocks = betaln(a + n, b + zeros) - betaln(a, b)
-    return float((blocks * state.layout.distinct(len(n))).sum())
+    return sum_evidence(state.ones, state.entries, state.hyper.a, state.hyper.b, state.layout.symmetric)
+
+
+@nb.njit(**OPTIONS)
+def sum_evidence(ones: Floats, entries: Floats, a: Floats, b: Floats, symmetric: bool) -> float:
+    """Return `block_log_evidence` of the ones and the observed entries of blocks."""
+    total = 0.0
+    tied = a.shape[0] * a.shape[1] == 1
+    before = lbeta(a[0, 0], b[0, 0])
+    for k in range(ones.shape[0]):
+        for m in range(k if symmetric else 0, ones.shape[1]):
+            one, zero = (a[0, 0], b[0, 0]) if tied else (a[k, m], b[k, m])
+            n, zeros = max(ones[k, m], 0.0), max(entries[k, m] - ones[k, m], 0.0)
+            total += lbeta(one + n, zero + zeros) - (before if tied else lbeta(one, zero))
+    return total
 
 
 def lower_bound(state: IrmState) -> float:

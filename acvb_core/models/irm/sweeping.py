@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import (
     Checkpoint,
@@ -18,7 +19,7 @@ from acvb_core.core.protocols import (
 )
 from acvb_core.core.rows import Values
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.chain import ChainStart, run_chain, spread_evenly
+from acvb_core.models.irm.gibbs.chain import ChainStart, keep_clusters, run_chain
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
@@ -37,6 +38,9 @@ from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tid
 #: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.
 #: Those of a chain differ.
 CLIMB_FROM = MOVES_FROM
+
+#: The mean of responsibilities begins again when a sweep moves them by less than this share of what it did at first.
+_RENEWAL = 0.1
 
 
 class SweepResult(NamedTuple):
@@ -82,7 +86,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
         return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples)
 
     def _sample_start(self, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
-        """Return what a Gibbs chain leaves for the run, the best sample spread over the clusters that there may be."""
+        """Return what a Gibbs chain leaves for the run, of the best sample the clusters that there may be."""
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
         sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
@@ -90,10 +94,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
         if self.moves.split:
             widths |= self.moves.most
-        smoothing = self.start.smoothing
-        return best._replace(
-            q={domain: spread_evenly(q, widths[domain], smoothing) for domain, q in best.q.items()}
-        )
+        return best._replace(q={domain: keep_clusters(q, widths[domain]) for domain, q in best.q.items()})
 
     def posterior(self, state: IrmState) -> Posterior:
         """Return what the state says."""
@@ -134,7 +135,10 @@ class VariationalMethod(UnaveragedMethod, ABC):
         state, pseudo_loo, order = self.plain_sweep(state, rng, checkpoint)
         state, made = self.moves.after(state, self, rng, checkpoint)
         settling = state.moves is not None or (state.rest is not None and not state.rest.is_whole)
-        return state, SweepInfo(pseudo_loo, None if made else order, settling=settling, moves=made or None)
+        change = None if made or state.rest is None else state.rest.change
+        return state, SweepInfo(
+            pseudo_loo, None if made else order, change=change, settling=settling, moves=made or None
+        )
 
 
 def read_variational_settings(data: Any, values: Values) -> Values:
@@ -144,3 +148,9 @@ def read_variational_settings(data: Any, values: Values) -> Values:
     moves = Moves(values["merge"], values["split"], most, until)
     schedule = values.get("schedule", "domains")
     return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves, "schedule": schedule}
+
+
+def average_sweeps(method: VariationalMethod, values: Values) -> AveragedInference:
+    """Return the average of a method's responsibilities."""
+    restart = values["restart_mean"]
+    return AveragedInference(method, values["burn_in"], restart=restart, renew=_RENEWAL if restart else 0.0)

@@ -15,7 +15,7 @@ from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
 from acvb_core.models.irm.gibbs import chain
-from acvb_core.models.irm.gibbs.chain import pack_samples, run_chain, spread_evenly, take_sample
+from acvb_core.models.irm.gibbs.chain import keep_clusters, pack_samples, run_chain, take_sample
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
 from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
 from acvb_core.models.irm.hyper import Hyper
@@ -118,7 +118,7 @@ def test_a_run_begins_at_the_bound_of_the_best_sample(monkeypatch: pytest.Monkey
     measure = chain.measure_bound
     monkeypatch.setattr(chain, "measure_bound", record)
     values = {parameter.name: parameter.default for parameter in method_row("irm", "cvb0").parameters}
-    inference = build_cvb0(few_columns(), values | {"smoothing": 0.0})
+    inference = build_cvb0(few_columns(), values)
     state = inference.init(np.random.default_rng(0), no_checkpoint)
     assert lower_bound(state) == pytest.approx(max(heights))
 
@@ -231,8 +231,7 @@ def test_merges_are_kept_only_where_they_leave_objects_at_rest() -> None:
 
 def test_a_start_keeps_to_the_limit_of_clusters() -> None:
     q = np.eye(4)[[0, 1, 2, 3, 0]]
-    started = spread_evenly(q, 2, 0.1)
-    np.testing.assert_allclose(started, [[0.95, 0.05], [0.05, 0.95], [0.5, 0.5], [0.5, 0.5], [0.95, 0.05]])
+    np.testing.assert_allclose(keep_clusters(q, 2), [[1, 0], [0, 1], [0.5, 0.5], [0.5, 0.5], [1, 0]])
     relation = few_columns()
     found = fit(relation, "cvb0", k_rows=2, k_cols=3, split=False).snapshot.effective_k
     assert found["rows"] <= 2

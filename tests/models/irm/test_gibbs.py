@@ -79,16 +79,17 @@ def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: i
         company = set(np.flatnonzero(rows == rows[i]))
         old, rows[i] = rows[i], -1
         last = rows.max()
-        if not (rows == old).any() and last > old:
-            rows[rows == last] = old
-        sizes = np.bincount(rows[rows >= 0])
+        alone = not (rows == old).any()
+        sizes = np.bincount(rows[rows >= 0], minlength=max(last, old) + 1 if alone else last + 2)
         weights = []
-        for k, size in enumerate([*sizes, 40.0]):
+        for k, size in enumerate(sizes):
             rows[i] = k
-            weights.append(np.log(size) + height(rows))
+            weights.append(np.log(size or 40.0) + height(rows))
         probability = np.exp(np.array(weights) - max(weights))
         rows[i] = int(np.searchsorted(np.cumsum(probability / probability.sum()), uniform))
         moved += set(np.flatnonzero(rows == rows[i])) != company
+        if alone and rows[i] != old:
+            rows[rows == len(sizes) - 1] = old
     return rows, moved
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from acvb_core.core.protocols import Array, Checkpoint
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
-from acvb_core.models.irm.hyper import Hyper, log_evidence
+from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.moves.merge import merge_clusters
-from acvb_core.models.irm.state import stick_log_evidence
+from acvb_core.models.irm.state import stick_log_evidence, sum_evidence
 
 #: Sweeps that are not kept, and samples that are, at most.
 BURN_IN, KEPT = 60, 140
@@ -69,12 +69,10 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
 
 def measure_bound(state: GibbsState, layout: Layout) -> float:
     """Return the lower bound of a sample, clusters in order of size: `lower_bound`, of labels and far sooner."""
-    distinct = np.broadcast_to(layout.distinct(len(state.ones)), state.ones.shape) > 0
-    ones = state.ones[distinct]
     hyper = state.hyper
-    total = log_evidence(ones, state.entries[distinct] - ones, float(hyper.a[0, 0]), float(hyper.b[0, 0]))
+    total = sum_evidence(state.ones, state.entries, hyper.a, hyper.b, layout.symmetric)
     for domain, labels in state.labels.items():
-        sizes = np.sort(np.bincount(labels))[::-1]
+        sizes = -np.sort(-np.bincount(labels).astype(np.float64))
         total += stick_log_evidence(sizes, hyper.alpha[domain])
     return float(total)
 
@@ -134,12 +132,7 @@ def pack_samples(samples: list[Sample]) -> dict[str, Array]:
     return {**labels, STRENGTHS: strengths}
 
 
-def spread_evenly(q: Floats, limit: int, smoothing: float) -> Floats:
-    """Return one-hot responsibilities of at most `limit` clusters, a share of each object spread over all of them.
-
-    Objects of clusters beyond the limit are spread evenly.
-    """
+def keep_clusters(q: Floats, limit: int) -> Floats:
+    """Return one-hot responsibilities of the first `limit` clusters; objects of others are spread evenly over them."""
     q = q[:, :limit]
-    n_clusters = q.shape[1]
-    even = 1.0 / n_clusters
-    return np.where(q.any(axis=1, keepdims=True), (1.0 - smoothing) * q + smoothing * even, even)
+    return np.where(q.any(axis=1, keepdims=True), q, 1.0 / q.shape[1])

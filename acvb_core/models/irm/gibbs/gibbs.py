@@ -6,21 +6,24 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numba as nb
 import numpy as np
 
 from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
 from acvb_core.core.rows import Values
-from acvb_core.core.slice_sampling import draw_slice
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.kernels import Labels, Side
 from acvb_core.models.irm.gibbs.sampling import close_gaps, count_blocks, draw_side, one_hot
 from acvb_core.models.irm.hyper import Hyper, log_evidence
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, posterior_of
+
+#: Random numbers for a point of a slice sampler: more are not needed but once in a billion points.
+_UNIFORMS = 64
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,8 @@ class GibbsIrm(UnaveragedMethod):
         state, moved = self.draw(state, rng, checkpoint)
         labels, ones, entries = state.labels, state.ones, state.entries
         if self.hyper_rule == "tied":
-            distinct = np.broadcast_to(self.layout.distinct(len(ones)), ones.shape) > 0
-            a, b = sample_beta_prior(
-                float(hyper.a[0, 0]), float(hyper.b[0, 0]), ones[distinct], entries[distinct], rng
-            )
+            prior, symmetric = (float(hyper.a[0, 0]), float(hyper.b[0, 0])), self.layout.symmetric
+            a, b = sample_beta_prior(*prior, ones, entries, rng, symmetric=symmetric)
             alpha = {
                 domain: sample_concentration(value, int(labels[domain].max()) + 1, len(labels[domain]), rng)
                 for domain, value in hyper.alpha.items()
@@ -120,20 +121,60 @@ def sample_concentration(alpha: float, n_clusters: int, n_objects: int, rng: np.
 
 
 def sample_beta_prior(
-    a: float, b: float, ones: Floats, entries: Floats, rng: np.random.Generator
+    a: float, b: float, ones: Floats, entries: Floats, rng: np.random.Generator, *, symmetric: bool = False
 ) -> tuple[float, float]:
-    """Draw a, then b, of the blocks' Beta prior by slice sampling of their logarithms under Gamma(1, 1) priors."""
-    ones, zeros = np.ravel(ones), np.ravel(entries - ones)
+    """Draw a, then b, of the blocks' Beta prior by slice sampling of their logarithms under Gamma(1, 1) priors.
 
-    def log_density(log_a: float, log_b: float) -> float:
-        one, other = math.exp(log_a), math.exp(log_b)
-        blocks = log_evidence(ones, zeros, one, other)
-        return blocks - one - other + log_a + log_b  # the last two: the change to logarithms
-
-    log_a, log_b = math.log(a), math.log(b)
-    log_a = draw_slice(lambda value: log_density(value, log_b), log_a, rng)
-    log_b = draw_slice(lambda value: log_density(log_a, value), log_b, rng)
+    `symmetric`: blocks (k, l) and (l, k) are one.
+    """
+    log_a, log_b = _slice_logarithms(
+        math.log(a), math.log(b), ones, entries, symmetric, rng.random((2, _UNIFORMS))
+    )
     return math.exp(log_a), math.exp(log_b)
+
+
+@nb.njit(**OPTIONS)
+def _slice_logarithms(
+    log_a: float, log_b: float, ones: Floats, entries: Floats, symmetric: bool, uniforms: Floats
+) -> tuple[float, float]:
+    """Return the next points of two slice samplers: `core.slice_sampling.draw_slice`, compiled."""
+    n, zeros = np.empty(ones.size), np.empty(ones.size)
+    n_blocks = 0
+    for k in range(ones.shape[0]):
+        for m in range(k if symmetric else 0, ones.shape[1]):
+            n[n_blocks], zeros[n_blocks] = ones[k, m], entries[k, m] - ones[k, m]
+            n_blocks += 1
+    n, zeros = n[:n_blocks], zeros[:n_blocks]
+    point = np.array([log_a, log_b])
+    for which in range(2):
+        value, drawn = point[which], uniforms[which]
+        level = _log_density(n, zeros, point) + math.log(drawn[0])
+        low = value - drawn[1]
+        high = low + 1.0
+        point[which] = low
+        while low > -12.0 and _log_density(n, zeros, point) > level:
+            low -= 1.0
+            point[which] = low
+        point[which] = high
+        while high < 12.0 and _log_density(n, zeros, point) > level:
+            high += 1.0
+            point[which] = high
+        for uniform in drawn[2:]:
+            point[which] = low + (high - low) * uniform
+            if _log_density(n, zeros, point) > level:
+                break
+            if point[which] < value:
+                low = point[which]
+            else:
+                high = point[which]
+    return point[0], point[1]
+
+
+@nb.njit(**OPTIONS)
+def _log_density(ones: Floats, zeros: Floats, point: Floats) -> float:
+    a, b = math.exp(point[0]), math.exp(point[1])
+    # The last two: the change to logarithms.
+    return log_evidence(ones, zeros, a, b) - a - b + point[0] + point[1]
 
 
 def build_gibbs(data: Any, values: Values) -> SampleMean:

@@ -12,8 +12,10 @@ from acvb_core.core.special import log
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.log_gammas import LogGammas, log_beta
 from acvb_core.models.irm.kernels import OPTIONS, Floats, normalise
-from acvb_core.models.irm.network.kernels import IN_ONES, IN_ZEROS, OUT_ONES, OUT_ZEROS, NetworkLinks
+from acvb_core.models.irm.network.kernels import NetworkLinks
 
+#: Sums are added up in their order: tables are read faster one by one than several at once.
+STRICT = {**OPTIONS, "fastmath": False}
 Labels = NDArray[np.int64]
 Counts = NDArray[np.int64]
 
@@ -44,23 +46,36 @@ class Side(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The cluster of every object, shape (N,), and the clusters' sizes: of the side that is drawn, and of that across.
+    """The label of every object, shape (N,), the place of every label, and the size of the cluster at every place.
 
-    Of a network the last two are the same arrays as the first two.
+    Labels and places not in use come behind the others; `names` are the labels by place.
     """
 
     labels: Labels
+    places: Labels
+    names: Labels
     sizes: Counts
-    others: Labels
-    other_sizes: Counts
 
 
 class BlockTable(NamedTuple):
-    """Ones and zeros of every block, shape (R, L), and log B of them with the prior."""
+    """Ones and zeros of every block, shape (H, R, L), and log B of them with the prior.
+
+    A directed network has a second half, H = 2, which is the first one turned: rows are read faster than columns.
+    """
 
     ones: Counts
     zeros: Counts
     terms: Floats
+
+
+@nb.njit(**OPTIONS)
+def fill_terms(blocks: BlockTable, gammas: LogGammas) -> None:
+    """Compute log B of all blocks."""
+    ones, zeros, terms = blocks
+    for half in range(ones.shape[0]):
+        for k in range(ones.shape[1]):
+            for m in range(ones.shape[2]):
+                terms[half, k, m] = log_beta(gammas, ones[half, k, m], zeros[half, k, m])
 
 
 @nb.njit(**OPTIONS)
@@ -71,100 +86,106 @@ def draw_some(
     members: Members,
     side: Side,
     blocks: BlockTable,
-    places: Labels,
     width: int,
     gammas: LogGammas,
     alpha: float,
 ) -> tuple[int, int, int]:
     """Draw objects until the run is through or there is no room for another cluster.
 
-    `places`: the numbers of the clusters in use, in the order in which they are offered, then those not in use.
+    `width`: the number of clusters in use, and the place of the one that may be born.
     Returns the position of the next object, the number of clusters in use, and how many objects changed company.
     """
-    labels, sizes, _, _ = members
-    room, n_other = blocks.ones.shape
-    brought = np.zeros((4, n_other), np.int64)
+    labels, places, names, sizes = members
+    halves, room, n_other = blocks.ones.shape
+    brought = np.zeros((2 * halves, n_other), np.int64)
     own = np.zeros(2, np.int64)
     log_weights = np.empty(room)
-    across = places if side.is_network else np.arange(n_other)
-    for k in range(room):
-        for m in range(n_other):
-            blocks.terms[k, m] = log_beta(gammas, blocks.ones[k, m], blocks.zeros[k, m])
     moved = 0
     for i in objects:
         if width == room:
             break
-        old, place = labels[i], width
+        old = places[labels[i]]
         sizes[old] -= 1
         alone = sizes[old] == 0
-        if alone:
-            place = _retire(old, places, width, side.is_network)
-            width -= 1
+        # One that is alone may stay so in its own cluster.
+        n_choices = width if alone else width + 1
         if side.is_network:
-            # With the cluster that may be born.
-            across = places[: width + 1]
+            n_other = n_choices
             own[0], own[1] = int(side.links.own[i, 0]), int(side.links.own[i, 1])
-        _sum_links(i, members, across, side, brought)
-        _put(-1, old, brought, own, across, side, blocks, gammas)
-        weights = log_weights[: width + 1]
-        _weigh(places[: width + 1], brought, own, across, side, blocks, gammas, weights)
-        for t in range(width + 1):
-            weights[t] += log(float(sizes[places[t]]) if t < width else alpha)
+        _sum_links(i, members, n_other, side, brought)
+        _put(-1, old, brought, own, n_other, side, blocks, gammas)
+        weights = log_weights[:n_choices]
+        _weigh(brought, own, n_other, side, blocks, gammas, weights)
+        for k in range(n_choices):
+            weights[k] += log(float(sizes[k]) if sizes[k] > 0 else alpha)
         normalise(weights)
         left = uniforms[at]
-        t = 0
-        while t < width and left > weights[t]:
-            left -= weights[t]
-            t += 1
-        new = places[t]
-        if (t == width) != alone or (not alone and new != old):
-            moved += 1
-        if t == width:
-            if alone and side.is_network:  # its own cluster again
-                for later in range(width, place, -1):
-                    places[later] = places[later - 1]
-                places[place] = new
-            width += 1
-        labels[i] = new
+        new = 0
+        while new < n_choices - 1 and left > weights[new]:
+            left -= weights[new]
+            new += 1
+        moved += new != old
+        labels[i] = names[new]
         sizes[new] += 1
-        _put(1, new, brought, own, across, side, blocks, gammas)
+        _put(1, new, brought, own, n_other, side, blocks, gammas)
+        if new == width:
+            width += 1
+        elif alone and new != old:
+            width -= 1
+            _swap_places(old, width, members)
+            _move_blocks(width, old, width + 1 if side.is_network else n_other, side, blocks)
         at += 1
     return at, width, moved
 
 
 @nb.njit(**OPTIONS)
-def _retire(k: int, places: Labels, width: int, keep_order: bool) -> int:
-    """Put a cluster behind the others in use; return where it was. Without `keep_order` the last takes its place."""
-    place = 0
-    while places[place] != k:
-        place += 1
-    if keep_order:
-        for later in range(place, width - 1):
-            places[later] = places[later + 1]
-    else:
-        places[place] = places[width - 1]
-    places[width - 1] = k
-    return place
+def _swap_places(one: int, other: int, members: Members) -> None:
+    """Swap the places of two clusters."""
+    _, places, names, sizes = members
+    names[one], names[other] = names[other], names[one]
+    sizes[one], sizes[other] = sizes[other], sizes[one]
+    places[names[one]], places[names[other]] = one, other
 
 
 @nb.njit(**OPTIONS)
-def _sum_links(i: int, members: Members, across: Labels, side: Side, brought: Counts) -> None:
+def _move_blocks(old: int, new: int, n_other: int, side: Side, blocks: BlockTable) -> None:
+    """Swap the blocks of the cluster at place `old` with those of an empty one at `new`."""
+    for half in range(blocks.ones.shape[0]):
+        ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
+        for m in range(n_other):
+            ones[old, m], ones[new, m] = ones[new, m], ones[old, m]
+            zeros[old, m], zeros[new, m] = zeros[new, m], zeros[old, m]
+            terms[old, m], terms[new, m] = terms[new, m], terms[old, m]
+        if side.is_network:
+            for k in range(n_other):
+                ones[k, old], ones[k, new] = ones[k, new], ones[k, old]
+                zeros[k, old], zeros[k, new] = zeros[k, new], zeros[k, old]
+                terms[k, old], terms[k, new] = terms[k, new], terms[k, old]
+
+
+@nb.njit(**OPTIONS)
+def _sum_links(i: int, members: Members, n_other: int, side: Side, brought: Counts) -> None:
     """Write what object i brings to the blocks, by cluster across, itself left out."""
-    _, _, others, other_sizes = members
-    for direction in range(2 if side.links.directed else 1):
-        ones, zeros = brought[2 * direction], brought[2 * direction + 1]
-        for m in across:
+    sizes = members.sizes if side.is_network else side.sizes
+    for half in range(brought.shape[0] // 2):
+        ones, zeros = brought[2 * half], brought[2 * half + 1]
+        for m in range(n_other):
             ones[m] = 0
-            zeros[m] = other_sizes[m]
+            zeros[m] = sizes[m]
         for which in range(2):
-            pointers = side.links.pointers[2 * direction + which]
-            indices = side.links.indices[2 * direction + which]
+            pointers = side.links.pointers[2 * half + which]
+            indices = side.links.indices[2 * half + which]
             for p in range(pointers[i], pointers[i + 1]):
                 j = indices[p]
-                if j != i or not side.is_network:
-                    zeros[others[j]] -= 1
-                    if which == 0:
-                        ones[others[j]] += 1
+                if side.is_network:
+                    if j == i:
+                        continue
+                    m = members.places[members.labels[j]]
+                else:
+                    m = side.others[j]
+                zeros[m] -= 1
+                if which == 0:
+                    ones[m] += 1
 
 
 @nb.njit(**OPTIONS)
@@ -173,39 +194,43 @@ def _put(
     k: int,
     brought: Counts,
     own: Counts,
-    across: Labels,
+    n_other: int,
     side: Side,
     blocks: BlockTable,
     gammas: LogGammas,
 ) -> None:
     """Put what an object brings into the blocks of cluster k (sign 1), or take it out (-1)."""
-    ones, zeros, terms = blocks
-    for m in across:
-        ones[k, m] += sign * brought[OUT_ONES, m]
-        zeros[k, m] += sign * brought[OUT_ZEROS, m]
+    halves = blocks.ones.shape[0]
+    for half in range(halves):
+        ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
+        for m in range(n_other):
+            ones[k, m] += sign * brought[2 * half, m]
+            zeros[k, m] += sign * brought[2 * half + 1, m]
+        if side.is_network:
+            # Block (k, k) has all that the object brings to it, in both directions.
+            for other in range(halves):
+                if other != half:
+                    ones[k, k] += sign * brought[2 * other, k]
+                    zeros[k, k] += sign * brought[2 * other + 1, k]
+            ones[k, k] += sign * own[0]
+            zeros[k, k] += sign * own[1]
+        for m in range(n_other):
+            terms[k, m] = log_beta(gammas, ones[k, m], zeros[k, m])
     if side.is_network:
-        if side.links.directed:
-            for m in across:
-                ones[m, k] += sign * brought[IN_ONES, m]
-                zeros[m, k] += sign * brought[IN_ZEROS, m]
-        ones[k, k] += sign * own[0]
-        zeros[k, k] += sign * own[1]
-    for m in across:
-        terms[k, m] = log_beta(gammas, ones[k, m], zeros[k, m])
-    if side.is_network:
-        for m in across:
-            if side.links.directed:
-                terms[m, k] = log_beta(gammas, ones[m, k], zeros[m, k])
-            else:
-                ones[m, k], zeros[m, k], terms[m, k] = ones[k, m], zeros[k, m], terms[k, m]
+        for half in range(halves):
+            ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
+            turned = halves - 1 - half
+            for m in range(n_other):
+                ones[m, k] = blocks.ones[turned, k, m]
+                zeros[m, k] = blocks.zeros[turned, k, m]
+                terms[m, k] = blocks.terms[turned, k, m]
 
 
-@nb.njit(**OPTIONS)
+@nb.njit(**STRICT)
 def _weigh(
-    choices: Labels,
     brought: Counts,
     own: Counts,
-    across: Labels,
+    n_other: int,
     side: Side,
     blocks: BlockTable,
     gammas: LogGammas,
@@ -213,24 +238,22 @@ def _weigh(
 ) -> None:
     """Write the log probability of what an object brings, for each choice of its cluster."""
     # All choices in one call: what a call costs exceeds the work for one of them.
-    ones, zeros, terms = blocks
-    out_ones, out_zeros = brought[OUT_ONES], brought[OUT_ZEROS]
-    in_ones, in_zeros = brought[IN_ONES], brought[IN_ZEROS]
-    is_network, directed = side.is_network, side.links.directed
-    for t in range(choices.shape[0]):
-        k = choices[t]
+    halves = blocks.ones.shape[0]
+    for k in range(out.shape[0]):
         gain = 0.0
-        for m in across:
-            gain += log_beta(gammas, ones[k, m] + out_ones[m], zeros[k, m] + out_zeros[m]) - terms[k, m]
-        if is_network:
+        for half in range(halves):
+            ones, zeros, terms = blocks.ones[half, k], blocks.zeros[half, k], blocks.terms[half, k]
+            more_ones, more_zeros = brought[2 * half], brought[2 * half + 1]
+            for m in range(n_other):
+                gain += log_beta(gammas, ones[m] + more_ones[m], zeros[m] + more_zeros[m]) - terms[m]
+        if side.is_network:
             # Block (k, k) comes only once, with all that the object brings to it.
-            one, zero = ones[k, k] + out_ones[k], zeros[k, k] + out_zeros[k]
-            gain -= log_beta(gammas, one, zero)
-            if directed:
-                for m in across:
-                    gain += log_beta(gammas, ones[m, k] + in_ones[m], zeros[m, k] + in_zeros[m]) - terms[m, k]
-                gain -= log_beta(gammas, ones[k, k] + in_ones[k], zeros[k, k] + in_zeros[k]) - terms[k, k]
-                one += in_ones[k]
-                zero += in_zeros[k]
-            gain += log_beta(gammas, one + own[0], zero + own[1])
-        out[t] = gain
+            one, zero = blocks.ones[0, k, k], blocks.zeros[0, k, k]
+            both_ones, both_zeros = one + own[0], zero + own[1]
+            for half in range(halves):
+                more_one, more_zero = brought[2 * half, k], brought[2 * half + 1, k]
+                gain -= log_beta(gammas, one + more_one, zero + more_zero) - blocks.terms[0, k, k]
+                both_ones += more_one
+                both_zeros += more_zero
+            gain += log_beta(gammas, both_ones, both_zeros) - blocks.terms[0, k, k]
+        out[k] = gain

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs.kernels import BlockTable, Counts, Labels, Members, Side, draw_some
+from acvb_core.models.irm.gibbs.kernels import (
+    BlockTable,
+    Counts,
+    Labels,
+    Members,
+    Side,
+    draw_some,
+    fill_terms,
+)
 from acvb_core.models.irm.gibbs.log_gammas import tabulate
 from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length
 from acvb_core.models.irm.layout import Layout
@@ -96,28 +104,26 @@ def draw_side(
     while at < len(objects):
         # Always room for clusters to be born; the kernel comes back when it has used it up.
         room = width + max(width // 2, 8)
-        shape = (room, room if side.is_network else ones.shape[1])
+        shape = (2 if side.links.directed else 1, room, room if side.is_network else ones.shape[1])
         blocks = BlockTable(_extend(ones, shape), _extend(zeros, shape), np.empty(shape))
-        sizes = np.bincount(labels, minlength=room)
-        others = (labels, sizes) if side.is_network else (side.others, side.sizes)
-        members, places = Members(labels, sizes, *others), np.arange(room)
-        length = chunk_length(room, shape[1] + linked // len(labels), 3.0)
+        fill_terms(blocks, gammas)
+        members = Members(labels, np.arange(room), np.arange(room), np.bincount(labels, minlength=room))
+        length = chunk_length(room, shape[2] + linked // len(labels), 3.0)
         while at < len(objects) and width < room:
             at, width, changed = draw_some(
-                objects[at : at + length], at, uniforms, members, side, blocks, places, width, gammas, alpha
+                objects[at : at + length], at, uniforms, members, side, blocks, width, gammas, alpha
             )
             moved += changed
             checkpoint()
-        used = places[:width].copy()
-        places[used] = np.arange(width)
-        labels = places[labels]
-        across = used if side.is_network else slice(None)
-        ones, zeros = (counts[used][:, across] for counts in (blocks.ones, blocks.zeros))
+        labels = members.places[labels]
+        across = width if side.is_network else shape[2]
+        ones, zeros = (counts[0, :width, :across] for counts in (blocks.ones, blocks.zeros))
     return Draw(labels, ones, zeros, moved)
 
 
-def _extend(counts: Counts, shape: tuple[int, int]) -> Counts:
-    """Return counts with empty blocks after them."""
+def _extend(counts: Counts, shape: tuple[int, int, int]) -> Counts:
+    """Return counts with empty blocks after them, and where there are two halves turned in the second."""
     out = np.zeros(shape, np.int64)
-    out[: counts.shape[0], : counts.shape[1]] = counts
+    for half, side in zip(out, (counts, counts.T), strict=False):
+        half[: side.shape[0], : side.shape[1]] = side
     return out

@@ -6,7 +6,6 @@ where it is, although the bound of the merged state is higher by tens of nats.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -107,7 +106,7 @@ def _gains_without_entropy(
     mass = state.q[domain].sum(axis=0)
     alpha = state.hyper.alpha[domain]
     # After a first merge the clusters may be out of order, and will not stay so.
-    sticks = stick_log_evidence(np.sort(mass)[::-1] if largest_first else mass, alpha)
+    sticks = stick_log_evidence(-np.sort(-mass) if largest_first else mass, alpha)
     gains = np.full((len(mass), len(mass)), -np.inf)
     layout = state.layout
     for k in range(len(mass) - 1):
@@ -172,7 +171,7 @@ def _add_stick_gains(
                 at += 1
         if largest_first:
             _sort_downwards(after)
-        out[other] += _stick_evidence(after, alpha) - sticks
+        out[other] += stick_log_evidence(after, alpha) - sticks
 
 
 @nb.njit(**OPTIONS)
@@ -185,17 +184,6 @@ def _sort_downwards(values: Floats) -> None:
             values[at] = values[at - 1]
             at -= 1
         values[at] = value
-
-
-@nb.njit(**OPTIONS)
-def _stick_evidence(mass: Floats, alpha: float) -> float:
-    """`state.stick_log_evidence`, compiled; lbeta(1, alpha) = -log(alpha)."""
-    beyond = mass.sum()
-    total = 0.0
-    for k in range(mass.shape[0] - 1):
-        beyond = max(beyond - mass[k], 0.0)
-        total += lbeta(1.0 + mass[k], alpha + beyond) + math.log(alpha)
-    return total
 
 
 def _merge_pair(state: IrmState, domain: str, k: int, other: int) -> IrmState:

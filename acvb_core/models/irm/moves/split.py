@@ -22,6 +22,7 @@ from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.tried_splits import SplitTrial, TriedSplits
 from acvb_core.models.irm.network.directions import Residuals
 from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.network.split_counts import SplitCounts
 from acvb_core.models.irm.state import (
     IrmState,
     block_counts,
@@ -135,6 +136,7 @@ class _Side:
         self.relation = relation.transposed if self.turned else relation
         self.links: Floats | None = None
         self.zeros: Floats | None = None
+        self.split_counts = SplitCounts(self.relation) if state.layout.one_domain else None
         if not state.layout.one_domain:
             # The other domain is not touched, so these hold for every split of this one.
             other = state.q[state.layout.axes[1] if not self.turned else state.layout.axes[0]]
@@ -225,30 +227,11 @@ class _Side:
         return replace(state, ones=ones, entries=entries)
 
     def _recount(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
-        """Return the state with cluster k split and new counts; of a network two rows and columns change."""
-        if not self.layout.one_domain:
+        """Return the state with cluster k split and new counts."""
+        if self.split_counts is None:
             return self._recount_sums(tried)
-        q, own, symmetric = tried.q[self.domain], self.relation.self_links, self.layout.symmetric
-        halves = np.ascontiguousarray(q[:, [k, -1]])
-        width = q.shape[1]
-        going = observed_sums(self.relation, halves, checkpoint)
-        coming = going if symmetric else observed_sums(self.relation.transposed, halves, checkpoint)
-        counts = []
-        for before, inner, out_sums, in_sums in (
-            (state.ones, own[:, :1], going[0], coming[0]),
-            (state.entries - state.ones, own[:, 1:], going[1], coming[1]),
-        ):
-            counted = np.zeros((width, width))
-            counted[: width - 1, : width - 1] = before
-            counted[:, [k, -1]] = q.T @ (out_sums - inner * halves)
-            counted[[k, -1], :] = (q.T @ (in_sums - inner * halves)).T
-            corners = counted[np.ix_([k, -1], [k, -1])]
-            if symmetric:
-                corners[np.diag_indices(2)] /= 2.0
-            corners[np.diag_indices(2)] += inner[:, 0] @ halves
-            counted[np.ix_([k, -1], [k, -1])] = corners
-            counts.append(counted)
-        return replace(tried, ones=counts[0], entries=counts[0] + counts[1])
+        ones, entries = self.split_counts.count(state, tried.q[self.domain][:, -1], k, checkpoint)
+        return replace(tried, ones=ones, entries=entries)
 
     def _other_gains(self, state: IrmState, tried: IrmState, k: int, members: NDArray[np.int64]) -> float:
         """Return what sticks and entropy gain in a split."""
@@ -260,7 +243,7 @@ class _Side:
 
     def _sticks(self, mass: Floats, alpha: float) -> float:
         """Return the prior's part of the bound in the order that the clusters will be put in."""
-        sorted_sticks = stick_log_evidence(np.sort(mass)[::-1], alpha)
+        sorted_sticks = stick_log_evidence(-np.sort(-mass), alpha)
         return sorted_sticks if self.largest_first else max(sorted_sticks, stick_log_evidence(mass, alpha))
 
 

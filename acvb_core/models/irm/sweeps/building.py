@@ -9,7 +9,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.models.irm import cvb, vb
 from acvb_core.models.irm.cvb import CollapsedIrm
-from acvb_core.models.irm.sweeping import read_variational_settings
+from acvb_core.models.irm.sweeping import average_sweeps, read_variational_settings
 from acvb_core.models.irm.sweeps.sharded import ShardedIrm
 from acvb_core.models.irm.sweeps.sharded_network import ShardedNetwork
 from acvb_core.models.irm.sweeps.sharded_vb import ShardedVb
@@ -30,7 +30,7 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
 
 def build_acvb0(data: Any, values: Values) -> AveragedInference:
     """Return ACVB0; the rest as for CVB0."""
-    return AveragedInference(build_cvb0(data, values), values["burn_in"], restart=values["restart_mean"])
+    return average_sweeps(build_cvb0(data, values), values)
 
 
 def build_vb(data: Any, values: Values) -> vb.VariationalIrm:

@@ -32,6 +32,7 @@ class Rest:
 
     moved: Mapping[str, Floats]  #: shape (N,); L1 change of each object's responsibilities, by domain
     pseudo_loo: float  #: of the last sweep that updated all objects (nats)
+    change: float  #: mean L1 change over all objects in the last sweep
     sweeps: int = 0  #: sweeps since then
 
     @property
@@ -55,17 +56,24 @@ def follow_moves(
     pseudo_loo: float,
 ) -> Rest:
     """Return the facts after a sweep from `old` to `new`; `before` is None where it updated all objects."""
-    moved = {}
+    moved, total = {}, 0.0
     for domain, q in new.items():
         moved[domain] = np.empty(len(q)) if before is None else before.moved[domain].copy()
-        _measure_moves(old[domain], q, visits[domain], moved[domain])
-    return Rest(moved, pseudo_loo) if before is None else Rest(moved, before.pseudo_loo, before.sweeps + 1)
+        total += _measure_moves(old[domain], q, visits[domain], moved[domain])
+    change = total / sum(map(len, new.values()))
+    if before is None:
+        return Rest(moved, pseudo_loo, change)
+    return Rest(moved, before.pseudo_loo, change, before.sweeps + 1)
 
 
 @nb.njit(**OPTIONS)
-def _measure_moves(old: Floats, new: Floats, objects: Objects, out: Floats) -> None:
+def _measure_moves(old: Floats, new: Floats, objects: Objects, out: Floats) -> float:
+    """Write how far each object has moved; return the sum."""
+    every = 0.0
     for i in objects:
         total = 0.0
         for k in range(new.shape[1]):
             total += abs(new[i, k] - old[i, k])
         out[i] = total
+        every += total
+    return every

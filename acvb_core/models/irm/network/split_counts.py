@@ -1,0 +1,61 @@
+"""The counts of a network's blocks after one of its clusters was split: two rows and two columns change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from acvb_core.core.protocols import Checkpoint
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.state import IrmState, observed_sums
+
+#: Ones and zeros, shape (N, K) each.
+Sums = tuple[Floats, Floats]
+
+
+class SplitCounts:
+    """Counts after splits of the clusters of a state; what they share is computed once, until the state is another."""
+
+    def __init__(self, relation: Relation) -> None:
+        self.relation = relation
+        self._known: tuple[Floats, Sums, Sums] | None = None
+
+    def count(self, state: IrmState, moved: Floats, k: int, checkpoint: Checkpoint) -> tuple[Floats, Floats]:
+        """Return the ones and the observed entries of each block, shape (K + 1, K + 1), the new cluster last.
+
+        `moved`: shape (N,); what each object gives of cluster k to the new one.
+        """
+        symmetric, (going, coming) = state.layout.symmetric, self._sums_of(state, checkpoint)
+        among = _sum_between(self.relation, moved[:, None], checkpoint)
+        counts = []
+        for which, before in enumerate((state.ones, state.entries - state.ones)):
+            row, column = moved @ going[which], moved @ coming[which]
+            own, pairs = moved @ self.relation.self_links[:, which], moved @ among[which][:, 0]
+            inside = pairs / 2.0 if symmetric else pairs
+            counted = np.zeros((len(before) + 1, len(before) + 1))
+            counted[:-1, :-1] = before
+            counted[k, :-1] -= row
+            counted[:-1, k] -= column
+            counted[k, k] += inside - own + (row[k] if symmetric else 0.0)
+            counted[-1, :-1], counted[:-1, -1] = row, column
+            counted[[k, -1], [-1, k]] -= pairs
+            counted[-1, -1] = inside + own
+            counts.append(counted)
+        return counts[0], counts[0] + counts[1]
+
+    def _sums_of(self, state: IrmState, checkpoint: Checkpoint) -> tuple[Sums, Sums]:
+        """Return the links of every object to each cluster, and from each."""
+        (q,) = state.q.values()
+        if self._known is None or self._known[0] is not q:
+            going = coming = _sum_between(self.relation, q, checkpoint)
+            if not state.layout.symmetric:
+                coming = _sum_between(self.relation.transposed, q, checkpoint)
+            self._known = q, going, coming
+        return self._known[1:]
+
+
+def _sum_between(relation: Relation, q: Floats, checkpoint: Checkpoint) -> Sums:
+    """Return the ones and the zeros of each object by cluster of the others, itself left out."""
+    links, zeros = observed_sums(relation, q, checkpoint)
+    own = relation.self_links
+    return links - own[:, :1] * q, zeros - own[:, 1:] * q
