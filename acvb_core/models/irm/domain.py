@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import (
+    NO_LIMITS,
     BlockCounts,
     Floats,
+    Limits,
     ObjectSums,
-    block_bases,
     chunk_length,
+    make_room,
     zeroth_order,
 )
 from acvb_core.models.irm.kernels_second import Neighbours, Spreads, second_order
-from acvb_core.models.irm.moves.neighbours import neighbour_sums
+from acvb_core.models.irm.moves.neighbours import cluster_sums, neighbour_sums
 from acvb_core.models.irm.state import observed_sums
+from acvb_core.models.irm.sweeps.bounds import make_bounds
 from acvb_core.models.irm.variance import count_variances
 
 Order = Literal["zeroth", "paper", "exact"]
@@ -47,6 +50,7 @@ class DomainPass:
         self.relation = relation
         self.other = np.ascontiguousarray(other)
         self._set_counts(own, *observed_sums(relation, other, checkpoint), a, b, alpha)
+        self.sizes = self.other.sum(axis=0)
 
     @classmethod
     def of_sums(
@@ -55,6 +59,7 @@ class DomainPass:
         """Return a pass over objects whose ones and zeros by cluster of the columns are known (zeroth order only)."""
         domain_pass = cls.__new__(cls)
         domain_pass._set_counts(own, links, zeros, a, b, alpha)
+        domain_pass.sizes = (links + zeros).max(axis=0, initial=0.0)
         return domain_pass
 
     def _set_counts(
@@ -64,7 +69,8 @@ class DomainPass:
         self.a, self.b, self.alpha = a, b, alpha
         self.sums = ObjectSums(links, zeros)
         # The counts are rebuilt here in every pass, so what adding and subtracting rounds off cannot pile up.
-        self.blocks = BlockCounts(a + self.own.T @ links, b + self.own.T @ zeros, self.own.sum(axis=0))
+        ones, zeros = cluster_sums(self.own, links), cluster_sums(self.own, zeros)
+        self.blocks = BlockCounts(a + ones, b + zeros, self.own.sum(axis=0))
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, L)."""
@@ -76,14 +82,11 @@ class DomainPass:
         objects: np.ndarray,
         checkpoint: Checkpoint = no_checkpoint,
         update: bool = True,
-        least: float = -1.0,
+        limits: Limits = NO_LIMITS,
     ) -> float:
-        """Visit the objects in the given order; return the sum of log C_i (nats).
-
-        With `least`, at zeroth order, an object's share of the clusters that hold more of it than this is divided anew.
-        """
+        """Visit the objects in the given order, at zeroth order within limits; return the sum of log C_i (nats)."""
         step = (
-            self._zeroth(update, least)
+            self._zeroth(update, limits, len(objects))
             if order == "zeroth"
             else self._second(order == "exact", update, checkpoint)
         )
@@ -91,11 +94,13 @@ class DomainPass:
         length = chunk_length(n_own, n_other, 6.0 if order == "zeroth" else 40.0)
         return visit_in_chunks(step, objects, length, checkpoint)
 
-    def _zeroth(self, update: bool, least: float) -> Step:
-        bases = np.empty(len(self.blocks.mass))
-        block_bases(self.blocks.ones, self.blocks.zeros, bases)
+    def _zeroth(self, update: bool, limits: Limits, n_objects: int) -> Step:
+        blocks = self.blocks
+        n_bounded = 0 if limits.least >= 0.0 else n_objects
+        bounds = make_bounds(blocks.ones, blocks.zeros, self.sums.links, self.sizes, n_bounded)
+        room = make_room(*blocks.ones.shape)
         return lambda objects: zeroth_order(
-            objects, self.own, self.sums, self.blocks, bases, self.alpha, update, least
+            objects, self.own, self.sums, blocks, bounds, room, self.alpha, update, limits
         )
 
     def _second(self, exact: bool, update: bool, checkpoint: Checkpoint) -> Step:

@@ -71,7 +71,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
         memory = MoveMemory() if self.moves.any else None
-        return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples)
+        even = 0.0 if self.start.how == "random" else self.start.smoothing
+        return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples, even=even)
 
     def _sample_start(self, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
         """Return what a Gibbs chain leaves for the run, the best sample spread over the clusters that there may be."""
