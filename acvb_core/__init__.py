@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from acvb_core.cluster.executor import DaskExecutor
+    from acvb_core.core.parallel import use_threads
     from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
     from acvb_core.data.corpora.readers import load_corpus
     from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -77,6 +78,7 @@ __all__ = [
     "shard_workers",
     "trained_topics",
     "tune",
+    "use_threads",
     "with_attributes",
     "write_disk_corpus",
 ]
@@ -110,6 +112,7 @@ _HOME = {
     "shard_workers": "acvb_core.shards.place",
     "trained_topics": "acvb_core.models.lda.trained",
     "tune": "acvb_core.engine.tuning.search",
+    "use_threads": "acvb_core.core.parallel",
     "with_attributes": "acvb_core.data.relations.networks",
     "write_disk_corpus": "acvb_core.data.corpora.disk_writer",
 }

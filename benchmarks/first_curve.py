@@ -2,12 +2,13 @@
 
     python -m benchmarks.first_curve
 
-`--warm` keeps the kernels that are compiled already.
+`--warm` keeps the kernels that are compiled already. Prints the seconds as one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import socket
@@ -31,8 +32,8 @@ _POINTS = """() => {
 }"""
 
 
-def time_first_curve(folder: Path, warm: bool) -> None:
-    """Start the app with a home in `folder`, start the example, and print when what was seen."""
+def time_first_curve(folder: Path, warm: bool) -> dict[str, float]:
+    """Start the app with a home in `folder` and the example, and return the seconds until each was seen."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -51,7 +52,7 @@ def time_first_curve(folder: Path, warm: bool) -> None:
         )
     try:
         _wait(lambda: _answers(f"http://127.0.0.1:{port}"))
-        _print(begun, "the app answers")
+        times = {"app answers": time.monotonic() - begun}
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"]
@@ -59,26 +60,27 @@ def time_first_curve(folder: Path, warm: bool) -> None:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.set_default_timeout(1000 * _SECONDS)
             page.goto(f"http://127.0.0.1:{port}")
-            start_example(page, begun)
+            times |= start_example(page, begun)
             browser.close()
     finally:
         app.terminate()
         app.wait()
+    return times
 
 
-def start_example(page: Page, begun: float) -> None:
-    """Start the example from Home, and wait for its curves and its end."""
+def start_example(page: Page, begun: float) -> dict[str, float]:
+    """Start the example from Home, wait for its curves and its end, and return the seconds until each."""
     page.get_by_role("button", name="Try an example").click()
-    _print(begun, "Home is there")
+    times = {"Home": time.monotonic() - begun}
     page.get_by_role("button", name=re.compile(_EXAMPLE)).click()
     clicked = time.monotonic()
     cards = page.locator("[class*='st-key-card_']")
     cards.nth(2).wait_for()
-    _print(begun, "the three cards are there")
+    times["three cards"] = time.monotonic() - begun
     _wait(lambda: page.evaluate(_POINTS) > 1)
-    _print(begun, f"the first curve, {time.monotonic() - clicked:.1f} s after the click")
+    times |= {"first curve": time.monotonic() - begun, "click to curve": time.monotonic() - clicked}
     _wait(lambda: cards.filter(has_text="converged").count() == 3)
-    _print(begun, "all three runs have converged")
+    return times | {"three runs converged": time.monotonic() - begun}
 
 
 def _answers(url: str) -> bool:
@@ -97,18 +99,14 @@ def _wait(reached: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def _print(begun: float, what: str) -> None:
-    sys.stdout.write(f"{time.monotonic() - begun:6.1f} s  {what}\n")
-    sys.stdout.flush()
-
-
 def main() -> None:
     """Measure once."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--warm", action="store_true", help="keep the kernels that are compiled already")
     warm = parser.parse_args().warm
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        time_first_curve(Path(folder), warm)
+        times = time_first_curve(Path(folder), warm)
+    print(json.dumps({name: round(seconds, 2) for name, seconds in times.items()}, indent=1))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import numpy as np
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.threads import one_thread
+from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
@@ -95,7 +96,7 @@ def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[],
     """Return a call of a kernel on a few documents, many times."""
     tokens = Tokens.of(corpus)
     q = random_responsibilities(len(tokens.words), k, np.random.default_rng(0))
-    counts = sum_counts(tokens, q)
+    counts = sum_counts(Cells.cut(tokens), q)
     prior = Concentrations.symmetric(k, 0.1, 0.1).singles(tokens.n_words)
 
     def run() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import math
 import os
@@ -236,7 +238,7 @@ def test_a_worker_runs_one_of_our_methods() -> None:
 
 def test_every_task_has_ours_and_its_peers() -> None:
     cases = list_cases(quick=True, repetitions=5)
-    assert {case.task for case in cases} == {"topics", *METHODS}
+    assert {case.task for case in cases} == {"topics", *METHODS, "waiting"}
     assert {case.repetitions for case in cases} == {5}
     assert len(cases) == len({(case.task, case.data, case.method) for case in cases})
 
@@ -266,7 +268,39 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(SystemExit, match=r"nothing is called 'cats'; there are .*survey"):
-        command.choose_cases(command.read_arguments(["--quick", "--only", "cats"]))
+        command.choose_cases(command.read_arguments(["--quick", "--only", "survey", "--only", "cats"]))
+
+
+def test_several_names_may_be_chosen() -> None:
+    cases = command.choose_cases(command.read_arguments(["--quick", "--only", "survey", "--only", "waiting"]))
+    assert {(case.task, case.data) for case in cases} == {
+        ("relations", "survey"),
+        ("waiting", "this machine"),
+    }
+
+
+def test_waits_stand_beside_what_is_wanted() -> None:
+    wait = Case("waiting", "1M links", "a sweep", "nowhere:none", wanted="5")
+    runs = [
+        Run(wait, number, {"curve": [{"measured": value, "step": "K = 20"}]})
+        for number, value in enumerate((4, 2, 9))
+    ]
+    text = write_table(summarise_runs(runs), FACTS)
+    assert "| data | method | measured | wanted | best of the last run |" in text
+    assert "| 1M links | a sweep | 4 (2 to 9) | 5 | K = 20 |" in text
+
+
+def test_waits_of_the_command_line_are_measured() -> None:
+    wait = next(case for case in list_cases(quick=True) if case.method.startswith("acvb --help"))
+    (point,) = solve_case(wait, 0)["curve"]
+    assert point["measured"] > 0.0
+
+
+def test_every_wait_names_a_function_that_takes_its_settings() -> None:
+    for case in list_cases(quick=False):
+        if case.task == "waiting":
+            module, name = case.run.split(":")
+            inspect.signature(getattr(importlib.import_module(module), name)).bind(None, 0, **case.options)
 
 
 def test_the_script_installs_the_peers_one_by_one(tmp_path: Path) -> None:

@@ -99,10 +99,11 @@ def _add_experiment(experiment: Parser) -> None:
     text = "folder with data of the papers, searched below as well; without it samples stand in for them"
     add("--data", metavar="DIR", help=text)
     add("--only", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
+    add("--on", metavar="NAME", help="of a paper: only data with this in their name, such as Enron")
     add(
         "--quick",
         action="store_true",
-        help="of a paper: the first number of clusters, few sweeps, three splits",
+        help="of a paper: the first number of clusters, few sweeps, three splits (one of large data)",
     )
     text = "of a paper: large data in full as well, which takes hours; otherwise they have a quick look"
     add("--large", action="store_true", help=text)
@@ -191,6 +192,8 @@ def _add_run(
     add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
     add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to go on from")
+    text = "threads of this machine that compute a run of topics; the result is the same (default: ACVB_THREADS, else "
+    add("--threads", type=parse_count, metavar="N", help=f"{text}one a core)")
     text = "compute on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, "
     add("--scheduler", metavar="ADDRESS", help=f"{text}else this machine)")
     add("--quiet", action="store_true", help="no progress on stderr")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parallel import use_threads
 from acvb_core.engine.executor import Executor
 
 #: The environment variable that names the scheduler where no flag does.
@@ -52,10 +53,16 @@ def cluster(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def open_executor(arguments: argparse.Namespace) -> Iterator[Executor | None]:
-    """Give the executor of the scheduler that was named; None where runs are computed here.
+    """Give the executor of the scheduler that was named; None where runs are computed here, on the threads asked for.
 
     Raises AcvbError: no scheduler answers there, or Dask is not installed.
     """
+    with use_threads(arguments.threads or 0), _connect(arguments) as executor:
+        yield executor
+
+
+@contextmanager
+def _connect(arguments: argparse.Namespace) -> Iterator[Executor | None]:
     address = arguments.scheduler or os.environ.get(VARIABLE, "").strip()
     if not address:
         yield None

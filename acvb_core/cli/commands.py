@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from acvb_core import TrainedTopics, __version__, load_model, shard_workers
+import acvb_core
 from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
@@ -37,7 +37,7 @@ _DEFAULTS, _FEW = ("acvb0", "cvb0", "vb"), 3
 
 def fit(arguments: argparse.Namespace) -> int:
     """Fit one method; return the exit code."""
-    start = None if arguments.start is None else load_model(Path(arguments.start))
+    start = None if arguments.start is None else acvb_core.load_model(Path(arguments.start))
     method = arguments.method or default_methods(arguments)[0]
     source, values = load_source(arguments, [method], [arguments.seed], start)
     out = make_folder(arguments.out)
@@ -52,7 +52,9 @@ def fit(arguments: argparse.Namespace) -> int:
     )
     problem = replace(problem, check_memory=arguments.check_memory)
     lines = [*source.lines, *_added_words(problem, source)]
-    unfinished = None if out is None or start is not None else UnfinishedRun(out, problem, __version__)
+    unfinished = (
+        None if out is None or start is not None else UnfinishedRun(out, problem, acvb_core.__version__)
+    )
     resume = None if unfinished is None else unfinished.read()
     if resume is not None:
         lines.append(
@@ -140,7 +142,7 @@ def choose_workers(arguments: argparse.Namespace) -> AbstractContextManager[None
     """Return a context in which the shards of runs are held as the flags say."""
     if arguments.processes is None:
         return nullcontext()
-    return shard_workers(arguments.processes, processes=True)
+    return acvb_core.shard_workers(arguments.processes, processes=True)
 
 
 def default_methods(arguments: argparse.Namespace) -> list[str]:
@@ -160,7 +162,7 @@ def load_source(
     arguments: argparse.Namespace,
     methods: list[str],
     seeds: list[int],
-    start: TrainedTopics | None = None,
+    start: acvb_core.TrainedTopics | None = None,
 ) -> tuple[Source, dict[str, Any]]:
     """Load the data; return them, with the settings that were typed for these methods of their model.
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from acvb_core.cluster.messages import Message, Order, SentData, pack_update, unpack_order
 from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.versions import describe_process
 from acvb_core.engine.executor import Executor
@@ -177,7 +178,8 @@ def serve_run(token: str, topic: str, data: SentData) -> Ending:
     try:
         while True:
             worker.log_event(topic, event)
-            ending = run.compute(data)
+            with use_threads(worker.state.nthreads):
+                ending = run.compute(data)
             if ending.is_over or time.monotonic() - since > PATIENCE:
                 return ending
     except AcvbError as error:

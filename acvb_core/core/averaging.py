@@ -16,6 +16,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.clusters import match_clusters, mean_l1_change, order_by_size, renormalise, take
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
     Array,
@@ -34,6 +35,7 @@ from acvb_core.core.rows import BURN_IN_CAP
 #: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm), or
 #: after BURN_IN_CAP sweeps.
 BURN_IN_TOLERANCE = 1e-3
+_AT_ONCE = 1 << 20  # numbers of a mean that a call takes: less than a millisecond
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class AveragedInference(_RunningMean):
             (order,) = info.order.values()
             mean = np.ascontiguousarray(mean[:, order])
         moved = blend(mean, new.q, new.weights, 1.0 / samples)
-        return Responsibilities(mean, new.weights), moved / float(new.weights.sum(dtype=np.float64))
+        return new._replace(q=mean), moved / float(new.weights.sum(dtype=np.float64))
 
     def posterior(self, state: AveragedState) -> Posterior:
         """Return the inner posterior, with the mean in place of its responsibilities after burn-in."""
@@ -194,12 +196,22 @@ def averaged_arrays(posterior: Posterior) -> dict[str, Array]:
     return {name: posterior.arrays[name] for name in posterior.averaged}
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
 def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
-    """Move `mean` (n, K) by `share` of the way to `new`, in place.
+    """Move `mean` (n, K) by `share` of the way to `new`, in place, on as many threads as there are.
 
     Returns the sum of the rows' L1 change, each row weighted by its `weights` (n,).
     """
+
+    def blend_some(rows: slice) -> float:
+        return float(blend_rows(mean[rows], new[rows], weights[rows], share))
+
+    step = max(1, _AT_ONCE // max(mean.shape[1], 1))
+    return sum(map_together(blend_some, (slice(at, at + step) for at in range(0, len(mean), step))), 0.0)
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)
+def blend_rows(mean: Array, new: Array, weights: Array, share: float) -> float:
+    """Do what `blend` does, at once."""
     part = mean.dtype.type(share)
     total = 0.0
     for e in range(mean.shape[0]):

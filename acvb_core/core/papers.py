@@ -28,6 +28,11 @@ class PaperData:
     is_huge: bool = False  #: left out unless all is asked for
     size: float = 0.0  #: what a figure has along its axis: the number of objects, say
 
+    @property
+    def is_slow(self) -> bool:
+        """True when full runs take hours."""
+        return self.is_large or self.is_huge
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -48,7 +53,8 @@ class Claim:
     target: float | None = None  #: scores are counted by their distance from it
     alike: bool = False  #: the statement is that there is no difference
     follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
-    needs_convergence: bool = False  #: runs that a quick look ends after few sweeps say nothing of it
+    needs_convergence: bool = False  #: runs that their limit of sweeps ended too early say nothing of it
+    than_in: str = ""  #: number of another table, in which the same method does worse
     untested: str = ""  #: why no runs here speak for or against it
 
 
@@ -104,6 +110,7 @@ class PaperTable:
     own_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of single methods
     score: str = "heldout_log_likelihood"
     lower_is_better: bool = False
+    target: float | None = None  #: the true value: the score that comes closest to it is the best
     splits: int = 20
     split: Mapping[str, float] = field(default_factory=lambda: {"heldout": 0.1})
     printed: Printed = field(default_factory=dict)

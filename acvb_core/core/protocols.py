@@ -87,6 +87,7 @@ class Responsibilities(NamedTuple):
     #: Shape (n, K); rows sum to one. Valid until the next sweep, which may write over it.
     q: Array
     weights: Array  #: shape (n,); how many objects share each row
+    layout: Any = None  #: in which order the rows stand, for their model; None: that of the data
 
 
 @runtime_checkable

@@ -27,7 +27,7 @@ from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import judge
-from acvb_core.engine.threads import one_thread
+from acvb_core.engine.threads import Clock, one_thread
 
 
 class StopRun(Exception):  # noqa: N818 - a signal, not an error
@@ -118,16 +118,6 @@ def _add_passes(passes: float, progress: float) -> float:
     return whole if abs(total - whole) < 1e-9 else total
 
 
-class _Clock:
-    """Processor and clock time of the thread since it was made."""
-
-    def __init__(self) -> None:
-        self.cpu, self.wall = time.thread_time(), time.monotonic()
-
-    def read(self) -> tuple[float, float]:
-        return time.thread_time() - self.cpu, time.monotonic() - self.wall
-
-
 class _Runner:
     """Sweeps of a run, each with its diagnostics."""
 
@@ -146,7 +136,7 @@ class _Runner:
 
     def start(self) -> Snapshot:
         """Return the state before the first sweep, as a snapshot that is not yielded."""
-        clock = _Clock()
+        clock = Clock()
         problem = self.problem
         state = problem.inference.init(self._rng(0), self.checkpoint)
         cpu, wall = clock.read()
@@ -169,7 +159,7 @@ class _Runner:
 
     def sweep(self, last: Snapshot, *, last_sweep: bool) -> Snapshot:
         self.paused = 0.0
-        clock = _Clock()
+        clock = Clock()
         inference = self.problem.inference
         state, info = inference.sweep(last.state, self._rng(last.sweep + 1), self.checkpoint)
         own, _ = clock.read()

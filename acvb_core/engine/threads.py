@@ -1,18 +1,21 @@
-"""One BLAS and OpenMP thread while a run computes.
+"""One BLAS and OpenMP thread while a run computes; further threads are those of `core/parallel.py`.
 
 Two reasons: results must have the same bits whatever else runs beside them (a product cut over another number of
-threads is added in another order), and processor time is read for the run's own thread only.
+threads is added in another order), and processor time is read for the run's own thread, and those that help it, only.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+from acvb_core.core.parallel import computing, helper_seconds
 
 _lock = threading.Lock()
 _inside = 0
@@ -30,13 +33,29 @@ def one_thread() -> Iterator[None]:
         _inside += 1
     own = _limit("openmp")
     try:
-        yield
+        with computing():
+            yield
     finally:
         _restore(own)
         with _lock:
             _inside -= 1
             if _inside == 0:
                 _restore(_before)
+
+
+class Clock:
+    """Processor time of this thread and of those that help it, and clock time, since it was made."""
+
+    def __init__(self) -> None:
+        self._begun = self._read_now()
+
+    def read(self) -> tuple[float, float]:
+        """Return both, in seconds."""
+        (cpu, wall), (cpu_then, wall_then) = self._read_now(), self._begun
+        return cpu - cpu_then, wall - wall_then
+
+    def _read_now(self) -> tuple[float, float]:
+        return time.thread_time() + helper_seconds(), time.monotonic()
 
 
 def _limit(api: str) -> list[tuple[Any, int]]:

@@ -8,6 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.special import FAST
 
 _AT_ONCE = 20_000_000  # numbers that one call of the kernel takes: some 20 ms
@@ -24,9 +25,12 @@ def pair_products(
     out = np.empty(len(rows))
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     step = max(1, _AT_ONCE // max(left.shape[1], 1))
-    for begin in range(0, len(out), step):
-        end = min(begin + step, len(out))
-        _products(left, right, rows[begin:end], columns[begin:end], out[begin:end])
+
+    def multiply(begin: int) -> None:
+        part = slice(begin, begin + step)
+        _products(left, right, rows[part], columns[part], out[part])
+
+    map_together(multiply, range(0, len(out), step))
     return out
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.parallel import use_threads
 
 
 class Shard(Protocol):
@@ -54,7 +55,8 @@ class Host:
     ) -> tuple[list[Any], float]:
         """Return what a method of each of the shards gives, one after the other, and the processor seconds it took."""
         begun = time.thread_time()
-        results = [getattr(self._shards[number], step)(*arguments) for number in numbers]
+        with use_threads(1):  # the other cores are other shards'
+            results = [getattr(self._shards[number], step)(*arguments) for number in numbers]
         return results, time.thread_time() - begun
 
     def save(self, numbers: tuple[int, ...], folder: str, name: str) -> int:

@@ -88,15 +88,14 @@ def _draw_panel(panel: Panel, names: Sequence[str]) -> list[str]:
         if one.band:
             around = [(x(at), y(high)) for at, _, high in one.band]
             around += [(x(at), y(low)) for at, low, _ in reversed(one.band)]
-            places = " ".join(f"{a:.1f},{b:.1f}" for a, b in around)
-            parts.append(f'<polygon points="{places}" fill="{colour}" fill-opacity="0.15"/>')
-        if one.dots:
-            dots = (
-                f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5" fill="{colour}"/>' for a, b in one.points
-            )
-            parts += list(dots)
-        elif one.points:
-            parts.append(_line([(x(a), y(b)) for a, b in one.points], colour, 2, dashed=one.dashed))
+            outline = " ".join(f"{a:.1f},{b:.1f}" for a, b in around)
+            parts.append(f'<polygon points="{outline}" fill="{colour}" fill-opacity="0.15"/>')
+        places = [(x(a), y(b)) for a, b in one.points]
+        if one.dots or len(set(places)) == 1:  # a curve of one place cannot be seen
+            dots = (f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}"/>' for a, b in places)
+            parts += dict.fromkeys(dots)
+        elif places:
+            parts.append(_line(places, colour, 2, dashed=one.dashed))
     return parts
 
 
@@ -140,7 +139,9 @@ def _colour_of(name: str, names: Sequence[str]) -> str:
 
 def _spell(tick: float) -> str:
     """Return a number in few letters."""
-    return f"{tick:.4g}" if abs(tick) < 1e5 else f"{tick:.3g}".replace("e+0", "e").replace("e+", "e")
+    if 1e3 <= abs(tick) < 1e6:
+        return f"{tick:,.0f}"
+    return f"{tick:.4g}" if abs(tick) < 1e3 else f"{tick:.4g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _scale(

@@ -38,8 +38,8 @@ class Part:
     command: Callable[[int], list[str]]
 
 
-def _measure_relation(ones: int, clusters: int = 20) -> list[str]:
-    """Return the command for a relation with 100 links a row and 50 a column."""
+def list_sweep_arguments(ones: int, clusters: int = 20) -> list[str]:
+    """Return the module and arguments that sweep a relation with 100 links a row and 50 a column."""
     sizes = ["--rows", str(ones // 100), "--cols", str(ones // 50), "--ones", str(ones)]
     return ["benchmarks.sweep_cost", *sizes, "--clusters", str(clusters), "--sweeps", "7"]
 
@@ -54,14 +54,14 @@ PARTS = {
         "links",
         (1_000_000, 3_000_000, 10_000_000, 30_000_000),
         (200_000, 400_000),
-        _measure_relation,
+        list_sweep_arguments,
     ),
     "clusters": Part(
         "A CVB0 sweep of 3 million links by the number of clusters a side",
         "clusters",
         (10, 20, 50, 100, 200, 400),
         (10, 20),
-        lambda k: _measure_relation(3_000_000, k),
+        lambda k: list_sweep_arguments(3_000_000, k),
     ),
     "tokens": Part(
         "A CVB0 sweep of texts, 50 topics, 60 words a document, 50,000 different words",

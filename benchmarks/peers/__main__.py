@@ -33,7 +33,12 @@ def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="small data that ship with the project or a peer"
     )
-    parser.add_argument("--only", metavar="NAME", help="only this task, data set or method")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        help="only this task, data set or method; may be given several times",
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -62,13 +67,11 @@ def choose_cases(options: argparse.Namespace) -> list[Case]:
     cases = list_cases(quick=options.quick, folder=options.data, repetitions=options.repetitions)
     if options.only is None:
         return cases
-    chosen = [
-        case for case in cases if options.only in (case.task, case.data, Path(case.data).name, case.method)
-    ]
-    if not chosen:
-        names = sorted({name for case in cases for name in (case.task, Path(case.data).name, case.method)})
-        sys.exit(f"script/bench: nothing is called {options.only!r}; there are {', '.join(names)}.")
-    return chosen
+    names = [{case.task, case.data, Path(case.data).name, case.method} for case in cases]
+    for name in set(options.only).difference(*names):
+        there = sorted(set().union(*names) - {case.data for case in cases if "/" in case.data})
+        sys.exit(f"script/bench: nothing is called {name!r}; there are {', '.join(there)}.")
+    return [case for case, own in zip(cases, names, strict=True) if own.intersection(options.only)]
 
 
 def describe_machine(arguments: Sequence[str], load: Sequence[float]) -> dict[str, Any]:
@@ -142,7 +145,7 @@ def main() -> None:
         choose_cases(options), lambda case, number: start_worker(case, number, options.limit), tell
     )
     facts = describe_machine(sys.argv[1:], (begun, os.getloadavg()[0]))
-    name = "-".join(filter(None, ("quick" if options.quick else "full", options.only)))
+    name = "-".join(["quick" if options.quick else "full", *(options.only or [])])
     name = re.sub(r"[^\w-]+", "_", name)
     write_report(runs, facts, options.out, name)
     print(f"written to {options.out}: {name}.md, {name}.json")

@@ -22,12 +22,13 @@ class Case:
     run: str  #: module and function: "benchmarks.peers.ours:fit_topics"
     options: dict[str, Any] = field(default_factory=dict)
     repetitions: int = 3
+    wanted: str = ""  #: limit of a wait, in words
 
 
 OURS = "benchmarks.peers.ours"
 GIBBS, VARIATIONAL = "benchmarks.peers.gibbs_topics", "benchmarks.peers.variational_topics"
 COMMUNITIES, BICLUSTERS = "benchmarks.peers.communities", "benchmarks.peers.biclusters"
-FACTORS, START_UP = "benchmarks.peers.factors", "benchmarks.peers.start_up"
+FACTORS, WAITING = "benchmarks.peers.factors", "benchmarks.peers.waiting"
 
 #: Concentrations of topics, the same for all.
 PRIOR = {"alpha": 0.1, "beta": 0.01}
@@ -66,18 +67,35 @@ METHODS: dict[str, tuple[Method, ...]] = {
         ("FactorAnalysis", f"{FACTORS}:fit_sklearn", {"name": "FactorAnalysis"}),
         ("PCA", f"{FACTORS}:fit_sklearn", {"name": "PCA"}),
     ),
-    "start-up": (
-        ("acvb --help", f"{START_UP}:time_command", {"arguments": ["--help"]}),
-        ("acvb fit on 7 links", f"{START_UP}:time_command", {"arguments": ["fit", "LINKS"]}),
-        *(
-            (f"import {module}", f"{START_UP}:time_import", {"module": module})
-            for module in (
-                "sys", "acvb_core", "tomotopy", "lda", "sklearn.decomposition", "gensim.models",
-                "sknetwork.clustering", "leidenalg", "sparsebm",
-            )
-        ),
+}
+
+#: Data, what is measured, the function of `waiting` that measures it, its settings, and what is wanted.
+Wait = tuple[str, str, str, dict[str, Any], str]
+QUICK_WAITS: tuple[Wait, ...] = (
+    ("this machine", "acvb --help, CPU s", "time_command", {"arguments": ["--help"]}, "0.5"),
+    ("this machine", "acvb fit on 7 links, CPU s", "time_command", {"arguments": ["fit", "LINKS"]}, "1.5"),
+    *(
+        ("this machine", f"import {module}, CPU s", "time_import", {"module": module}, "")
+        for module in (
+            "sys", "acvb_core", "tomotopy", "lda", "sklearn.decomposition", "gensim.models",
+            "sknetwork.clustering", "leidenalg", "sparsebm",
+        )
     ),
-}  # fmt: skip
+)  # fmt: skip
+WAITS: tuple[Wait, ...] = (
+    *QUICK_WAITS,
+    ("this machine", "first start to the first curve, s", "time_first_curve", {"warm": False}, "25 (app answers: 10)"),
+    ("this machine", "example to its first curve, s", "time_first_curve", {"warm": True}, "2"),
+    ("1M links", "CVB0 sweep, times two SciPy products", "compare_sweep", {"ones": 1_000_000, "clusters": 20}, "5"),
+    (
+        "1M links", "power of K in the time of a sweep", "measure_exponent",
+        {"ones": 1_000_000, "sizes": [20, 50, 100, 200, 400]}, "1.1",
+    ),
+    (
+        "planted texts", "share of the updates in ACVB0", "measure_update_share",
+        {"documents": 10_000, "k": 50, "passes": 40}, "at least 0.75",
+    ),
+)  # fmt: skip
 
 
 def list_topic_cases(data: str, k: int, passes: int, long_passes: int) -> list[Case]:
@@ -105,5 +123,6 @@ def list_cases(*, quick: bool, folder: Path | None = None, repetitions: int = 3)
     for task, names in (QUICK_DATA if quick else DATA).items():
         for data in [*names, *(path for other, path in files if other == task)]:
             cases += [Case(task, data, *method) for method in METHODS[task]]
-    cases += [Case("start-up", "this machine", *method) for method in METHODS["start-up"]]
+    for data, method, run, options, wanted in QUICK_WAITS if quick else WAITS:
+        cases.append(Case("waiting", data, method, f"{WAITING}:{run}", options, wanted=wanted))
     return [replace(case, repetitions=repetitions) for case in cases]

@@ -74,7 +74,7 @@ def load_data(task: str, name: str) -> Any:
 
 def prepare_trial(task: str, name: str, seed: int) -> Trial:
     """Return a trial with what is held out drawn from a seed."""
-    if task == "start-up":
+    if task == "waiting":
         return Trial(task, None, None)
     data = load_data(task, name)
     if task == "topics":

@@ -1,4 +1,4 @@
-"""Runs over shards: what they cost, what they give, and what would come after them.
+"""Runs over shards and threads: what they cost, what they give, and what would come after them.
 
     python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
     python -m benchmarks.scale links --shards 4 --workers 2 --k 20     a relation of ten million links
@@ -7,6 +7,7 @@
     python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
                                                                        (--hard: clusters that hide)
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
+    python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine
     python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
@@ -22,23 +23,23 @@ from typing import Any
 import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import planted_topics
-from benchmarks.scale import links, measure, rotation, staleness
+from benchmarks.scale import links, measure, rotation, staleness, threads
 
 NUMBERS = [1, 2, 4, 8, 16]
 
 
-def load(file: str | None) -> Corpus:
+def load(file: str | None, vocabulary: str | None = None) -> Corpus:
     """Return the corpus of a file, or planted topics."""
     if file is None:
         return planted_topics(4_000, 3_000, 20, 80, 0.1, 0.05, 1).corpus
-    return acvb_core.load_corpus(file).corpus
+    return acvb_core.load_corpus(file, vocabulary=vocabulary).corpus
 
 
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "what", choices=("run", "links", "shards", "relations", "network", "streams", "rotation")
+        "what", choices=("run", "links", "shards", "relations", "network", "streams", "threads", "rotation")
     )
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--method", default="cvb0")
@@ -56,6 +57,11 @@ def main() -> None:
     parser.add_argument("--hard", action="store_true", help="relations, network: clusters that hide")
     parser.add_argument("--epochs", type=float, default=3.0, help="streams: passes over the documents")
     parser.add_argument("--window", type=int, default=0, help="streams: documents in a window")
+    parser.add_argument("--vocab", help="of a FILE that has word numbers")
+    parser.add_argument("--cells", type=int, default=4, help="threads: parts of documents and of words")
+    parser.add_argument("--threads", type=int, default=2, help="threads: how many")
+    parser.add_argument("--rounds", type=int, default=15, help="threads: sweeps that are timed")
+    parser.add_argument("--json", action="store_true", help="threads: all figures as JSON")
     given = parser.parse_args()
     values: dict[str, Any] = {"k": given.k, "max_sweeps": given.sweeps, "tol": 1e-12}
     if given.what == "run":
@@ -79,6 +85,18 @@ def main() -> None:
     elif given.what == "streams":
         stream = {"k": given.k, "epochs": given.epochs, "window": given.window}
         staleness.compare_streams(load(given.source), given.method, stream, NUMBERS, given.seeds)
+    elif given.what == "threads":
+        threads.measure_threads(
+            load(given.source, given.vocab),
+            given.method,
+            given.k,
+            cells=given.cells,
+            threads=given.threads,
+            rounds=given.rounds,
+            n_sweeps=given.sweeps,
+            seeds=given.seeds,
+            as_json=given.json,
+        )
     else:
         rotation.compare(load(given.source), given.k, given.sweeps, NUMBERS)
 

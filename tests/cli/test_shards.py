@@ -1,4 +1,4 @@
-"""Runs over shards on the command line."""
+"""Runs over shards, and on several threads, on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from acvb_core.core import parallel
 from acvb_core.store.topics.trained import load_model
 from tests.cli.support import Run
 
@@ -19,7 +21,17 @@ def fit(run: Run, *more: object) -> dict[str, Any]:
     done = run("fit", *more, *SHORT)
     assert done.code == 0, done.err
     facts: dict[str, Any] = done.json
-    return {name: value for name, value in facts.items() if "seconds" not in name}
+    return {name: value for name, value in facts.items() if "seconds" not in name and "memory" not in name}
+
+
+def test_threads_change_nothing_but_the_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    use = parallel.use_threads
+    monkeypatch.setattr("acvb_core.cli.cluster.use_threads", lambda n: (asked.append(n), use(n))[1])
+    found = [fit(run, BARS, "--method", "acvb0", "--cells", 3, *more) for more in ((), ("--threads", 2))]
+    assert found[0] == found[1]
+    assert found[0] != fit(run, BARS, "--method", "acvb0", "--cells", 1)
+    assert asked == [0, 2, 0]
 
 
 def test_a_corpus_on_disk_is_fitted_over_shards(run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 import acvb_core
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.cluster.messages import SentData
+from acvb_core.cluster.worker import Ending, HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
@@ -41,7 +44,7 @@ def bits(result: Result) -> dict[str, bytes]:
     [
         build_problem(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
         build_problem(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}, heldout=0.1),
-        build_problem(CORPUS, "acvb", {"k": 5, "max_sweeps": 15}, heldout=0.1),
+        build_problem(CORPUS, "acvb", {"k": 5, "max_sweeps": 15, "cells": 3}, heldout=0.1),
         build_problem(CORPUS, "sdm", {"k": 5}, heldout_documents=0.1),
         build_problem(TABLE, "fab", {"max_sweeps": 12}, heldout=0.3),
     ],
@@ -152,3 +155,13 @@ def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
     with pytest.raises(ParameterError, match="from 1 to 100"):
         solve(build_problem(CORPUS, "cvb0"), executor=executor)
     executor.find_client().run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
+
+
+def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    worker = SimpleNamespace(address="", log_event=lambda *_: None, state=SimpleNamespace(nthreads=5))
+    monkeypatch.setattr("distributed.get_worker", lambda: worker)
+    monkeypatch.setattr(HostedRun, "compute", lambda *_: found.append(count_threads()) or Ending(None))
+    with use_threads(2):
+        assert serve_run("token", "topic", SentData("corpus", {})) == Ending(None)
+        assert (found, count_threads()) == ([5], 2)

@@ -159,6 +159,7 @@ class LdaCases:
                 {"k": 5} | far,
                 {"k": 20, "track": False} | far,
                 {"k": 20, "hyper": "fixed"},
+                {"k": 5, "cells": 4} | far,
                 {"k": 20, "epochs": 0.2},
                 {"k": 5, "epochs": 0.2, "window": 700},
             ],

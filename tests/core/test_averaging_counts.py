@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.core import averaging
 from acvb_core.core.averaging import AveragedInference, blend
+from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import (
     Checkpoint,
     Posterior,
@@ -117,6 +119,22 @@ def test_blend(dtype: Any, seed: int, share: float) -> None:
     assert change == pytest.approx(moved @ weights, rel=1e-4)
     if share == 1.0:
         np.testing.assert_allclose(mean, given_new, atol=1e-7)
+
+
+def test_pieces_of_a_mean_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    new, weights = rng.dirichlet(np.ones(5), 301), rng.integers(1, 50, 301).astype(np.float32)
+    mean = rng.dirichlet(np.ones(5), 301)
+    before, moved = mean.copy(), blend(mean, new, weights, 0.3)
+    monkeypatch.setattr(averaging, "_AT_ONCE", 36)
+    found = set()
+    for threads in (1, 2, 3):
+        pieces = before.copy()
+        with use_threads(threads):
+            found.add(blend(pieces, new, weights, 0.3))
+        assert pieces.tobytes() == mean.tobytes()
+    assert len(found) == 1
+    assert found.pop() == pytest.approx(moved, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["acvb0", "acvb"])

@@ -1,16 +1,19 @@
-"""One BLAS and OpenMP thread inside a run, what there was before outside."""
+"""One BLAS and OpenMP thread inside a run, what there was before outside; and the threads that help a run."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 import pytest
 import sklearn.cluster  # noqa: F401 - loads OpenMP
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from acvb_core.engine.threads import one_thread
+from acvb_core.core.parallel import run_together, use_threads
+from acvb_core.engine.threads import Clock, one_thread
 
 
 def limits(api: str) -> set[int]:
@@ -136,3 +139,49 @@ def test_many_at_once() -> None:
         thread.join()
     assert not failures
     assert limits("blas") == limits("openmp") == {3}
+
+
+def spin_on_two_threads() -> int:
+    """Compute for a tenth of a second of processor time, on two threads if there may be two; return how many."""
+    used: set[int] = set()
+    meet = threading.Barrier(2)
+
+    def spin() -> bool:
+        used.add(threading.get_ident())
+        with suppress(threading.BrokenBarrierError):
+            meet.wait(1.0)
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.05:
+            pass
+        return False
+
+    run_together([spin, spin])
+    return len(used)
+
+
+def test_the_clock_counts_threads_that_help() -> None:
+    for threads in (1, 2):
+        with use_threads(threads), one_thread():
+            clock = Clock()
+            assert spin_on_two_threads() == threads
+            cpu, wall = clock.read()
+        assert 0.1 <= cpu < 0.2
+        assert wall >= 0.05
+
+
+def test_a_run_that_is_not_alone_has_no_help() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        with one_thread():
+            inside.set()
+            leave.wait()
+
+    other = threading.Thread(target=compute)
+    other.start()
+    inside.wait()
+    with use_threads(2), one_thread():
+        assert spin_on_two_threads() == 1
+        leave.set()
+        other.join()
+        assert spin_on_two_threads() == 2

@@ -348,6 +348,35 @@ def cvb_sweep(
     return _sweep(cvb_update, triplets, gamma, alpha, beta, frozen_nk)
 
 
+def cells_sweep(
+    update: Callable[..., tuple[Array, float]],
+    triplets: Triplets,
+    gamma: Array,
+    alpha: Array,
+    beta: float,
+    parts: tuple[Integers, Integers],
+) -> tuple[Array, float]:
+    """Update every entry once, in P phases of P cells; ``parts`` are those of each document and of each word.
+
+    In phase s cell i has document part i and word part (i + s) mod P. The totals are those at the start of the phase,
+    with the cell's own changes up to the start of the document.
+    """
+    gamma, pseudo, (of_document, of_word) = gamma.copy(), 0.0, parts
+    n_parts = int(of_document.max()) + 1
+    for phase in range(n_parts):
+        at_phase = gamma.copy()
+        for i in range(n_parts):
+            inside = of_document[triplets.documents] == i
+            inside &= of_word[triplets.words] == (i + phase) % n_parts
+            for d in np.flatnonzero(of_document == i):
+                at_start = np.where(inside[:, None], gamma, at_phase)
+                for p in triplets.of_document(d):
+                    if inside[p]:
+                        gamma[p], predictive = update(triplets, gamma, p, alpha, beta, at_start)
+                        pseudo += float(triplets.counts[p] * np.log(predictive))
+    return gamma, pseudo
+
+
 def pseudo_loo(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> float:
     """Sum over tokens of the log predictive of CVB0, every count that of ``gamma`` less one token."""
     terms = [

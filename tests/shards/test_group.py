@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.host import Host
 from acvb_core.shards.sums import tree_sum
@@ -37,6 +38,9 @@ class Diary:
         while not marker.exists():
             sleep(0.01)
         return self.multiply(3.0)
+
+    def count_threads(self) -> int:
+        return count_threads()
 
     def fail(self) -> None:
         raise ValueError("no such thing")
@@ -172,3 +176,17 @@ def test_sums_are_added_in_pairs(n: int) -> None:
     assert arrays.tobytes() == add(list(parts)).tobytes()
     assert numbers == sum(range(n))
     assert nothing is None
+
+
+def test_each_shard_has_one_thread() -> None:
+    """The other cores are those of the other shards."""
+    with use_threads(4):
+        group = ShardGroup([partial(Diary, 0), partial(Diary, 1)], ThreadWorker, 2)
+        assert count_threads() == 4
+        assert group.ask("count_threads") == [1, 1]
+    host = Host()
+    host.build({0: partial(Diary, 0)})
+    with use_threads(4):
+        (threads,), _ = host.call((0,), "count_threads", ())
+        assert (threads, count_threads()) == (1, 4)
+    group.close()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 
 import numpy as np
 from PIL import Image
+
+from acvb_core.views.dark import DARK_PAPER, darken_figure
+from acvb_core.views.labels import contrast
 
 #: Words and names that a browser, Plotly or a spreadsheet might take for something else, or that need room.
 AWKWARD_WORDS = [
@@ -24,6 +28,27 @@ def numbers(array: object) -> np.ndarray:
         return np.asarray(array, dtype=np.float64)
     flat = np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"]).astype(np.float64)
     return flat.reshape([int(n) for n in array["shape"].split(",")]) if "shape" in array else flat
+
+
+def faintest_on_dark(figure: dict) -> float:
+    """The least contrast of a curve of the figure with the dark page, which shows through where a curve is faint."""
+    found = []
+    for curve in darken_figure(figure)["data"]:
+        if "lines" not in curve.get("mode", "lines"):
+            continue
+        *ink, opacity = _parts_of(curve["line"]["color"])
+        opacity *= curve.get("opacity", 1.0)
+        paper = _parts_of(DARK_PAPER)
+        mixed = (round(opacity * a + (1 - opacity) * b) for a, b in zip(ink, paper[:3], strict=True))
+        found.append(contrast("#" + "".join(f"{part:02X}" for part in mixed), DARK_PAPER))
+    return min(found)
+
+
+def _parts_of(colour: str) -> list[float]:
+    """Return red, green, blue (0 to 255) and opacity."""
+    if colour.startswith("#"):
+        return [*(int(colour[i : i + 2], 16) for i in (1, 3, 5)), 1.0]
+    return [float(part) for part in re.findall(r"[\d.]+", colour)]
 
 
 def pixels(picture: dict, height: int, width: int) -> np.ndarray:

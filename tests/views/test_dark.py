@@ -9,7 +9,11 @@ import pytest
 
 from acvb_core.registry import METHODS
 from acvb_core.views import dark, theme
+from acvb_core.views.convergence import live_figure
 from acvb_core.views.labels import contrast
+from acvb_core.views.run_curve import RunCurve
+from tests.views.histories import history_of
+from tests.views.reading import faintest_on_dark
 
 
 def figure() -> dict[str, Any]:
@@ -57,6 +61,24 @@ def test_text_on_a_coloured_surface_keeps_its_ink() -> None:
 def test_every_method_is_seen_on_either_page(method: str) -> None:
     colour = theme.method_style(method).colour
     assert contrast(dark.dark_colour(colour), dark.DARK_PAPER) >= 3
+
+
+@pytest.mark.parametrize("method", sorted({row.name for row in METHODS}))
+def test_every_curve_of_a_run_is_seen(method: str) -> None:
+    """Faint ones too: of each sweep beside the mean, and of the limit of its change."""
+    change, nan = [1.0, 0.5, 0.4, 0.3], float("nan")
+    plain = history_of(change=change)
+    mean = {
+        "mean_change": [nan, nan, 0.4, 0.3],
+        "samples": [0.0, 0.0, 1.0, 2.0],
+        "burn_in": [1.0, 1.0, 0.0, 0.0],
+    }
+    averaged = history_of(change=change, **mean)
+    for history, parts in ((plain, {"own"}), (averaged, {"own", "main", "limit"})):
+        shown = live_figure([RunCurve("r", "x", method, 0, history)])
+        lines = {trace["uid"] for trace in shown["data"] if trace["mode"] == "lines"}
+        assert {f"r-change-{part}" for part in parts} <= lines
+        assert faintest_on_dark(shown) >= 2
 
 
 def test_methods_still_differ() -> None:

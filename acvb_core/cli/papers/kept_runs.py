@@ -1,12 +1,13 @@
-"""The runs of a paper's tables, kept in a folder: what was made of each plan, and by which call."""
+"""The runs of a paper's tables, kept in a folder: what was made of each method on each data set, and by which call."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from acvb_core import __version__
 from acvb_core.cli.progress import Progress
@@ -17,45 +18,45 @@ from acvb_core.engine.experiments.paper_courses import CourseRecorder, RunNotes,
 from acvb_core.engine.experiments.papers import PaperLimits, PaperPart, plan_searches
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.search import Search, run_search
 from acvb_core.engine.tuning.trials import Tuning
-from acvb_core.registry import model_row
+from acvb_core.store.files import replace_file
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.searches import SearchFolder
 
-#: What was kept of the runs of a plan, in its folder.
+#: What was kept of the runs, in their folder.
 _NOTES = "notes.jsonl"
+#: Which large data were made in full.
+_FULL = "in_full.json"
+#: Splits that a method may have: as many as any table has.
+_MOST_SPLITS = 50
 
 
 @dataclass(eq=False)
-class PlannedRuns:
-    """A plan, its runs so far, what was kept of them for the figures, and where they are stored."""
+class KeptRuns:
+    """A method with its settings on one data set: its runs so far, one a split, and what figures need of them.
 
-    plan: Plan
-    tables: list[PaperTable]  #: that show them
+    All tables that have such runs share them.
+    """
+
+    plan: Plan  #: of this method alone, so that the number of a run is that of its split
     experiment: Experiment
     notes: dict[int, RunNotes] = field(default_factory=dict)
     folder: ExperimentFolder | None = None
 
-    def record(self, watch: Progress) -> CourseRecorder:
-        """Return a watcher that keeps what the figures need."""
-        figures = [figure for table in self.tables for figure in table.figures]
-        pictured = any(figure.kind == "answers" for figure in figures)
-        keep = model_row(self.plan.model.name).part("papers.pictures").keep_answer if pictured else None
-        quantities = dict.fromkeys([*list_quantities(figures), "lower_bound", "pseudo_loo"])
-        return CourseRecorder(watch, tuple(quantities), keep)
+    @property
+    def rows(self) -> dict[int, Mapping[str, Any]]:
+        """The runs by split."""
+        return {row["split"]: row for row in self.experiment.rows}
 
-    def describe(self) -> Experiment:
-        """Return the runs so far, with what their courses say of their ends."""
-        rows = [
-            {**row, **describe_end(row["verdict"], self.notes.get(row["run"], {}).get("courses", {}))}
-            for row in self.experiment.rows
-        ]
-        return Experiment(self.plan, tuple(rows))
-
-    def add(self, latest: Experiment, recorder: CourseRecorder, call: PaperCall) -> None:
-        """Add the last run of an experiment, what was recorded of it, and the call that made it."""
+    def make_next(self, call: PaperCall, watch: Progress, checkpoint: Checkpoint) -> bool:
+        """Make the first run that is missing; return False where it was interrupted."""
+        recorder = _record(self.plan, watch)
+        latest = next(run_experiment(self.plan, self.experiment, watch=recorder, checkpoint=checkpoint), None)
+        if latest is None:
+            return False
         row = {**latest.rows[-1], **recorder.read_facts()}
         self.experiment = self.experiment.with_row(row)
         note = {"run": row["run"], "call": asdict(call), "courses": recorder.read_courses()}
@@ -66,22 +67,124 @@ class PlannedRuns:
             with (self.folder.folder / _NOTES).open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(note) + "\n")
             self.folder.append(row)
+        return True
 
 
-def list_plans(parts: Sequence[PaperPart], out: Path | None) -> dict[str, PlannedRuns]:
-    """Return each plan once, by its digest, with the runs that were made before."""
-    plans: dict[str, PlannedRuns] = {}
+@dataclass(eq=False)
+class PartRuns:
+    """The runs of a table on one of its data sets."""
+
+    part: PaperPart
+    plan: Plan
+    kept: Sequence[KeptRuns]  #: of each condition of the plan
+
+    @property
+    def n_missing(self) -> int:
+        """Number of runs that are still to be made."""
+        return self.plan.n_runs - sum(1 for _ in self._list_rows())
+
+    @property
+    def missing(self) -> KeptRuns | None:
+        """The method whose run comes next: all have a split before any has the next one; None when all are over."""
+        splits = range(1, len(self.plan.seeds) + 1)
+        return next((one for split in splits for one in self.kept if split not in one.rows), None)
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds of the runs so far."""
+        return sum(row.get("cpu_seconds") or 0.0 for _, _, row in self._list_rows())
+
+    def _list_rows(self) -> Iterator[tuple[int, KeptRuns, Mapping[str, Any]]]:
+        """Yield the number in the plan (from 0) of each run so far, the method it is of, and its row."""
+        rows = [one.rows for one in self.kept]
+        for run in range(self.plan.n_runs):
+            split, place = divmod(run, len(self.kept))
+            if split + 1 in rows[place]:
+                yield run, self.kept[place], rows[place][split + 1]
+
+    def read(self) -> Experiment:
+        """Return the runs so far, as the plan numbers and names them, with what their courses say of their ends."""
+        rows = []
+        for run, kept, row in self._list_rows():
+            courses = kept.notes.get(row["split"], {}).get("courses", {})
+            rows.append({**row, **describe_end(row["verdict"], courses), **self.plan.describe_run(run)})
+        return Experiment(self.plan, tuple(rows))
+
+    def read_notes(self) -> dict[int, RunNotes]:
+        """Return what was kept of the runs, by their number in the plan."""
+        rows = self._list_rows()
+        return {run + 1: kept.notes[row["split"]] for run, kept, row in rows if row["split"] in kept.notes}
+
+    def list_calls(self) -> dict[tuple[int, int], tuple[PaperCall | None, float]]:
+        """Return the call that made each run, None where it was not kept, and its seconds."""
+        calls = {}
+        for _, kept, row in self._list_rows():
+            call = kept.notes.get(row["split"], {}).get("call")
+            seconds = row.get("cpu_seconds") or 0.0
+            calls[id(kept), row["split"]] = (None if call is None else PaperCall(**call), seconds)
+        return calls
+
+
+def list_runs(parts: Sequence[PaperPart], out: Path | None) -> list[PartRuns]:
+    """Return the runs that were made before of each part that has data."""
+    known: dict[str, KeptRuns] = {}
+    listed = []
     for part in parts:
-        if part.plan is None:
-            continue
-        name = digest_plan(part.plan)
-        if name not in plans:
-            folder = None if out is None else ExperimentFolder(out / name, part.plan, __version__)
-            made = Experiment(part.plan) if folder is None else folder.read()
-            notes = {} if folder is None else read_notes(folder.folder / _NOTES)
-            plans[name] = PlannedRuns(part.plan, [], made, notes, folder)
-        plans[name].tables.append(part.table)
-    return plans
+        if part.plan is not None:
+            names = []
+            for plan in split_plan(part.plan):
+                name = _digest(plan.identity())
+                if name not in known:
+                    known[name] = _open_runs(plan, None if out is None else out / name)
+                names.append(name)
+            listed.append(PartRuns(part, part.plan, [known[name] for name in names]))
+    return listed
+
+
+def split_plan(plan: Plan) -> list[Plan]:
+    """Return a plan for each condition, called after its method alone, so that tables with other names share it."""
+    seeds = tuple(range(plan.seeds[0], plan.seeds[0] + _MOST_SPLITS * plan.restarts, plan.restarts))
+    return [
+        replace(plan, conditions=(replace(one, label=one.method, factors={}),), seeds=seeds)
+        for one in plan.conditions
+    ]
+
+
+def name_part(table: PaperTable, data: str) -> list[str]:
+    """Return what a table on a data set is called among those that were made in full."""
+    return [table.paper, table.number, data]
+
+
+def read_full(out: Path | None) -> list[list[str]]:
+    """Return the large data whose runs were made in full before, by `name_part`: pages go on showing these."""
+    path = None if out is None else out / _FULL
+    return [] if path is None or not path.exists() else json.loads(path.read_text("utf-8"))
+
+
+def remember_full(runs: Sequence[PartRuns], out: Path | None) -> None:
+    """Keep the names of the large data that have runs in full."""
+    full = [name_part(one.part.table, one.part.data) for one in runs if one.part.is_slow and one.read().rows]
+    if out is not None and full:
+        names = sorted([*read_full(out), *(name for name in full if name not in read_full(out))])
+        with replace_file(out / _FULL) as file:
+            file.write(json.dumps(names, indent=2).encode())
+
+
+def _record(plan: Plan, watch: Progress) -> CourseRecorder:
+    """Return a watcher that keeps what any figure of the papers on a model needs."""
+    model = plan.model
+    figures = [figure for table in model.part("papers.tables").TABLES for figure in table.figures]
+    pictured = any(figure.kind == "answers" for figure in figures)
+    keep = model.part("papers.pictures").keep_answer if pictured else None
+    quantities = dict.fromkeys([*list_quantities(figures), "lower_bound", "pseudo_loo"])
+    return CourseRecorder(watch, tuple(quantities), keep)
+
+
+def _open_runs(plan: Plan, place: Path | None) -> KeptRuns:
+    if place is None:
+        return KeptRuns(plan, Experiment(plan))
+    folder = ExperimentFolder(place, plan, __version__)
+    return KeptRuns(plan, folder.read(), read_notes(place / _NOTES), folder)
 
 
 def read_notes(path: Path) -> dict[int, RunNotes]:
@@ -96,19 +199,9 @@ def read_notes(path: Path) -> dict[int, RunNotes]:
     return {int(note["run"]): note for note in notes}
 
 
-def count_seconds(made: Experiment) -> float:
-    """Return the processor seconds of the runs so far."""
-    return sum(row.get("cpu_seconds") or 0.0 for row in made.rows)
-
-
-def list_commands(plans: Iterable[PlannedRuns]) -> list[CommandRuns]:
-    """Return the commands that made the runs of plans."""
-    made = []
-    for one in plans:
-        for row in one.experiment.rows:
-            call = one.notes.get(row["run"], {}).get("call")
-            made.append((None if call is None else PaperCall(**call), row.get("cpu_seconds") or 0.0))
-    return count_runs(made)
+def list_commands(runs: Iterable[PartRuns]) -> list[CommandRuns]:
+    """Return the commands that made runs; a run that several tables have counts once."""
+    return count_runs({key: call for one in runs for key, call in one.list_calls().items()}.values())
 
 
 def make_searches(
@@ -138,11 +231,6 @@ def _search(search: Search, out: Path | None, checkpoint: Checkpoint) -> Tuning:
     if len(tuning.trials) < search.trials:
         raise StopRun
     return tuning
-
-
-def digest_plan(plan: Plan) -> str:
-    """Return a short name of a plan, the same for plans with the same runs."""
-    return _digest(plan.identity())
 
 
 def _digest(identity: Mapping[str, object]) -> str:

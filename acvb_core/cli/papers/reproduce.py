@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +17,13 @@ from acvb_core.cli.commands import INTERRUPTED, make_folder
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json
 from acvb_core.cli.papers.kept_runs import (
-    PlannedRuns,
-    count_seconds,
-    digest_plan,
+    PartRuns,
     list_commands,
-    list_plans,
+    list_runs,
     make_searches,
+    name_part,
+    read_full,
+    remember_full,
 )
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.settings import list_typed, typed_settings
@@ -30,9 +31,9 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.papers import PaperTable, name_method
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.engine.experiments.paper_calls import PaperCall
-from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
+from acvb_core.engine.experiments.paper_claims_report import write_claims_page
+from acvb_core.engine.experiments.paper_report import to_plain, write_report
 from acvb_core.engine.experiments.papers import PaperLimits, PaperPart, PaperResult, list_tables, plan_part
-from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
 from acvb_core.store.files import replace_file
 from acvb_core.views.paper_figures import DrawnFigure, draw_figures, list_links
@@ -45,28 +46,27 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     if data is not None and not data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
     out = make_folder(arguments.out)
-    kept = None if out is None else out / f"{arguments.paper}-runs"
+    kept = None if out is None else out / "runs"
     with stop_on_signal() as checkpoint:
         try:
             parts = _plan_parts(arguments, tables, data, kept, checkpoint)
         except StopRun:
             return INTERRUPTED
-        plans = list_plans(parts, kept)
-        n_runs = sum(one.plan.n_runs for one in plans.values())
-        progress = Progress(sys.stderr, n_runs, quiet=arguments.quiet)
-        if not make_runs(plans, _describe_call(arguments), arguments.seconds, progress, checkpoint):
+        runs = list_runs(parts, kept)
+        wanted = [one for one in runs if arguments.large or not one.part.is_slow]
+        progress = Progress(sys.stderr, sum(one.n_missing for one in wanted), quiet=arguments.quiet)
+        if not make_runs(wanted, _describe_call(arguments), arguments.seconds, progress, checkpoint):
             return INTERRUPTED
-    done = [(part, plans[digest_plan(part.plan)] if part.plan is not None else None) for part in parts]
+        remember_full(runs, kept)
+    made = {id(one.part): one for one in runs}
     results, drawn = [], []
     for table in tables:
-        own = [(part, made) for part, made in done if part.table is table]
-        result = PaperResult(
-            table, tuple((part, None if made is None else made.describe()) for part, made in own)
-        )
-        notes = {part.data: made.notes for part, made in own if made is not None}
+        own = [(part, made.get(id(part))) for part in parts if part.table is table]
+        result = PaperResult(table, tuple((part, None if one is None else one.read()) for part, one in own))
         results.append(result)
+        notes = {part.data: one.read_notes() for part, one in own if one is not None}
         drawn.append(draw_figures(arguments.paper, result, notes))
-    made_by = list_commands(plans.values())
+    made_by = list_commands(runs)
     page = write_report(arguments.paper, results, made_by, [list_links(own) for own in drawn])
     figures = as_json({"paper": arguments.paper, **to_plain(results, made_by)})
     if out is not None:
@@ -77,13 +77,18 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
 
 def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
     tables = list_tables(arguments.paper)
-    if not arguments.only:
-        return tables
-    chosen = [table for table in tables if arguments.only.lower() in table.number.lower()]
+    only, on = ((typed or "").lower() for typed in (arguments.only, arguments.on))
+    chosen = [table for table in tables if only in table.number.lower()]
     if not chosen:
         numbers = ", ".join(table.number for table in tables)
         raise ParameterError(f"{arguments.paper} has no table {arguments.only!r}; there are {numbers}.")
-    return chosen
+    on_data = [
+        replace(one, data=tuple(data for data in one.data if on in data.name.lower())) for one in chosen
+    ]
+    if not any(table.data for table in on_data):
+        names = ", ".join(dict.fromkeys(data.name for table in chosen for data in table.data))
+        raise ParameterError(f"{arguments.paper} has no data {arguments.on!r}; there are {names}.")
+    return [table for table in on_data if table.data]
 
 
 def _plan_parts(
@@ -95,14 +100,18 @@ def _plan_parts(
 ) -> list[PaperPart]:
     """Return the tables on each of their data sets, after the searches that come before the runs."""
     parts = []
+    before = read_full(kept)
     for table in tables:
         limits = _read_limits(arguments, table)
         for one in table.data:
-            if one.is_huge and not arguments.large:
+            is_short = one.is_slow and not arguments.large and name_part(table, one.name) not in before
+            if is_short and one.is_huge:
                 continue
-            quick = replace(limits, quick=limits.quick or (one.is_large and not arguments.large))
-            searches = make_searches(table, one, data, quick, kept, checkpoint)
-            parts.append(plan_part(table, one, data, quick, searches))
+            # A quick look at everything is over within minutes: large data have one split.
+            splits = limits.splits or (1 if limits.quick and one.is_slow else None)
+            own = replace(limits, quick=limits.quick or is_short, splits=splits)
+            searches = make_searches(table, one, data, own, kept, checkpoint)
+            parts.append(plan_part(table, one, data, own, searches))
     return parts
 
 
@@ -133,27 +142,23 @@ def _write_page(out: Path, paper: str, page: str, figures: str, drawn: Sequence[
 
 
 def make_runs(
-    plans: Mapping[str, PlannedRuns],
+    parts: Sequence[PartRuns],
     call: PaperCall,
     seconds: float | None,
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> bool:
-    """Make the missing runs of all plans; return False where they were interrupted.
+    """Make the missing runs of all parts; return False where they were interrupted.
 
-    The plan that has had the least time goes on first, so that `seconds` are shared by all of them.
+    The part that has had the least time goes on first, so that `seconds` are shared by all of them.
     """
     begin = time.process_time()
-    while missing := [made for made in plans.values() if not made.experiment.is_complete]:
+    while missing := [one for one in parts if one.missing is not None]:
         if seconds is not None and time.process_time() - begin >= seconds:
             break
-        made = min(missing, key=lambda one: count_seconds(one.experiment))
-        recorder = made.record(progress)
-        runs = run_experiment(made.plan, made.experiment, watch=recorder, checkpoint=checkpoint)
-        latest = next(runs, None)
-        if latest is None:
+        kept = min(missing, key=lambda one: one.seconds).missing
+        if kept is None or not kept.make_next(call, progress, checkpoint):
             return False
-        made.add(latest, recorder, call)
     return True
 
 
@@ -175,6 +180,7 @@ def _typed_flags(arguments: argparse.Namespace) -> list[str]:
     flags = ["--data DIR"] if arguments.data else []
     flags += ["--out OUT"] if arguments.out else []
     flags += [f"--only {arguments.only!r}"] if arguments.only else []
+    flags += [f"--on {arguments.on!r}"] if arguments.on else []
     flags += [f"--splits {arguments.splits}"] if arguments.splits else []
     flags += [f"--seconds {arguments.seconds:g}"] if arguments.seconds else []
     flags += ["--large"] if arguments.large else []

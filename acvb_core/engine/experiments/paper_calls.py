@@ -61,7 +61,9 @@ def write_origin(made: Iterable[CommandRuns]) -> str:
     runs, seconds = sum(one.runs for one in commands), sum(one.seconds for one in commands)
     lines = [
         f"Put together from {_count(runs, 'run')} that several calls made and kept, in {_write_time(seconds)} "
-        "together. The same command goes on where the one before ended:",
+        "together.",
+        "",
+        "<details><summary>These calls</summary>",
         "",
     ]
     for one in commands:
@@ -70,7 +72,7 @@ def write_origin(made: Iterable[CommandRuns]) -> str:
             lines.append(f"- {_count(one.calls, 'call')} of `{one.command}` on {one.machine}: {what}")
         else:
             lines.append(f"- a command that was not kept: {what}")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", "</details>"])
 
 
 def _count(n: int, noun: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from acvb_core.core.papers import Claim
@@ -25,6 +26,7 @@ class ClaimTest(NamedTuple):
     difference: float  #: above 0: as the claim says
     p: float  #: two-sided, adjusted by Holm over all comparisons of the claim; NaN where there are too few splits
     n: int  #: splits, or runs of a correlation
+    is_cut_short: bool = False  #: runs ended too early to tell
 
     @property
     def is_known(self) -> bool:
@@ -32,7 +34,7 @@ class ClaimTest(NamedTuple):
         return bool(np.isfinite(self.p))
 
 
-#: A quick look with fewer sweeps says nothing of convergence.
+#: A run that has not converged after fewer sweeps may yet do so soon.
 _ENOUGH = 5_000
 #: What tells the comparisons of a claim apart, the widest first.
 _PLACES = ("table", "data", "k", "against")
@@ -45,7 +47,8 @@ class ClaimEvidence:
     claim: Claim
     tables: tuple[str, ...]  #: their numbers
     tests: tuple[ClaimTest, ...]
-    is_quick: bool = False  #: some runs are shorter than the paper's, or fewer numbers of clusters are tried
+    #: Data of which the runs are a quick look: shorter than the paper's, and for one number of clusters.
+    quick: tuple[str, ...] = ()
 
     @property
     def known(self) -> list[ClaimTest]:
@@ -59,11 +62,10 @@ class ClaimEvidence:
             return f"not tested: {self.claim.untested}"
         known = self.known
         if not known:
-            short = (
-                "runs of a quick look end before they converge" if self.claim.needs_convergence else "no data"
-            )
-            return f"not tested: {'too few splits' if self.tests else short}"
-        yes = [test for test in known if test.p < LEVEL and test.difference > 0]
+            if any(test.is_cut_short for test in self.tests):
+                return "not tested: runs ended before they converged"
+            return f"not tested: {'too few splits' if any(test.n for test in self.tests) else 'no runs'}"
+        yes = [test for test in known if self._says_so(test)]
         no = [test for test in known if test.p < LEVEL and test.difference < 0]
         if self.claim.alike:
             if not yes + no:
@@ -74,9 +76,14 @@ class ClaimEvidence:
         if not yes:
             return "does not hold here" if no else "not decided"
         if len(yes) == len(known):
-            return "holds"
+            return "holds where runs converged" if any(test.is_cut_short for test in self.tests) else "holds"
         against = f"; the opposite {_name_places(no, known)}" if no else ""
         return f"holds {_name_places(yes, known)}{against}"
+
+    def _says_so(self, test: ClaimTest) -> bool:
+        """Return whether a comparison is clearly as the claim says; runs that all end at an upper limit are."""
+        is_at_limit = self.claim.at_most is not None and test.difference == 0.0
+        return is_at_limit or bool(test.p < LEVEL and test.difference > 0)
 
 
 def _name_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest]) -> str:
@@ -117,56 +124,98 @@ def judge_claims(results: Sequence[PaperResult]) -> list[ClaimEvidence]:
     for result in results:
         for claim in result.table.claims:
             places.setdefault(claim.text, []).append((result, claim))
-    return [_judge(group) for group in places.values()]
+    return [_judge(group, results) for group in places.values()]
 
 
-def _judge(group: Sequence[tuple[PaperResult, Claim]]) -> ClaimEvidence:
-    tests = [test for result, claim in group if not claim.untested for test in _compare(result, claim)]
+def _judge(group: Sequence[tuple[PaperResult, Claim]], results: Sequence[PaperResult]) -> ClaimEvidence:
+    tests = [
+        test for result, claim in group if not claim.untested for test in _compare(result, claim, results)
+    ]
     adjusted = adjust_holm([test.p for test in tests])
     own = tuple(test._replace(p=float(p)) for test, p in zip(tests, adjusted, strict=True))
-    tested = {(test.table, test.data) for test in own}
-    is_quick = any(
-        part.limits.quick and (result.table.number, part.data) in tested
+    tested = {(test.table, test.data) for test in own if test.is_known}
+    quick = dict.fromkeys(
+        part.data
         for result, _ in group
         for part, _ in result.parts
+        if part.limits.quick and (result.table.number, part.data) in tested
     )
-    return ClaimEvidence(
-        group[0][1], tuple(dict.fromkeys(result.table.number for result, _ in group)), own, is_quick
-    )
+    numbers = dict.fromkeys(result.table.number for result, _ in group)
+    return ClaimEvidence(group[0][1], tuple(numbers), own, tuple(quick))
 
 
-def _compare(result: PaperResult, claim: Claim) -> Iterator[ClaimTest]:
+def _compare(result: PaperResult, claim: Claim, results: Sequence[PaperResult]) -> Iterator[ClaimTest]:
     """Yield the comparisons of a claim in one table, not yet adjusted."""
     table, score = result.table, claim.score or result.table.score
     if claim.follows:
         yield from _correlate(result, claim, score)
         return
-    few = claim.needs_convergence and table.quick_settings.get("max_sweeps", _ENOUGH) < _ENOUGH
-    short = {part.data for part, _ in result.parts if part.limits.quick} if few else set()
+    others = {
+        (cell.data, cell.k): cell.scores[one.table.methods.index(claim.better)]
+        for one in results
+        if one.table.number == claim.than_in
+        for cell in one.list_cells(score)
+    }
     for cell in result.cells if score == table.score else result.list_cells(score):
         if (claim.ks and cell.k not in claim.ks) or (claim.data and cell.data not in claim.data):
             continue
-        if cell.data in short:
+        if claim.than_in:
+            if (cell.data, cell.k) in others and not _is_quick(result, cell):
+                other = others[cell.data, cell.k]
+                yield _write_test(result, cell, claim.than_in, _test(result, claim, score, cell, other))
             continue
         for method in claim.worse or ("",):
-            test = _test(result, claim, score, cell, method)
             against = label_method(table, method) if method else ""
-            yield ClaimTest(
-                table.number, cell.data, cell.k, against,
-                float(test.difference[0]), float(test.p_t[0]), int(test.n[0]),
-            )  # fmt: skip
+            if claim.needs_convergence and _ended_early(result, claim, cell, method):
+                yield ClaimTest(table.number, cell.data, cell.k, against, np.nan, np.nan, 0, True)
+                continue
+            scores = cell.scores[table.methods.index(method)] if method else None
+            yield _write_test(result, cell, against, _test(result, claim, score, cell, scores))
 
 
-def _test(result: PaperResult, claim: Claim, score: str, cell: Cell, method: str) -> PairedTests:
-    """Return how much better the claim's method is than another, or how far it is within the limit."""
-    own = cell.scores[result.table.methods.index(claim.better)]
+def _write_test(result: PaperResult, cell: Cell, against: str, test: PairedTests) -> ClaimTest:
+    return ClaimTest(
+        result.table.number, cell.data, cell.k, against,
+        float(test.difference[0]), float(test.p_t[0]), int(test.n[0]),
+    )  # fmt: skip
+
+
+def _is_quick(result: PaperResult, cell: Cell) -> bool:
+    return any(part.data == cell.data and part.limits.quick for part, _ in result.parts)
+
+
+def _ended_early(result: PaperResult, claim: Claim, cell: Cell, method: str) -> bool:
+    """Return whether a run ended before it converged, and so early that it cannot be told which one takes longer.
+
+    A run that its limit ended would have taken longer by an unknown time: it is slower than one that had converged by
+    then, and may be slower or faster than any other.
+    """
+    ends, sweeps = (
+        next(one.scores for one in result.list_cells(score) if (one.data, one.k) == (cell.data, cell.k))
+        for score in ("unsettled", "sweeps")
+    )
+    place = result.table.methods.index(claim.better)
+    cut = ends == 1.0
     if not method:
+        return bool((cut[place] & (sweeps[place] < _ENOUGH)).any())
+    other = result.table.methods.index(method)
+    own_time, other_time = cell.scores[place], cell.scores[other]
+    unknown = (cut[place] & ~(own_time > other_time)) | (cut[other] & ~(other_time > own_time))
+    both = np.isfinite(own_time) & np.isfinite(other_time)
+    return bool((both & (unknown | (cut[place] & cut[other]))).any())
+
+
+def _test(
+    result: PaperResult, claim: Claim, score: str, cell: Cell, other: NDArray[np.float64] | None
+) -> PairedTests:
+    """Return how much better the claim's method is than other scores, or how far it is within the limit."""
+    own = cell.scores[result.table.methods.index(claim.better)]
+    if other is None:
         if claim.target is not None:
             own = np.abs(own - claim.target)
         if claim.at_least is not None:
             return compare_paired(own, np.full(own.shape, claim.at_least))
         return compare_paired(np.full(own.shape, claim.at_most), own)
-    other = cell.scores[result.table.methods.index(method)]
     if claim.target is not None:
         return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target))
     sign = sign_of(result.table, score)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from acvb_core.core.display import write_number
+from acvb_core.core.papers import name_method
 from acvb_core.engine.experiments.paper_calls import CommandRuns, write_origin
-from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
+from acvb_core.engine.experiments.paper_claims import judge_claims
+from acvb_core.engine.experiments.paper_claims_report import describe_claim, plain_number, write_claims
 from acvb_core.engine.experiments.papers import Cell, PaperPart, PaperResult, choose_ks, label_method
-from acvb_core.engine.experiments.report import LEVEL
+from acvb_core.registry import method_row
 
 
 def write_report(
@@ -30,12 +32,29 @@ def write_report(
         f"# {paper}, made anew",
         write_origin(made),
         "The first figure is ours, the mean over the splits. The printed one follows in brackets. **Bold**: the best "
-        "of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by "
-        "Holm's method, p < 0.05).",
+        "of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by Holm's "
+        "method, p < 0.05). A split counts once all methods have run on it.",
+        *_write_sources(results),
     ]
     for result, shown in zip(results, pictures or [()] * len(results), strict=True):
         parts += [_write_table(result), *shown]
-    return "\n\n".join([*parts, _write_claims(results)]) + "\n"
+    return "\n\n".join([*parts, write_claims(results)]) + "\n"
+
+
+def _write_sources(results: Sequence[PaperResult]) -> list[str]:
+    """Say which data stood in for the paper's, each once."""
+    tables: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        for part, _ in result.parts:
+            if part.source is None or part.source.instead:
+                instead = "cannot be had" if part.source is None else part.source.instead
+                tables.setdefault((part.data, instead), []).append(result.table.number)
+    names: dict[str, list[str]] = {}
+    for (data, instead), numbers in tables.items():
+        is_only = sum(name == data for name, _ in tables) == 1
+        names.setdefault(instead, []).append(data if is_only else f"{data} ({', '.join(numbers)})")
+    lines = [f"- {', '.join(data)}: {instead}." for instead, data in names.items()]
+    return ["## Data\n\nThese are not the paper's:\n\n" + "\n".join(lines)] if lines else []
 
 
 def _write_table(result: PaperResult) -> str:
@@ -48,18 +67,13 @@ def _write_table(result: PaperResult) -> str:
     for cell in sorted(result.cells, key=lambda cell: cell.k):
         start = f"| {cell.data} |" + (f" {cell.k} |" if has_k else "")
         lines.append(f"{start} {cell.n_splits} | {' | '.join(_write_scores(result, cell))} |")
-    lines += ["", f"The paper has {table.splits} splits of the data."]
-    lines += _write_course(result)
-    lines += _write_limits(result)
-    lines += [_write_search(part, method) for part, _ in result.parts for method in part.searches]
-    if table.note:
-        lines.append(table.note)
-    for part, _ in result.parts:
-        if part.source is None:
-            lines.append(f"{part.data} cannot be had.")
-        elif part.source.instead:
-            lines.append(f"{part.data}: {part.source.instead}.")
-    return "\n".join(lines)
+    notes = [f"The paper has {table.splits} split{'' if table.splits == 1 else 's'} of the data."]
+    notes += _write_course(result)
+    notes += _write_limits(result)
+    notes += _write_ends(result)
+    notes += [_write_search(part, method) for part, _ in result.parts for method in part.searches]
+    notes += [table.note] if table.note else []
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 
 
 def _write_limits(result: PaperResult) -> list[str]:
@@ -81,6 +95,23 @@ def _write_limits(result: PaperResult) -> list[str]:
     return lines
 
 
+def _write_ends(result: PaperResult) -> list[str]:
+    """Say which runs their limit of sweeps ended, in a table about convergence."""
+    table = result.table
+    if not any(claim.needs_convergence for claim in table.claims):
+        return []
+    cut = []
+    for cell in result.list_cells("unsettled"):
+        counts = []
+        for method, ends in zip(table.methods, cell.scores, strict=True):
+            known = ends[np.isfinite(ends)]
+            if known.any() and not method_row(table.model, name_method(method)).sampled:
+                counts.append(f"{label_method(table, method)} in {int(known.sum())} of {len(known)} runs")
+        if counts:
+            cut.append(f"{cell.data}, K {cell.k}: {', '.join(counts)}")
+    return [f"Ended by the limit of sweeps, not converged: {'; '.join(cut)}."] if cut else []
+
+
 def _write_search(part: PaperPart, method: str) -> str:
     """Say what a search found, and in which time."""
     trials, best = part.searches[method].trials, part.searches[method].best
@@ -94,15 +125,18 @@ def _write_search(part: PaperPart, method: str) -> str:
 
 def _write_scores(result: PaperResult, cell: Cell) -> list[str]:
     shown = []
+    gaps = [_name_gap(cell, place) for place in range(len(cell.scores))]
+    if not cell.n_splits and not any(cell.failed):
+        gaps = [""] * len(gaps)
     for place, method in enumerate(result.table.methods):
         known = cell.scores[place][np.isfinite(cell.scores[place])]
-        text = write_number(float(known.mean())) if len(known) else _name_gap(cell, place)
+        text = write_number(float(known.mean())) if len(known) else gaps[place]
         if place == cell.best:
             text = f"**{text}**"
         elif cell.worse[place]:
             text += "\\*"
         printed = result.table.find_printed(cell.k, cell.data, method)
-        shown.append(text if printed is None else f"{text} ({printed:g})")
+        shown.append(text if printed is None else f"{text} ({printed:g})".strip())
     return shown
 
 
@@ -116,88 +150,16 @@ def _write_course(result: PaperResult) -> list[str]:
     planned, rows = sum(done.plan.n_runs for done in made), sum(len(done.rows) for done in made)
     if rows == planned:
         return []
+    if not rows:
+        return ["No run was made."]
     seconds = 0.0
     for done in made:
         spent = [row.get("cpu_seconds") or 0.0 for row in done.rows]
         seconds += done.plan.n_runs * float(np.mean(spent)) if spent else 0.0
     return [
         f"Runs: {rows:,} of {planned:,}. They were ended early; all of them would take about {seconds:,.0f} s of "
-        "processor time at this rate. A split without the runs of all methods is not compared."
+        "processor time at this rate."
     ]
-
-
-def _write_claims(results: Sequence[PaperResult]) -> str:
-    lines = ["## Claims", "", "| claim | from | here | comparisons |", "|---|---|---|---|"]
-    for one in judge_claims(results):
-        lines.append(f"| {one.claim.text} | {', '.join(one.tables)} | {one.verdict} | {_write_tests(one)} |")
-    return "\n".join(lines)
-
-
-def _write_tests(evidence: ClaimEvidence) -> str:
-    """Return the comparisons in short: table, data, K, the worse method, the difference and p."""
-    several = len(evidence.tables) > 1
-    texts = []
-    for test in evidence.tests:
-        if np.isfinite(test.difference):
-            where = [test.table] if several else []
-            where += [
-                test.data,
-                *([f"K {test.k}"] if test.k else []),
-                *([test.against] if test.against else []),
-            ]
-            texts.append(f"{' '.join(where)} {test.difference:+.3g} (p {_write_p(test.p)})")
-    return "; ".join(texts)
-
-
-def _write_p(p: float) -> str:
-    if not np.isfinite(p):
-        return "unknown"
-    return "< .001" if p < 0.001 else f"= {p:.3f}"
-
-
-def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return one page with the claims of several papers, from what `to_plain` gave of their tables."""
-    lines = [
-        "# Claims of the papers",
-        "",
-        "Each claim as its paper makes it, and what came of it here: paired t-tests over splits of the data, adjusted "
-        f"by Holm's method over all comparisons of the claim, p < {LEVEL:g}. *Holds*: every comparison is significant. "
-        "*Holds under …*: the comparisons named are significant; the others are not decided, unless it says so. *Does "
-        "not hold here*: only the opposite is significant. *Not decided*: nothing is, which may be for want of splits. "
-        "*Quick look*: some of the runs are shorter than the claim says. The page of a paper has each comparison, "
-        "which data stood in for the paper's, and which commands made the runs.",
-    ]
-    for paper, content in papers.items():
-        lines += ["", f"## [{paper}]({paper}.md)", ""]
-        lines += ["| claim | from | here | evidence | p |", "|---|---|---|---|---|"]
-        for one in content["claims"]:
-            lines.append(
-                f"| {one['claim']} | {', '.join(one['tables'])} | {one['verdict']} | {one['evidence']} | {one['p']} |"
-            )
-    return "\n".join(lines) + "\n"
-
-
-def _summarise_tests(evidence: ClaimEvidence) -> dict[str, str]:
-    """Return the evidence for a claim in short: how many comparisons say what, and the range of their p."""
-    known = evidence.known
-    if not known:
-        return {"evidence": "", "p": ""}
-    n = [test.n for test in known]
-    of = "runs" if evidence.claim.follows else "splits"
-    splits = f"{min(n)} {of}" if min(n) == max(n) else f"{min(n)} to {max(n)} {of}"
-    ways = {"as claimed": 1.0, "the opposite": -1.0, "equal": 0.0}
-    counts = []
-    for name, way in ways.items():
-        own = [test for test in known if np.sign(test.difference) == way]
-        clear = sum(test.p < LEVEL for test in own)
-        counts += [f"{len(own)} {name}" + (f" ({clear} significant)" if way else "")] if own else []
-    if evidence.claim.alike:
-        clear = sum(test.p < LEVEL for test in known)
-        counts = [f"{clear} of {len(known)} comparisons differ"]
-    ps = [test.p for test in known]
-    ends = dict.fromkeys(_write_p(p).removeprefix("= ") for p in (min(ps), max(ps)))
-    quick = "; quick look" if evidence.is_quick else ""
-    return {"evidence": f"{', '.join(counts)}; {splits}{quick}", "p": " to ".join(ends)}
 
 
 def to_plain(results: Sequence[PaperResult], made: Sequence[CommandRuns]) -> dict[str, Any]:
@@ -213,28 +175,12 @@ def to_plain(results: Sequence[PaperResult], made: Sequence[CommandRuns]) -> dic
                     {
                         "data": cell.data,
                         "k": cell.k,
-                        "scores": [[_plain(x) for x in row] for row in cell.scores],
+                        "scores": [[plain_number(x) for x in row] for row in cell.scores],
                     }
                     for cell in result.cells
                 ],
             }
             for result in results
         ],
-        "claims": [
-            {
-                "claim": one.claim.text,
-                "tables": list(one.tables),
-                "verdict": one.verdict,
-                **_summarise_tests(one),
-                "tests": [
-                    {**test._asdict(), "difference": _plain(test.difference), "p": _plain(test.p)}
-                    for test in one.tests
-                ],
-            }
-            for one in judge_claims(results)
-        ],
+        "claims": [describe_claim(one) for one in judge_claims(results)],
     }
-
-
-def _plain(value: float) -> float | None:
-    return float(f"{value:.6g}") if np.isfinite(value) else None

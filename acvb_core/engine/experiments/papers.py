@@ -66,6 +66,7 @@ class PaperPart:
     plan: Plan | None
     limits: PaperLimits = PaperLimits()
     searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
+    is_slow: bool = False  #: large data in full, which are made only where that is asked for
 
 
 def plan_part(
@@ -103,7 +104,7 @@ def plan_part(
         label = label_method(table, method)
         conditions.append(replace(one, label=f"{label} · K {k}" if k else label))
     plan = replace(plans[0], conditions=tuple(conditions), split=split)
-    return PaperPart(table, data.name, source, plan, limits, searches)
+    return PaperPart(table, data.name, source, plan, limits, searches, data.is_slow and not limits.quick)
 
 
 def plan_searches(
@@ -236,11 +237,12 @@ def sign_of(table: PaperTable, score: str) -> float:
 
 
 def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str) -> Iterator[Cell]:
-    values = done.scores_by_condition(score)
     step, sign = len(table.methods), sign_of(table, score)
+    values = done.scores_by_condition(score, step)
     for first in range(0, len(values), step):
         scores = values[first : first + step]
-        best, tests = compare_with_best(sign * scores)
+        is_true = score == table.score and table.target is not None
+        best, tests = compare_with_best(-np.abs(scores - table.target) if is_true else sign * scores)
         k = done.plan.conditions[first].k if table.ks != (0,) else 0
         worse = tuple(bool(p < LEVEL) for p in tests.p_t)
         labels = [condition.label for condition in done.plan.conditions[first : first + step]]

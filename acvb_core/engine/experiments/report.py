@@ -106,20 +106,22 @@ class Experiment:
             )
         return pd.DataFrame(rows)
 
-    def scores_by_condition(self, score: str) -> np.ndarray:
+    def scores_by_condition(self, score: str, group: int = 0) -> np.ndarray:
         """Return the scores, shape (n_conditions, n_splits); NaN where a run has none.
 
         A split counts once all conditions have been tried on it: one that has seen a split more would be held against
-        the others on easier or harder data.
+        the others on easier or harder data. `group`: so many conditions in a row are held against one another; 0: all.
         """
         n = len(self.plan.conditions)
         values = np.full((n, len(self.plan.seeds)), np.nan)
-        tried = Counter((row["run"] - 1) // n for row in self.rows)
-        for row in self.rows:
-            split, place = divmod(row["run"] - 1, n)
-            if tried[split] < n and len(tried) > 1:
-                continue
-            values[place, split] = _score_of(row, score)
+        places = [divmod(row["run"] - 1, n) for row in self.rows]
+        group = group or n
+        tried = Counter((split, place // group) for split, place in places)
+        splits = Counter(number for _, number in tried)
+        for row, (split, place) in zip(self.rows, places, strict=True):
+            number = place // group
+            if tried[split, number] == group or splits[number] == 1:
+                values[place, split] = _score_of(row, score)
         return values
 
     def conclusion(self, score: str = SCORE) -> str:

@@ -23,12 +23,19 @@ from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
 from acvb_core.models.irm.moves.moves import MOVES, MoveMemory, Moves
-from acvb_core.models.irm.moves.schedule import MOVES_FROM, MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN, SPLIT_LIMIT
+from acvb_core.models.irm.moves.schedule import (
+    MOVES_FROM,
+    MOVES_FROM_AFTER_CHAIN,
+    MOVES_UNTIL,
+    MOVES_UNTIL_AFTER_CHAIN,
+    SPLIT_LIMIT,
+)
 from acvb_core.models.irm.start import Start, layout_of, read_settings
 from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tidy
 
 #: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
 #: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.
+#: Those of a chain differ.
 CLIMB_FROM = MOVES_FROM
 
 
@@ -70,7 +77,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
         if self.hyper_rule in ("per-block", "paper"):
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
-        memory = MoveMemory() if self.moves.any else None
+        first = MOVES_FROM if samples is None else MOVES_FROM_AFTER_CHAIN
+        memory = MoveMemory(first) if self.moves.any else None
         even = 0.0 if self.start.how == "random" else self.start.smoothing
         return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples, even=even)
 
@@ -102,7 +110,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
         state, pseudo_loo = self.update(state, rng, checkpoint)
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
-        distinct, climb = self.layout.distinct(len(state.ones)), state.age >= CLIMB_FROM
+        distinct = self.layout.distinct(len(state.ones))
+        climb = state.samples is not None or state.age >= CLIMB_FROM
         learned = update_hyper(
             state.hyper,
             self.hyper_rule,

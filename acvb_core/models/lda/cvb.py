@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,8 +13,10 @@ from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
 from acvb_core.core.rows import Values
+from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.cells import CellPass, Cells, choose_cells
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
-from acvb_core.models.lda.kernels import Counts, Singles, add_counts, add_log_absences, zeroth_order
+from acvb_core.models.lda.kernels import Counts, Floats, Singles, add_counts, add_log_absences, zeroth_order
 from acvb_core.models.lda.kernels_second import second_order
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import (
@@ -55,9 +59,8 @@ class SweepBuffers:
 
     `q`: shape (n_pairs, K).
     `age`: sweeps done.
-    `at`: document that the sweep under way comes to next; 0 between sweeps.
+    `under_way`: how far the sweep is that was begun; None between sweeps.
     `counts`, `variances`: of the sweep under way.
-    `moved`, `loo`: what the sweep under way has summed up.
     `work`: whatever else a method works out for the sweep under way.
     """
 
@@ -66,18 +69,16 @@ class SweepBuffers:
     def __init__(self, q: Singles) -> None:
         self.q = q
         self.age = 0
-        self.at = 0
-        self.moved = 0.0
-        self.loo = 0.0
+        self.under_way: CellPass | None = None
         self.counts: Counts | None = None
         self.variances: Counts | None = None
 
     def belongs_to(self, state: CollapsedState) -> bool:
         """Return whether the responsibilities are still those of this state: no sweep of it has begun."""
-        return self.age == state.age and self.at == 0
+        return self.age == state.age and (self.under_way is None or not self.under_way.has_begun)
 
-    def begin(self, state: CollapsedState) -> tuple[Counts, Counts | None]:
-        """Begin a sweep of a state, or go on with it; return the counts to be written to.
+    def begin(self, state: CollapsedState) -> tuple[CellPass, Counts, Counts | None]:
+        """Begin a sweep of a state, or go on with it; return how far it is, and the counts to be written to.
 
         Raises ValueError: the state was swept before.
         """
@@ -86,17 +87,17 @@ class SweepBuffers:
                 f"the state after sweep {state.age} was swept already: its responsibilities were handed on; "
                 "start a run of its own to go another way"
             )
-        if self.at == 0 or self.counts is None:
+        if self.under_way is None or self.counts is None:
             self.counts = copy_counts(state.counts)
             self.variances = None if state.variances is None else copy_counts(state.variances)
-            self.moved = self.loo = 0.0
-        return self.counts, self.variances
+            kinds = (self.counts,) if self.variances is None else (self.counts, self.variances)
+            self.under_way = CellPass([counts.totals for counts in kinds])
+        return self.under_way, self.counts, self.variances
 
     def end(self) -> None:
         """End the sweep under way."""
         self.age += 1
-        self.at = 0
-        self.counts = self.variances = self.work = None
+        self.counts = self.variances = self.under_way = self.work = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,7 @@ class CollapsedLda(VariationalMethod):
     warm: Singles | None = None
     #: Learn the hyper-parameters from counts that are weighted by their presence (`minka_step`), or as they are.
     weighted: bool = True
+    cells: int = 1  #: parts that documents and words are cut into (`cells.py`)
 
     @property
     def pair_ns(self) -> float:
@@ -119,11 +121,12 @@ class CollapsedLda(VariationalMethod):
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
         """Return the first state."""
+        cells = self._cells
         if self.warm is None:
             q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, checkpoint)
         else:
-            q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint)
-        counts = sum_counts(self.tokens, q, checkpoint)
+            q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint, cells)
+        counts = sum_counts(cells, q, checkpoint)
         return CollapsedState(
             SweepBuffers(q), counts, self._variances(q, checkpoint), self.start, learning=self.learn
         )
@@ -133,20 +136,17 @@ class CollapsedLda(VariationalMethod):
     ) -> tuple[CollapsedState, SweepInfo]:
         """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
         buffers = state.buffers
-        counts, variances = buffers.begin(state)
-        while buffers.at < self.tokens.n_documents:
-            checkpoint()
-            end = self.tokens.chunk_end(buffers.at, buffers.q.shape[1], self.pair_ns)
-            moved, loo = self._pass(state, counts, variances, buffers.at, end)
-            buffers.moved += moved
-            buffers.loo += loo
-            buffers.at = end
-        change, loo = buffers.moved / self.tokens.n_tokens, buffers.loo
+        under_way, counts, variances = buffers.begin(state)
+        visit = partial(self._visit, state, counts, variances)
+        self._cells.run(under_way, visit, buffers.q.shape[1], self.pair_ns, checkpoint)
+        moved, loo = under_way.sums
+        loo += self._cells.length_terms(state.hyper.alpha.sum())
+        change = moved / self.tokens.n_tokens
         buffers.end()
         # From here on nothing may stop the sweep: the responsibilities belong to the new state.
         swept = replace(state, counts=counts, variances=variances, age=buffers.age, change=change)
         if buffers.age % REBUILD_EVERY == 0:
-            counts, variances = sum_counts(self.tokens, buffers.q), self._variances(buffers.q)
+            counts, variances = sum_counts(self._cells, buffers.q), self._variances(buffers.q)
             swept = replace(swept, counts=counts, variances=variances)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
@@ -161,22 +161,36 @@ class CollapsedLda(VariationalMethod):
         """Return the responsibilities of all pairs; None once the state is being swept."""
         if not state.buffers.belongs_to(state):
             return None
-        return Responsibilities(state.buffers.q, self.tokens.counts)
+        return Responsibilities(state.buffers.q, self._cells.pairs.counts, self._cells)
 
     def can_keep(self, state: CollapsedState) -> bool:
         """Return whether a run can go on from the state: not while the next one has its responsibilities."""
         return state.buffers.age == state.age
 
-    def _pass(
-        self, state: CollapsedState, counts: Counts, variances: Counts | None, begin: int, end: int
+    @cached_property
+    def _cells(self) -> Cells:
+        """The pairs as a sweep goes through them; made when the run begins."""
+        return Cells.cut(self.tokens, self.cells)
+
+    def _visit(
+        self,
+        state: CollapsedState,
+        counts: Counts,
+        variances: Counts | None,
+        begin: int,
+        end: int,
+        pairs: Shard,
+        totals: Sequence[Floats],
     ) -> tuple[float, float]:
+        """Update pairs of documents `begin` to `end` in a cell with these totals."""
         q, prior = state.buffers.q, state.hyper.singles(self.tokens.n_words)
+        counts = counts._replace(totals=totals[0])
         if variances is None:
-            return zeroth_order(begin, end, self.tokens.documents, q, counts, prior)
-        return second_order(begin, end, self.tokens.documents, q, counts, variances, prior)
+            return zeroth_order(begin, end, pairs, q, counts, prior)
+        return second_order(begin, end, pairs, q, counts, variances._replace(totals=totals[1]), prior)
 
     def _variances(self, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint) -> Counts | None:
-        return sum_counts(self.tokens, q, checkpoint, spread=True) if self.order == "second" else None
+        return sum_counts(self._cells, q, checkpoint, spread=True) if self.order == "second" else None
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""
@@ -187,7 +201,7 @@ class CollapsedLda(VariationalMethod):
         buffers = state.buffers
         buffers.q = padded_copy(renormalise(buffers.q[:, left]))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
-        counts = sum_counts(self.tokens, buffers.q)
+        counts = sum_counts(self._cells, buffers.q)
         smaller = replace(state, counts=counts, variances=self._variances(buffers.q), hyper=hyper)
         return smaller, {TOPICS: left.astype(np.int64)}
 
@@ -199,8 +213,11 @@ class CollapsedLda(VariationalMethod):
             hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
             return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
         absent = zero_counts(self.tokens, q.shape[1])
-        for begin, end in self.tokens.chunks(q.shape[1]):
-            add_log_absences(begin, end, self.tokens.documents, q, absent)
+        self._cells.run(
+            CellPass(),
+            lambda begin, end, pairs, _: add_log_absences(begin, end, pairs, q, absent),
+            q.shape[1],
+        )
         counts = state.counts
         hyper = minka_step(
             state.hyper, counts.by_document, counts.by_word, absent.by_document, absent.by_word
@@ -209,13 +226,15 @@ class CollapsedLda(VariationalMethod):
 
 
 def sum_counts(
-    tokens: Tokens, q: Singles, checkpoint: Checkpoint = no_checkpoint, *, spread: bool = False
+    cells: Cells, q: Singles, checkpoint: Checkpoint = no_checkpoint, *, spread: bool = False
 ) -> Counts:
     """Return the expected counts of responsibilities, sums of c q; with `spread` their variances, of c q (1 - q)."""
-    counts = zero_counts(tokens, q.shape[1])
-    for begin, end in tokens.chunks(q.shape[1]):
-        checkpoint()
-        add_counts(begin, end, tokens.documents, q, counts, spread)
+    counts = zero_counts(cells.tokens, q.shape[1])
+
+    def visit(begin: int, end: int, pairs: Shard, totals: Sequence[Floats]) -> None:
+        add_counts(begin, end, pairs, q, counts._replace(totals=totals[0]), spread)
+
+    cells.run(CellPass([counts.totals]), visit, q.shape[1], checkpoint=checkpoint)
     return counts
 
 
@@ -228,7 +247,9 @@ def build_collapsed(
     if trained is not None:
         trained.check(values["k"])
         start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
-    return CollapsedLda(Tokens.of(data), values["k"], start, learn, values["shrink"], order, warm, weighted)
+    tokens, k = Tokens.of(data), values["k"]
+    cells = choose_cells(len(tokens.words), values)
+    return CollapsedLda(tokens, k, start, learn, values["shrink"], order, warm, weighted, cells)
 
 
 def build_averaged(

@@ -181,7 +181,7 @@ def add_counts(begin: int, end: int, documents: Shard, q: Singles, expected: Cou
                 sums[k] += x
                 word[k] += x
         for k in range(n_topics):
-            by_document[d, k] = sums[k]
+            by_document[d, k] += sums[k]
             totals[k] += sums[k]
 
 

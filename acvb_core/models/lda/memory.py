@@ -7,6 +7,7 @@ from typing import Any
 from acvb_core.core.rows import SHARDS
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.models.lda.cells import choose_cells
 from acvb_core.models.lda.exact.transforms import PAIR_NS, count_nodes
 from acvb_core.models.lda.gibbs import DRAW_NS
 from acvb_core.models.lda.hyper import HIGH, LOW
@@ -51,9 +52,12 @@ def memory_bytes(corpus: Corpus | DiskCorpus, method: str, values: dict[str, Any
         longest = int(corpus.lengths.max(initial=0)) if isinstance(corpus, Corpus) else 0
         at_once = min(corpus.n_tokens, chunk_pairs(k, DRAW_NS) + longest)
         return data + 8 * counts + corpus.n_tokens * 12 + at_once * 4
+    parts = choose_cells(corpus.n_pairs, values) if "cells" in values else 1
     if method == "vb":
-        return data + 12 * counts
+        return data + 12 * counts + (parts - 1) * corpus.n_words * k * 8
     needed = data + corpus.n_pairs * k * _SINGLE
+    if parts > 1:  # the pairs once more, by cell; where each part of a document begins, and its tokens
+        needed += corpus.n_pairs * 8 + corpus.n_documents * parts * 24
     # Counts of the last state, of the sweep under way and of the absences; doubles while the bound is evaluated.
     needed += 8 * counts
     if method in ("cvb", "acvb"):

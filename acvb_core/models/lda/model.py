@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, polygamma
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
     Array,
@@ -26,6 +27,7 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
+from acvb_core.models.lda.cells import Cells, Piece
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.evaluate.evidence import (
     DocumentTerms,
@@ -114,9 +116,17 @@ class LdaModel:
             return float(posterior["entropy"].sum())
         if not isinstance(responsibilities, Responsibilities):
             return None
-        q, weights = responsibilities
-        pieces = self.tokens.chunks(q.shape[1])
-        return sum(entropies(begin, end, self.tokens.pointers, weights, q) for begin, end in pieces)
+        q, weights, _ = responsibilities
+
+        def add_up(piece: Piece) -> float:
+            return float(entropies(piece.begin, piece.end, piece.pairs.pointers, weights, q))
+
+        return sum(map_together(add_up, self._cells(responsibilities).pieces(q.shape[1])))
+
+    def _cells(self, responsibilities: AnyResponsibilities | None) -> Cells:
+        """Return the pairs in the order of the responsibilities."""
+        cells: Cells | None = getattr(responsibilities, "layout", None)
+        return cells or Cells.cut(self.tokens)
 
     def pseudo_loo(
         self,
@@ -138,12 +148,14 @@ class LdaModel:
         q = responsibilities.q if isinstance(responsibilities, Responsibilities) else _NO_RESPONSIBILITIES
         by_word = _singles(posterior["words"])
         counts = Counts(_singles(posterior["documents"]), by_word, by_word.sum(axis=0, dtype=np.float64))
-        tokens, total = self.tokens, 0.0
-        prior = Concentrations(posterior["alpha"], posterior.hyper["beta"]).singles(tokens.n_words)
-        for begin, end in tokens.chunks(len(prior.alpha)):
-            checkpoint()
-            total += leave_one_out(begin, end, tokens.documents, q, counts, prior)
-        return total
+        cells, alpha = self._cells(responsibilities), posterior["alpha"]
+        prior = Concentrations(alpha, posterior.hyper["beta"]).singles(self.tokens.n_words)
+
+        def add_up(piece: Piece) -> float:
+            return float(leave_one_out(*piece, q, counts, prior))
+
+        found = map_together(add_up, cells.pieces(len(alpha)), checkpoint)
+        return sum(found) + cells.length_terms(alpha.sum())
 
     def extras(
         self,
@@ -170,11 +182,13 @@ class LdaModel:
         self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
     ) -> float:
         """Return E log p(words, topics of tokens) + H(q) <= log p(words), in nats (TNW07 eq. 12), for small corpora."""
-        q, _ = responsibilities
+        q = responsibilities.q
         bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
         counts, alpha, _ = self._counts(posterior)
         hyper = Concentrations(alpha, posterior.hyper["beta"])
-        excess = collapsed_excess(self.tokens, q, counts, sum_counts(self.tokens, q, spread=True), hyper)
+        excess = collapsed_excess(
+            self.tokens, q, counts, sum_counts(self._cells(responsibilities), q, spread=True), hyper
+        )
         return (0.0 if bound is None else bound) + excess
 
     def collapsed_bound(
@@ -185,9 +199,9 @@ class LdaModel:
         E lgamma(c + n) is taken as lgamma(c + E n) + psi1(c + E n) Var n / 2. An approximation: where counts are
         small it can be above log p(words), which `lower_bound` never is.
         """
-        q, _ = responsibilities
+        q = responsibilities.q
         bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
-        variances = sum_counts(self.tokens, q, spread=True)
+        variances = sum_counts(self._cells(responsibilities), q, spread=True)
         counts, alpha, beta = self._counts(posterior)
         all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
         total = trigamma_sum(counts.by_document, alpha, variances.by_document)

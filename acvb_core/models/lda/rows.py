@@ -124,6 +124,20 @@ _SHARDS = Parameter(
     "Shards", 0, 10_000,
 )  # fmt: skip
 
+_BY_SIZE = (
+    "by the cores of this machine. The result depends on this number, not on the cores. 0: 4 where a sweep takes "
+    "more than some 20 ms, else 1, all in order. Shards are not cut further."
+)
+
+_CELLS = Parameter(
+    "cells", "int", 0, "Parts that documents and words are cut into. So many cells of documents and words, which share "
+    f"neither, are updated at once {_BY_SIZE}", "Cells at once", 0, 64,
+)  # fmt: skip
+
+_PARTS = replace(
+    _CELLS, help=f"Parts of the documents that are updated at once {_BY_SIZE}", label="Parts at once"
+)
+
 _SHORT = Parameter(
     "short", "bool", False, "Over shards, keep the topic probabilities of every word in 16 bits each in place of 32.",
     "Half the memory over shards",
@@ -143,7 +157,8 @@ _SAMPLED = _hyper(
     "sampled: one alpha for all topics and one beta are drawn after every sweep, under Gamma(1, 1) priors. ",
 )
 
-_COLLAPSED = (*_SIZE, *_PRIOR, _PLAIN, _SHRINK, PRESET)
+_IN_ORDER = (*_SIZE, *_PRIOR, _PLAIN, _SHRINK, PRESET)
+_COLLAPSED = (*_IN_ORDER, _CELLS)
 _CUT = (_SHARDS, _SHORT)
 _RUN = (max_sweeps(1000), TOLERANCE)
 #: The mean over all words of a corpus settles slowly; held-out words are predicted as well long before
@@ -161,11 +176,13 @@ _PRECISION_WHY = (
     "In both, responsibilities are in single precision and the totals of topics are those at the start of a document, "
     "which is several times faster."
 )
-_TNW07 = Paper("TNW07 §3.1 and §4", _FIXED, _LEARNED_WHY + _PRECISION_WHY)
+_EXACT_PAPER = Paper("TNW07 §3.1 and §4", _FIXED, _LEARNED_WHY + _PRECISION_WHY)
+_CELLS_WHY = " By default large data are updated in cells, several at once, not document by document."
+_TNW07 = replace(_EXACT_PAPER, values={**_FIXED, "cells": 1}, otherwise=_EXACT_PAPER.otherwise + _CELLS_WHY)
 _PLAIN_PAPER = Paper(
-    "ACVB17 §5.1", {"hyper": "plain", "shrink": 0.0},
+    "ACVB17 §5.1", {"hyper": "plain", "shrink": 0.0, "cells": 1},
     "By default Minka's fixed point weighs each expected count by the probability that the topic is present at all; "
-    f"the counts as they are make alpha too large. Topics without words are dropped. {_PRECISION_WHY}",
+    f"the counts as they are make alpha too large. Topics without words are dropped. {_PRECISION_WHY}{_CELLS_WHY}",
 )  # fmt: skip
 _VB_PAPER = Paper(
     "TNW07 §2.1 and §4", {**_FIXED, "init": "random"},
@@ -215,13 +232,13 @@ METHODS = (
         "Collapsed variational Bayes with exact expectations, which CVB and CVB0 approximate: a reference for small "
         "corpora, a thousand times slower.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 15 and appendix",
-        (*_COLLAPSED, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_TNW07,
+        (*_IN_ORDER, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_EXACT_PAPER,
     ),
     Method(
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
-        (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _SHARDS, *_RUN), _SHARDED("build_vb"),
+        (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _PARTS, _SHARDS, *_RUN), _SHARDED("build_vb"),
         "lower_bound", paper=_VB_PAPER,
     ),
     Method(

@@ -7,6 +7,7 @@ import numpy as np
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles
 from acvb_core.models.lda.state import Tokens, padded_zeros
@@ -38,9 +39,15 @@ def draw_rows(rows: Singles, rng: np.random.Generator) -> None:
 
 
 def warm_responsibilities(
-    tokens: Tokens, by_word: Singles, given: Concentrations, checkpoint: Checkpoint = no_checkpoint
+    tokens: Tokens,
+    by_word: Singles,
+    given: Concentrations,
+    checkpoint: Checkpoint = no_checkpoint,
+    cells: Cells | None = None,
 ) -> Singles:
     """Return the responsibilities that topics trained before imply, each document's own topics settled.
+
+    `cells`: in whose order they are to stand; by default that of the tokens.
 
     `by_word`: shape (V, K); expected counts; words of which there are none are as likely in every topic as the prior
       says.
@@ -56,7 +63,9 @@ def warm_responsibilities(
     for begin, end in tokens.chunks(n_topics, 20.0):
         checkpoint()
         fold_in_documents(begin, end, tokens.documents, weights, alpha, by_document)
-        write_responsibilities(begin, end, tokens.documents, weights, alpha, by_document, q)
+    for begin, end, pairs in (cells or Cells.cut(tokens)).pieces(n_topics):
+        checkpoint()
+        write_responsibilities(begin, end, pairs, weights, alpha, by_document, q)
     return q
 
 

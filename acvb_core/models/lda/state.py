@@ -67,20 +67,20 @@ class Tokens:
         """Number of tokens."""
         return float(self.counts.sum(dtype=np.float64))
 
-    def chunk_end(self, begin: int, n_topics: int, ns_each: float = 1.0) -> int:
-        """Return where a kernel call that begins with this document should end: some 50 ms later."""
-        pair = self.pointers[begin] + chunk_pairs(n_topics, ns_each)
-        return int(
-            min(max(np.searchsorted(self.pointers, pair, side="right") - 1, begin + 1), self.n_documents)
-        )
-
     def chunks(self, n_topics: int, ns_each: float = 1.0) -> list[tuple[int, int]]:
         """Return all documents in pieces of some 50 ms."""
         begin, chunks = 0, []
         while begin < self.n_documents:
-            chunks.append((begin, self.chunk_end(begin, n_topics, ns_each)))
+            chunks.append((begin, chunk_end(self.pointers, begin, self.n_documents, n_topics, ns_each)))
             begin = chunks[-1][1]
         return chunks
+
+
+def chunk_end(pointers: NDArray[np.int64], begin: int, end: int, n_topics: int, ns_each: float = 1.0) -> int:
+    """Return where a kernel call should end that begins with this document: some 50 ms later, at most at `end`."""
+    pair = pointers[begin] + chunk_pairs(n_topics, ns_each)
+    at = begin + int(np.searchsorted(pointers[begin : end + 1], pair, side="right")) - 1
+    return min(max(at, begin + 1), end)
 
 
 _TOKENS: WeakKeyDictionary[Corpus, Tokens] = WeakKeyDictionary()

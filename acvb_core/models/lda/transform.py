@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array
 from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -75,8 +76,11 @@ def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha:
     concentration = padded_zeros(alpha.shape, np.float32)
     concentration[...] = alpha
     by_document = padded_zeros((tokens.n_documents, len(alpha)), np.float32)
-    for begin, end in tokens.chunks(len(alpha), 20.0):
-        fold_in_documents(begin, end, tokens.documents, by_word, concentration, by_document)
+
+    def read(chunk: tuple[int, int]) -> None:
+        fold_in_documents(*chunk, tokens.documents, by_word, concentration, by_document)
+
+    map_together(read, tokens.chunks(len(alpha), 20.0))
     return by_document
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numba as nb
 import numpy as np
 
 from acvb_core.core.clusters import Order, mean_l1_change
+from acvb_core.core.parallel import map_together, run_together
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
+from acvb_core.models.lda.cells import choose_cells, cut_documents
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
 from acvb_core.models.lda.start import draw_noisy_counts, draw_random_counts
@@ -22,10 +26,13 @@ from acvb_core.models.lda.state import (
     Tokens,
     VariationalMethod,
     build_posterior,
+    chunk_end,
     is_beginning,
     padded_copy,
     padded_zeros,
 )
+
+_WORDS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +46,16 @@ class VariationalState:
     age: int = 0  #: sweeps done
     learning: bool = False  #: the hyper-parameters are still being learned
     change: float = 0.0  #: L1 change of the documents' counts in the last sweep, relative to their sum
+
+
+@dataclass
+class _Part:
+    """How far a part of the documents is in a sweep, and what it counts."""
+
+    at: int  #: document that comes next
+    end: int
+    by_word: Floats
+    entropy: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +73,7 @@ class VariationalLda(VariationalMethod):
     #: Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep.
     inner: int = 1
     random: bool = False  #: begin with random responsibilities, as TNW07, not with topics that all but agree
+    cells: int = 1  #: parts of the documents that are updated at once
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
         """Return the first state."""
@@ -67,18 +85,34 @@ class VariationalLda(VariationalMethod):
         self, state: VariationalState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[VariationalState, SweepInfo]:
         """Update the documents with the topics fixed, then the topics; nothing is drawn."""
-        tokens, hyper, before = self.tokens, state.hyper, state.counts
+        hyper, before = state.hyper, state.counts
         log_words, words = padded_zeros(before.by_word.shape), padded_zeros(before.by_word.shape)
-        for begin in range(0, len(words), 4096):
-            checkpoint()
-            end = min(begin + 4096, len(words))
+
+        def weigh(begin: int) -> None:
+            end = min(begin + _WORDS_AT_ONCE, len(words))
             word_weights(begin, end, before.by_word, before.totals, hyper.beta, log_words, words)
-        by_document, by_word = padded_copy(before.by_document), padded_zeros(words.shape)
-        entropy = 0.0
-        for begin, end in tokens.chunks(len(hyper.alpha), 2.0 * self.inner):
-            checkpoint()
-            topics = (by_document, by_word, log_words, words)
-            entropy += update_documents(begin, end, tokens.documents, *topics, hyper.alpha, self.inner)
+
+        map_together(weigh, range(0, len(words), _WORDS_AT_ONCE), checkpoint)
+        by_document = padded_copy(before.by_document)
+        bounds = cut_documents(self.tokens, self.cells)
+        parts = [_Part(begin, end, padded_zeros(words.shape)) for begin, end in pairwise(bounds)]
+
+        def advance(part: _Part) -> bool:
+            if part.at < part.end:
+                n_topics, inner = len(hyper.alpha), self.inner
+                end = chunk_end(self.tokens.pointers, part.at, part.end, n_topics, 2.0 * inner)
+                topics = (by_document, part.by_word, log_words, words)
+                part.entropy += update_documents(
+                    part.at, end, self.tokens.documents, *topics, hyper.alpha, inner
+                )
+                part.at = end
+            return part.at < part.end
+
+        run_together([partial(advance, part) for part in parts], checkpoint)
+        by_word, entropy = parts[0].by_word, parts[0].entropy
+        for part in parts[1:]:
+            by_word += part.by_word
+            entropy += part.entropy
         entropy -= float((by_word * log_words).sum())
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
         change = mean_l1_change({"documents": by_document}, {"documents": before.by_document})
@@ -209,5 +243,6 @@ def update_documents(
 def build_vb(data: Any, values: Values) -> VariationalLda:
     """Return VB on data, with the values of its parameters."""
     learn, start = values["hyper"] == "minka", Concentrations.of_values(values)
+    tokens, k = Tokens.of(data), values["k"]
     more = (values["shrink"], values["inner"], values["init"] == "random")
-    return VariationalLda(Tokens.of(data), values["k"], start, learn, *more)
+    return VariationalLda(tokens, k, start, learn, *more, choose_cells(len(tokens.words), values))

@@ -20,12 +20,15 @@ def test_a_page_of_several_calls_names_each_command_with_its_runs() -> None:
         ("acvb a", 2, 3, 7.0), ("", 1, 1, 5.0), ("acvb b", 1, 1, 3.0),
     ]  # fmt: skip
     assert write_origin(made).splitlines() == [
-        "Put together from 5 runs that several calls made and kept, in 15 s of processor time together. The same "
-        "command goes on where the one before ended:",
+        "Put together from 5 runs that several calls made and kept, in 15 s of processor time together.",
+        "",
+        "<details><summary>These calls</summary>",
         "",
         "- 2 calls of `acvb a` on 2 cores: 3 runs in 7 s",
         "- a command that was not kept: 1 run in 5 s",
         "- 1 call of `acvb b` on 2 cores: 1 run in 3 s",
+        "",
+        "</details>",
     ]
 
 

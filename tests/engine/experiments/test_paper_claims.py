@@ -9,7 +9,8 @@ import pytest
 
 from acvb_core.core.papers import Claim
 from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
-from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page
+from acvb_core.engine.experiments.paper_claims_report import write_claims_page
+from acvb_core.engine.experiments.paper_report import to_plain, write_report
 from acvb_core.engine.experiments.papers import Cell, PaperLimits, PaperPart, PaperResult
 from tests.engine.experiments.made_up import TABLE
 
@@ -45,7 +46,7 @@ def judge(*results: PaperResult) -> ClaimEvidence:
         ([NONE, CLEAR[::-1]], "does not hold here"),
         ([CLEAR, CLEAR[::-1]], "holds under K 2; the opposite under K 3"),
         ([CLEAR, NONE, CLEAR], "holds under K 2, K 4"),
-        ([], "not tested: no data"),
+        ([], "not tested: no runs"),
         ([[[1.0], [0.0]]], "not tested: too few splits"),
         ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
     ],
@@ -75,7 +76,7 @@ def test_a_claim_of_several_tables_is_judged_once() -> None:
     assert len(content["claims"]) == 1
     page = write_claims_page({"made up": content})
     assert (
-        "| CVB0 is better | Table 1, Table 2 | holds under Table 1 (K 2), Table 2 | "
+        "| 1 | CVB0 is better | Table 1, Table 2 | holds under Table 1 (K 2), Table 2 | "
         "3 as claimed (3 significant), 1 equal; 4 splits | < .001 to 1.000 |"
     ) in page
 
@@ -86,22 +87,89 @@ def test_a_claim_on_shorter_runs_says_so() -> None:
         result = replace(full, parts=((PaperPart(full.table, "Women", None, None, limits), None),))
         result.__dict__["cells"] = full.cells
         evidence = judge(result)
-        assert evidence.is_quick is quick
+        assert evidence.quick == (("Women",) if quick else ())
         page = write_claims_page({"made up": to_plain([result], [])})
-        assert ("4 splits; quick look |" in page) is quick
+        assert ("4 splits; quick look at Women |" in page) is quick
+
+
+CUT, SETTLED = [1.0] * 4, [0.0] * 4
+
+
+def ended(
+    scores: list[list[float]], ends: list[list[float]], claim: Claim, sweeps: float = 9.0
+) -> PaperResult:
+    """A result with one cell, whose runs came to such ends (1: the limit of sweeps) after so many sweeps."""
+    result = result_of([scores], claim, lower_is_better=True)
+    tables = {"unsettled": ends, "sweeps": np.full((2, 4), sweeps).tolist(), result.table.score: scores}
+
+    class Ended(PaperResult):
+        def list_cells(self, score: str) -> tuple[Cell, ...]:
+            return (Cell("Women", 2, np.array(tables[score]), 0, (False, False)),)
+
+    made = Ended(result.table)
+    made.__dict__["cells"] = result.cells
+    return made
 
 
 @pytest.mark.parametrize(
-    ("sweeps", "verdict"), [(60, "not tested: runs of a quick look end before"), (5_000, "holds")]
+    ("ends", "verdict"),
+    [
+        ([SETTLED, SETTLED], "holds"),
+        ([SETTLED, CUT], "holds"),  # CVB0 had converged before VB was ended
+        ([CUT, SETTLED], "not tested: runs ended before they converged"),
+        ([CUT, CUT], "not tested: runs ended before they converged"),
+        ([SETTLED, [0.0, 0.0, 0.0, 1.0]], "holds"),
+        ([[0.0, 0.0, 0.0, 1.0], SETTLED], "not tested: runs ended before they converged"),
+    ],
 )
-def test_a_claim_about_convergence_needs_long_runs(sweeps: int, verdict: str) -> None:
-    full = result_of([CLEAR], replace(CLAIM, needs_convergence=True))
-    table = replace(full.table, quick_settings={"max_sweeps": sweeps})
-    quick = PaperPart(table, "Women", None, None, PaperLimits(quick=True))
-    result = PaperResult(table, ((quick, None),))
-    result.__dict__["cells"] = full.cells
-    assert judge(result).verdict.startswith(verdict)
-    assert judge(full).verdict == "holds"
+def test_the_faster_method_is_told_only_where_its_runs_converged(
+    ends: list[list[float]], verdict: str
+) -> None:
+    faster, slower = CLEAR[1], CLEAR[0]
+    claim = replace(CLAIM, needs_convergence=True)
+    assert judge(ended([faster, slower], ends, claim)).verdict == verdict
+    blind = judge(ended([faster, slower], ends, CLAIM))
+    assert blind.verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("ends", "sweeps", "verdict"),
+    [
+        (SETTLED, 60, "holds"),
+        (CUT, 60, "not tested: runs ended before they converged"),
+        ([0.0, 1.0, 0.0, 0.0], 60, "not tested: runs ended before they converged"),
+        (CUT, 5_000, "does not hold here"),
+    ],
+)
+def test_a_run_that_was_ended_early_may_yet_converge(ends: list[float], sweeps: float, verdict: str) -> None:
+    claim = Claim("It converges", "cvb0", score="unsettled", at_most=0.1, needs_convergence=True)
+    assert judge(ended([ends, ends], [ends, ends], claim, sweeps)).verdict == verdict
+
+
+def test_a_page_says_which_comparisons_were_not_decided() -> None:
+    claim = replace(CLAIM, needs_convergence=True)
+    cut = ended(CLEAR, [CUT, CUT], claim)
+    other = replace(ended(CLEAR[::-1], [SETTLED, SETTLED], claim).table, number="Table 2")
+    decided = ended(CLEAR[::-1], [SETTLED, SETTLED], claim)
+    decided.__dict__["table"] = other
+    evidence = judge(cut, decided)
+    assert evidence.verdict == "holds where runs converged"
+    page = write_report("made up", [cut, decided], [])
+    assert "1 undecided, as runs ended before they converged" in page
+    assert "| 1 | Table 1 | Women | 2 | VB | not converged |  |  |" in page
+
+
+def test_a_claim_may_join_two_tables() -> None:
+    early = result_of([[CLEAR[1], CLEAR[1]]], number="Table 1")
+    claim = Claim("It gets better", "cvb0", than_in="Table 1")
+    late = result_of([[CLEAR[0], CLEAR[1]]], claim, number="Table 2")
+    for result in (early, late):
+        result.__dict__["list_cells"] = lambda _, own=result: own.cells
+    evidence = judge_claims([early, late])[1]
+    assert evidence.verdict == "holds"
+    (test,) = evidence.tests
+    assert (test.table, test.against, test.n) == ("Table 2", "Table 1", 4)
+    assert test.difference == pytest.approx(np.mean(np.subtract(*CLEAR)))
 
 
 def test_a_claim_that_no_runs_speak_for_says_why() -> None:
@@ -109,7 +177,7 @@ def test_a_claim_that_no_runs_speak_for_says_why() -> None:
     evidence = judge(result_of([CLEAR], claim))
     assert evidence.verdict == "not tested: a matter of taste"
     assert not evidence.tests
-    assert "| It is good | Table 1 | not tested: a matter of taste |  |  |" in write_claims_page(
+    assert "| 1 | It is good | Table 1 | not tested: a matter of taste |  |  |" in write_claims_page(
         {"made up": to_plain([result_of([CLEAR], claim)], [])}
     )
 
@@ -145,6 +213,15 @@ def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> 
     claim = Claim("within limits", "cvb0", **limit)  # type: ignore[arg-type]
     result = result_of([[[0.9, 1.1, 1.0, 1.0], [5.0, 5.0, 5.0, 5.0]]], claim)
     assert judge(result).verdict == verdict
+
+
+def test_runs_that_all_end_at_an_upper_limit_are_within_it() -> None:
+    scores = [[[4.0, 4.0, 4.0], [5.0, 5.0, 5.0]]]
+    claim = Claim("It finds four", "cvb0", target=4.0, at_most=0.0)
+    assert judge(result_of(scores, claim)).verdict == "holds"
+    assert judge(result_of([[[4.0, 4.0, 5.0], [5.0, 5.0, 5.0]]], claim)).verdict == "not decided"
+    at_least = Claim("It finds more than four", "cvb0", at_least=4.0)
+    assert judge(result_of(scores, at_least)).verdict == "not decided"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.papers import PaperData, PaperSearch, PaperSource, PaperTable, name_method
 from acvb_core.engine.experiments.paper_claims import judge_claims
-from acvb_core.engine.experiments.paper_report import to_plain, write_claims_page, write_report
+from acvb_core.engine.experiments.paper_claims_report import write_claims_page
+from acvb_core.engine.experiments.paper_report import to_plain, write_report
 from acvb_core.engine.experiments.papers import (
     PaperLimits,
     PaperResult,
@@ -50,7 +51,8 @@ def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
         for claim in table.claims:
             assert {claim.better or table.methods[0], *claim.worse} <= set(table.methods)
             limits = (claim.at_most, claim.at_least) != (None, None)
-            assert claim.worse or claim.follows or claim.untested or limits
+            assert claim.worse or claim.follows or claim.untested or limits or claim.than_in
+            assert not claim.than_in or claim.than_in in {one.number for one in list_tables(paper)}
             assert set(claim.ks) <= set(table.ks)
             assert set(claim.data) <= names
 
@@ -149,8 +151,8 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     assert mean in line
     assert "(-0.5)" in line
     assert "(-0.625)" in line
-    assert "Women: a sample." in page
-    assert "Lost cannot be had." in page
+    assert page.count("- Women: a sample.") == 1
+    assert "- Lost: cannot be had." in page
     assert "A quick look" not in page
     plain = to_plain([result], [])
     assert plain["tables"][0]["cells"][0]["scores"][0][0] == pytest.approx(
@@ -158,7 +160,8 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     )
     (evidence,) = judge_claims([result])
     claims = write_claims_page({"made up": plain})
-    assert f"| CVB0 is better | Table 1 | {evidence.verdict} |" in claims
+    assert f"| 1 | CVB0 is better | Table 1 | {evidence.verdict} |" in claims
+    assert claims.splitlines()[-1] in page  # what both pages say of a claim is the same
 
 
 def test_a_quick_look_says_so() -> None:
@@ -179,6 +182,32 @@ def test_a_page_says_which_runs_are_missing() -> None:
     (line,) = [line for line in page.splitlines() if line.startswith("| Women | 3 | 1 |")]
     assert "not run" in line
     assert "failed" not in page
+
+
+def test_a_split_counts_for_each_number_of_clusters_that_all_methods_have_run_with() -> None:
+    part = plan_part(TABLE, WOMEN, None, PaperLimits())
+    assert part.plan is not None
+    made = [0, 1, 2, 4, 5]  # K = 2 on both splits, and the first method for K = 3 on the first one
+    rows = [{**part.plan.describe_run(run), "heldout_log_likelihood": -run, "error": ""} for run in made]
+    two, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),)).cells
+    assert two.scores.tolist() == [[0, -4], [-1, -5]]
+    assert three.scores[0, 0] == -2
+    assert (two.n_splits, three.n_splits) == (2, 1)
+    more = [*rows, {**part.plan.describe_run(6), "heldout_log_likelihood": -6, "error": ""}]
+    _, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(more))),)).cells
+    assert three.n_splits == 0  # two splits, and both methods have run on none
+
+
+def test_the_best_may_be_the_one_that_comes_closest_to_the_truth() -> None:
+    part = plan_part(replace(TABLE, lower_is_better=True, target=5.0), WOMEN, None, PaperLimits(ks=(2,)))
+    assert part.plan is not None
+    scores = (2.0, 6.0, 3.0, 5.0)
+    rows = [
+        {**part.plan.describe_run(run), "heldout_log_likelihood": x, "error": ""}
+        for run, x in enumerate(scores)
+    ]
+    (cell,) = PaperResult(part.table, ((part, Experiment(part.plan, tuple(rows))),)).cells
+    assert cell.best == 1
 
 
 def test_a_run_that_broke_off_is_called_failed() -> None:

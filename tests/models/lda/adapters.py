@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
 
 from acvb_core.core.protocols import Posterior, Responsibilities
+from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
@@ -44,8 +49,8 @@ def state_of(case: LdaCase, order: Order, age: int = 0, learning: bool = False) 
     tokens, q = entries_of(case.triplets), np.ascontiguousarray(case.gamma, dtype=np.float32)
     buffers = SweepBuffers(q)
     buffers.age = age
-    variances = sum_counts(tokens, q, spread=True) if order == "second" else None
-    return CollapsedState(buffers, sum_counts(tokens, q), variances, hyper_of(case), age, learning)
+    variances = sum_counts(Cells.cut(tokens), q, spread=True) if order == "second" else None
+    return CollapsedState(buffers, sum_counts(Cells.cut(tokens), q), variances, hyper_of(case), age, learning)
 
 
 def counts_of(case: LdaCase) -> Counts:
@@ -89,3 +94,29 @@ def assert_counts(found: Counts, wanted: Statistics, **slack: float) -> None:
 def with_gamma(case: LdaCase, gamma: Array) -> LdaCase:
     """Return a case with other responsibilities."""
     return case._replace(gamma=np.asarray(gamma, dtype=np.float64))
+
+
+#: What plain Python cannot call: fast functions in single precision, and a hint to the processor.
+_STAND_INS: dict[str, Any] = {
+    "log": np.log, "log_single": np.log, "exp_single": np.exp, "prefetch": lambda array, at: None,
+}  # fmt: skip
+
+
+class _DoubleNumpy:
+    """NumPy whose single precision is double."""
+
+    float32 = np.float64
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def run_in_double(monkeypatch: pytest.MonkeyPatch, modules: Iterable[ModuleType]) -> None:
+    """Have the functions of some modules run uncompiled, and make arrays in double precision."""
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if name in _STAND_INS:
+                monkeypatch.setattr(module, name, _STAND_INS[name])
+            elif isinstance(value, Dispatcher):
+                monkeypatch.setattr(module, name, value.py_func)
+        monkeypatch.setattr(module, "np", _DoubleNumpy())

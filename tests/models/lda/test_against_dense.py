@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.evaluate.corpus_split import HeldOutWords
+from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.kernels import add_log_absences
 from acvb_core.models.lda.state import zero_counts
@@ -85,10 +86,13 @@ def test_counts_and_variances(name: str) -> None:
     case = CASES[name]
     tokens, q = entries_of(case.triplets), given_of(case).q
     assert_counts(
-        sum_counts(tokens, q), dense.expected_counts(case.triplets, case.gamma), rtol=1e-5, atol=1e-5
+        sum_counts(Cells.cut(tokens), q),
+        dense.expected_counts(case.triplets, case.gamma),
+        rtol=1e-5,
+        atol=1e-5,
     )
     assert_counts(
-        sum_counts(tokens, q, spread=True),
+        sum_counts(Cells.cut(tokens), q, spread=True),
         dense.count_variances(case.triplets, case.gamma),
         rtol=1e-4,
         atol=1e-5,

@@ -9,10 +9,13 @@ import pytest
 from scipy.special import gammaln
 
 from acvb_core.engine.problem import build_problem
+from acvb_core.models.lda import cvb, hyper, kernels, kernels_second, start
+from acvb_core.models.lda import state as lda_state
 from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
 from acvb_core.samples.planted_mixtures import planted_topics
+from tests.models.lda.adapters import run_in_double
 from tests.models.lda.streams.adapters import BETA, first_state, some_words, swept
 from tests.oracles import dense_lda as dense
 from tests.oracles import dense_stream as plain
@@ -44,13 +47,27 @@ def test_variational_sweep_from_random_responsibilities() -> None:
 
 
 @pytest.mark.parametrize(("name", "sweep"), [("cvb", dense.cvb_sweep), ("cvb0", dense.cvb0_sweep)])
-def test_collapsed_sweep(name: str, sweep: Any) -> None:
-    """To the precision of the responsibilities, which is single; the totals are those of the document's start."""
+def test_collapsed_sweeps(monkeypatch: pytest.MonkeyPatch, name: str, sweep: Any) -> None:
+    """Two sweeps in double precision; compiled ones are in single. The totals are those of the document's start."""
+    run_in_double(monkeypatch, (cvb, hyper, kernels, kernels_second, start, lda_state))
     triplets, method = triplets_of(CORPUS), method_of(name)
     state = method.init(np.random.default_rng(5))
+    assert state.buffers.q.dtype == np.float64
     if name == "cvb":
         assert (state.hyper.alpha == 0.1).all()
         assert state.hyper.beta == 0.1
+    gamma = state.buffers.q.copy()
+    for _ in range(2):
+        gamma, _ = sweep(triplets, gamma, state.hyper.alpha, state.hyper.beta)
+        state, _ = method.sweep(state, np.random.default_rng(0))
+        np.testing.assert_allclose(state.buffers.q, gamma, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "sweep"), [("cvb", dense.cvb_sweep), ("cvb0", dense.cvb0_sweep)])
+def test_compiled_collapsed_sweep(name: str, sweep: Any) -> None:
+    """To the precision of the responsibilities, which is single."""
+    triplets, method = triplets_of(CORPUS), method_of(name)
+    state = method.init(np.random.default_rng(5))
     gamma = state.buffers.q.astype(np.float64)
     gamma /= gamma.sum(axis=1, keepdims=True)
     gamma, _ = sweep(triplets, gamma, state.hyper.alpha, state.hyper.beta)
@@ -106,7 +123,7 @@ def stream_of(name: str) -> tuple[LdaCase, Any]:
 
 @pytest.mark.parametrize("name", ["sdm", "scvb0", "svb"])
 def test_streams(name: str) -> None:
-    """Two epochs, with the steps, passes and rules that the papers print."""
+    """Two epochs in double precision, with the steps, passes and rules that the papers print."""
     case, method = stream_of(name)
     rule = {"sdm": "paper", "svb": "bound"}.get(name, "symmetric")
     words, alpha = some_words(case), case.alpha
@@ -132,9 +149,8 @@ def test_streams(name: str) -> None:
             by = "documents" if name == "svb" else "tokens"
             plain.minibatches(topics, documents, 100, infer, step, by=by, counting=False)
         wanted = words if name == "sdm" else topics.words
-        slack = {"rtol": 1e-7, "atol": 1e-9} if name == "sdm" else {"rtol": 2e-5, "atol": 1e-6}
-        np.testing.assert_allclose(state.by_word, wanted, **slack)
-        np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-7)
+        np.testing.assert_allclose(state.by_word, wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-9)
 
 
 @pytest.mark.parametrize("window", [3, 100])
@@ -159,8 +175,8 @@ def test_mini_batches_of_divergence_minimisation(window: int) -> None:
                 documents[begin : begin + window], words, steps, case.corpus.frequencies, prior, BETA,
                 passes=5, power=0.7, batch=3,
             )  # fmt: skip
-            np.testing.assert_allclose(state.by_word, words, rtol=1e-7, atol=1e-9)
-            np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-7)
+            np.testing.assert_allclose(state.by_word, words, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-9)
 
 
 def test_collapsed_methods_differ_from_their_defaults() -> None:

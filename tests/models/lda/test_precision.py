@@ -16,6 +16,7 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda import cvb
+from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.lda.hyper import Concentrations
@@ -73,7 +74,7 @@ def test_counts_are_added_up_anew_now_and_then(order: Order, monkeypatch: pytest
     state = inference.init(np.random.default_rng(0))
     for sweep in range(1, 9):
         state, _ = inference.sweep(state, np.random.default_rng(0))
-        fresh = cvb.sum_counts(tokens, state.buffers.q)
+        fresh = cvb.sum_counts(Cells.cut(tokens), state.buffers.q)
         assert (fresh.by_word.tobytes() == state.counts.by_word.tobytes()) == (sweep % 4 == 0)
 
 

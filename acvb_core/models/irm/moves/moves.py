@@ -139,9 +139,10 @@ class _Trials:
             )
             # The order of the clusters is part of the bound: another one that is not kept is no gain.
             tried, _ = tidy(tried, method.relation, method.shrink, keep_bound=method.keep_bound)
+            # Nor is one that has paid tried again: where sweeps undo it, it would be made in every round.
+            rejected = rejected.add(what, members)
             if lower_bound(tried) > self.least:
                 return replace(tried, age=state.age), 1, rejected
-            rejected = rejected.add(what, members)
         return state, 0, rejected
 
     def _run_sweeps(self, state: IrmState, least: float = -np.inf) -> IrmState:

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats
 
-#: Additions a kernel call may do: some 30 ms.
-_ADDITIONS = 30_000_000
+#: Additions a kernel call may do: some 10 ms.
+_ADDITIONS = 2_000_000
+#: Rows that are added up at least at a time.
+_ROWS = 10_000
 #: Below this share of non-negligible responsibilities the compressed form is the faster one.
 _COMPRESS_BELOW = 0.4
 
@@ -31,11 +34,11 @@ def neighbour_sums(
     out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
     pairs, shares, starts, clusters, values = compress(responsibilities, n_counted)
     per_link = max(n_counted / len(responsibilities), 1.0)
-    for begin, end in _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)):
-        _add_compressed(
-            pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, begin, end, out
-        )
-        checkpoint()
+
+    def add(rows: tuple[int, int]) -> None:
+        _add_compressed(pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, *rows, out)
+
+    map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), checkpoint)
     return out
 
 
@@ -43,9 +46,15 @@ def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
     """Return responsibilities.T @ values, shape (K, L), for values of any size; see `neighbour_sums`."""
     if count_large(responsibilities) > _COMPRESS_BELOW * responsibilities.size:
         return np.asarray(responsibilities.T @ values)
-    out = np.zeros((responsibilities.shape[1], values.shape[1]))
-    _add_to_clusters(np.ascontiguousarray(responsibilities), np.ascontiguousarray(values), out)
-    return out
+    responsibilities, values = np.ascontiguousarray(responsibilities), np.ascontiguousarray(values)
+
+    def add(rows: slice) -> Floats:
+        out = np.zeros((responsibilities.shape[1], values.shape[1]))
+        _add_to_clusters(responsibilities[rows], values[rows], out)
+        return out
+
+    step = max(_ROWS, len(values) // 8 + 1)
+    return np.asarray(sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)])))
 
 
 def pattern_product(
@@ -56,9 +65,11 @@ def pattern_product(
     out = np.zeros((pattern.shape[0], values.shape[1]))
     if pattern.nnz == 0:
         return out
-    for begin, end in _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]):
-        _add_dense(pattern.indptr, pattern.indices, values, begin, end, out)
-        checkpoint()
+
+    def add(rows: tuple[int, int]) -> None:
+        _add_dense(pattern.indptr, pattern.indices, values, *rows, out)
+
+    map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), checkpoint)
     return out
 
 

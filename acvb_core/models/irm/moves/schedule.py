@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost.
-MOVES_FROM = 15
+#: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost. A chain has shaped them.
+MOVES_FROM, MOVES_FROM_AFTER_CHAIN = 15, 5
 #: Sweeps between moves, for the objects to find their places.
 MOVES_EVERY = 5
 #: No more moves after this sweep, so that a run can settle; earlier after a chain, which has left little to find.

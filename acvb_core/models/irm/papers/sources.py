@@ -47,6 +47,9 @@ REAL = (
 )
 
 AS_PRINTED = {"preset": "paper"}
+#: Until the run converges, within a limit that is ours.
+CONVERGED = {**AS_PRINTED, "max_sweeps": 1_000}
+LIMIT = "Here a run that has not converged ends after 1,000 sweeps."
 GIBBS = {"gibbs": {"max_sweeps": 3000, "burn_in": 1500}}
 #: All sweeps are made: no change is smaller.
 ALL_SWEEPS = {"tol": 1e-12}

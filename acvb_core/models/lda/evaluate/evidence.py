@@ -11,6 +11,7 @@ import numba as nb
 import numpy as np
 from scipy.special import gammaln
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array
 from acvb_core.core.special import lgamma, trigamma
 from acvb_core.models.lda.kernels import OPTIONS, Floats
@@ -39,12 +40,16 @@ def log_gamma_gain(counts: Array, concentration: Floats) -> float:
     `counts`: shape (n, K).
     `concentration`: shape (K,); c, one for each column.
     """
-    return sum(_log_gamma_gain(counts[part], concentration) for part in _row_slices(counts))
+    return sum(map_together(lambda part: _log_gamma_gain(counts[part], concentration), _row_slices(counts)))
 
 
 def trigamma_sum(counts: Array, concentration: Floats, weights: Array) -> float:
     """Return the sum over counts n of psi1(c + n) times a weight; `weights` has the shape of the counts."""
-    return sum(_trigamma_sum(counts[part], concentration, weights[part]) for part in _row_slices(counts))
+
+    def add_up(part: slice) -> float:
+        return float(_trigamma_sum(counts[part], concentration, weights[part]))
+
+    return sum(map_together(add_up, _row_slices(counts)))
 
 
 def _row_slices(counts: Array) -> list[slice]:

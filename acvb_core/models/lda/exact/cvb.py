@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from acvb_core.models.lda.exact.transforms import (
     transform_counts,
 )
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import OPTIONS, Counts, SinglePrior
+from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, SinglePrior
 from acvb_core.models.lda.state import Tokens
 
 
@@ -115,12 +116,20 @@ class ExactLda(CollapsedLda):
         given = super().responsibilities(state)
         return None if given is None else ExactResponsibilities(*given)
 
-    def _pass(
-        self, state: CollapsedState, counts: Counts, variances: Counts | None, begin: int, end: int
+    def _visit(
+        self,
+        state: CollapsedState,
+        counts: Counts,
+        variances: Counts | None,
+        begin: int,
+        end: int,
+        pairs: Shard,
+        totals: Sequence[Floats],
     ) -> tuple[float, float]:
         buffers, prior = state.buffers, state.hyper.singles(self.tokens.n_words)
         nodes, transforms = buffers.work
-        return exact_order(begin, end, self.tokens.documents, buffers.q, counts, transforms, nodes, prior)
+        expected = counts._replace(totals=totals[0])
+        return exact_order(begin, end, pairs, buffers.q, expected, transforms, nodes, prior)
 
 
 def build_exact(data: Any, values: Values) -> ExactLda:

@@ -119,6 +119,7 @@ class CollapsedShard:
         """Add the counts up anew from the responsibilities."""
         n_topics = self.rows.n_topics
         own, totals = padded_zeros((self.tokens.n_words, n_topics), np.float32), np.zeros(n_topics)
+        self.by_document[...] = 0.0
         for piece in self.rows.pieces():
             counts = Counts(self.by_document[piece.begin : piece.end], own, totals)
             add_counts(0, piece.n, piece.documents, piece.q, counts, False)

@@ -13,7 +13,7 @@ from acvb_core.core.clusters import renormalise
 from acvb_core.core.protocols import Array
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Singles
-from acvb_core.models.lda.state import Tokens, padded_copy, padded_zeros
+from acvb_core.models.lda.state import Tokens, chunk_end, padded_copy, padded_zeros
 
 #: Pairs of a piece of short rows: with some hundred topics they fit into a processor's own cache.
 _PAIRS = 1 << 11
@@ -89,7 +89,7 @@ class StoredRows:
 
     def _piece_end(self, begin: int) -> int:
         if not self.short:
-            return self.tokens.chunk_end(begin, self.n_topics)
+            return chunk_end(self.tokens.pointers, begin, self.tokens.n_documents, self.n_topics)
         pair = self.tokens.pointers[begin] + _PAIRS
         return max(int(np.searchsorted(self.tokens.pointers, pair, side="right")) - 1, begin + 1)
 

@@ -109,7 +109,7 @@ TABLES = (
     PaperTable(
         "hf13", "Figure 2", "Number of features found where there are 5", "lfm",
         ("fab", "em", "ibp", "meibp", "vb"), (0,), _ARTIFICIAL, {"preset": "paper"},
-        {"ibp": {"noise_sd": 0.72, "burn_in": 100, "max_sweeps": 400}}, "effective_k_features", True, splits=10,
+        {"ibp": {"noise_sd": 0.72, "burn_in": 100, "max_sweeps": 400}}, "effective_k_features", True, 5.0, splits=10,
         split={"heldout": 0.0},
         figures=(
             PaperFigure("Figure 2", "time and features found by the number of objects", "sizes",
@@ -130,7 +130,7 @@ TABLES = (
         (PaperData("Blocks", (
             PaperSource("block_images", False, {"n_rows": 2_000},
                         instead="drawn anew, 2,000 pictures of 6 x 6 pixels, noise 0.3"),)),),
-        {"preset": "paper"}, {"ibp": {"burn_in": 50, "max_sweeps": 100}}, "effective_k_features", True, splits=3,
+        {"preset": "paper"}, {"ibp": {"burn_in": 50, "max_sweeps": 100}}, "effective_k_features", True, 4.0, splits=3,
         split={"heldout": 0.0},
         figures=(
             PaperFigure("Figure 3", "weights of the features, first run, after 5 sweeps and in the end", "answers"),

@@ -41,6 +41,7 @@ def test_sizes_add_up_to_the_objects(survey: Result) -> None:
     for domain, n in (("rows", 150), ("cols", 40)):
         figure = size_figure(survey, domain)
         assert sum(figure["data"][0]["y"]) == n
+        assert figure["layout"]["xaxis"]["nticks"] <= 16  # more numbers would touch on a phone
         go.Figure(figure)
 
 

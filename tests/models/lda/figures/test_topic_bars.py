@@ -212,6 +212,8 @@ def test_numbers_can_be_read_on_every_colour(topic: int) -> None:
 
 def test_numbers_of_topics_under_their_bars_stand_apart_on_a_phone() -> None:
     for n in (1, 16, 17, 100):
-        numbered = topic_shares_figure(np.full(n, 1 / n))["layout"]["xaxis"]["tickvals"]
+        layout = topic_shares_figure(np.full(n, 1 / n))["layout"]
+        numbered = layout["xaxis"]["tickvals"]
         assert numbered[0] == 1
         assert min(n, 8) <= len(numbered) <= 16
+        assert layout["uniformtext"] == {"mode": "hide", "minsize": 9}  # above narrow bars there are none

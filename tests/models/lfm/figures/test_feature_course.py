@@ -13,7 +13,7 @@ from acvb_core.engine.history import History
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.views.convergence import RunCurve, live_figure
 from acvb_core.views.theme import method_style
-from tests.views.reading import numbers, trace
+from tests.views.reading import faintest_on_dark, numbers, trace
 
 NAN = float("nan")
 
@@ -61,6 +61,7 @@ def test_likelihoods_stand_beside_the_features() -> None:
     assert numbers(heldout["y"]).tolist() == [-3.0, -1.4, -1.3]
     assert {train["yaxis"], heldout["yaxis"]} == {"y2"}
     assert train["line"]["dash"] != heldout["line"]["dash"]
+    assert faintest_on_dark(figure) >= 2
     low, high = figure["layout"]["yaxis2"]["range"]
     # The first sweeps do not squash the rest.
     assert -1.6 < low < -1.4

@@ -1,0 +1,107 @@
+"""Loops over single precision stay in single precision: one double among its numbers doubles the time of a loop."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from acvb_core import warmup
+
+#: A statement of the compiler's record of types: what is set, to what, and its type.
+STATEMENT = re.compile(r"\s*#\s+(?P<name>[\w.$]+) = (?P<value>.*?)\s+:: (?P<type>\S+)$")
+LINE = re.compile(r"\s*# --- LINE (\d+) ---")
+OPERATION = re.compile(
+    r"(?P<sum>inplace_)binop\(.*lhs=(?P<a>[\w.$]+), rhs=(?P<b>[\w.$]+)|(?P<c>[\w.$]+) [-+*/]+ (?P<d>[\w.$]+)$"
+)
+#: Of a function that was written out inside another one.
+INLINED = re.compile(r"_v\d+_")
+KNOWN = {
+    # The first expected counts of a document: once a document, not once a word.
+    "acvb_core.models.lda.streams.scvb0.infer_documents: expected[k] = length / n_topics + alpha[k]",
+    # The trigamma function is in double precision.
+    "acvb_core.models.lda.evaluate.evidence._trigamma_sum: "
+    "total += trigamma(concentration[k] + (n if n > 0.0 else 0.0)) * weight[k]",
+}
+
+
+def find_innermost(lines: list[str]) -> set[int]:
+    """Return the numbers, from 1, of the lines in loops that have no loop inside."""
+    numbers: set[int] = set()
+    for loop in ast.walk(ast.parse(textwrap.dedent("".join(lines)))):
+        if isinstance(loop, ast.For | ast.While):
+            inside = [node for statement in loop.body for node in ast.walk(statement)]
+            if not any(isinstance(node, ast.For | ast.While) for node in inside):
+                numbers.update(node.lineno for node in inside if hasattr(node, "lineno"))
+    return numbers
+
+
+def find_promotions(kernel: Any) -> Iterator[str]:
+    """Yield the lines of innermost loops that widen single precision, but for sums in double precision."""
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    innermost = find_innermost(lines)
+    for compiled in kernel.overloads.values():
+        if "float32" not in str(compiled.signature):
+            continue
+        types: dict[str, str] = {}
+        number = 0
+        for text in str(compiled.type_annotation).splitlines():
+            if found := LINE.match(text):
+                number = int(found[1]) - first + 1
+            if not (found := STATEMENT.match(text)):
+                continue
+            types[found["name"]] = found["type"]
+            operation = OPERATION.match(found["value"])
+            if (
+                operation is None
+                or found["type"] != "float64"
+                or number not in innermost
+                or INLINED.search(found["name"])
+            ):
+                continue
+            operands = [types.get(name, "") for name in operation.group("a", "b", "c", "d") if name]
+            if "float32" in operands and not (operation["sum"] and operands[0] == "float64"):
+                yield lines[number - 1].strip()
+
+
+def test_loops_over_single_precision_stay_in_it() -> None:
+    warmup.warm_up()
+    kernels = {
+        f"{module.__name__}.{name}": value
+        for module in list(sys.modules.values())
+        if getattr(module, "__name__", "").startswith("acvb_core.")
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher) and value.py_func.__module__ == module.__name__
+    }
+    single = [name for name, value in kernels.items() if "float32" in str(value.nopython_signatures)]
+    assert {
+        f"acvb_core.models.lda.{name}" for name in ("kernels.zeroth_order", "gibbs.sample_labels")
+    } <= set(single)
+    widened = {f"{name}: {line}" for name, kernel in kernels.items() for line in find_promotions(kernel)}
+    assert widened - KNOWN == set()
+
+
+def test_a_widened_loop_is_found() -> None:
+    @nb.njit
+    def scale(rows: Any, by: Any) -> float:
+        total = 0.0
+        for i in range(rows.shape[0]):
+            rows[i, 0] *= 0.5  # not in an innermost loop
+            for k in range(rows.shape[1]):
+                rows[i, k] = rows[i, k] * by
+                total += rows[i, k]
+        return total
+
+    rows = np.ones((2, 3), np.float32)
+    scale(rows, np.float32(2))
+    assert list(find_promotions(scale)) == []
+    scale(rows, 2.0)
+    assert list(find_promotions(scale)) == ["rows[i, k] = rows[i, k] * by"]

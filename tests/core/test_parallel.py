@@ -1,0 +1,260 @@
+"""Tasks of one run on several threads: who does them, when others must wait, and whose cores they take."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from acvb_core.core import parallel
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.parallel import (
+    computing,
+    count_threads,
+    helper_seconds,
+    map_together,
+    run_together,
+    use_threads,
+)
+
+SOON = 20.0
+
+
+class Pieces:
+    """A task of so many pieces, each of which waits for `go`; keeps which threads did them."""
+
+    def __init__(self, n: int, go: Callable[[], object] = bool) -> None:
+        self.left, self.go = n, go
+        self.threads: list[int] = []
+        self.at_once = 0
+
+    def __call__(self) -> bool:
+        self.at_once += 1
+        assert self.at_once == 1, "two threads in one task"
+        self.threads.append(threading.get_ident())
+        self.go()
+        self.left -= 1
+        self.at_once -= 1
+        return self.left > 0
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_all_tasks_are_done_by_no_more_threads_than_allowed(threads: int) -> None:
+    tasks = [Pieces(n, partial(time.sleep, 0.001)) for n in (1, 4, 2, 9, 3)]
+    with use_threads(threads):
+        run_together(tasks)
+    assert [task.left for task in tasks] == [0] * 5
+    assert 1 <= len({thread for task in tasks for thread in task.threads}) <= threads
+
+
+def test_a_helper_works_beside_the_thread_itself() -> None:
+    meet = threading.Barrier(2, timeout=SOON)
+    tasks = [Pieces(1, meet.wait), Pieces(1, meet.wait)]
+    with use_threads(2):
+        run_together(tasks)
+    assert {tuple(task.threads) for task in tasks} > {(threading.get_ident(),)}
+
+
+def test_results_come_in_the_order_of_the_items() -> None:
+    def square(n: int) -> int:
+        time.sleep(0.001 * (n % 3))
+        return n * n
+
+    with use_threads(3):
+        assert map_together(square, range(20)) == [n * n for n in range(20)]
+    assert map_together(square, []) == []
+
+
+def test_what_a_helper_raises_is_raised() -> None:
+    me = threading.get_ident()
+    meet = threading.Barrier(2, timeout=SOON)
+
+    def fail_elsewhere() -> None:
+        meet.wait()
+        if threading.get_ident() != me:
+            raise ZeroDivisionError
+
+    with use_threads(2), pytest.raises(ZeroDivisionError):
+        run_together([Pieces(1, fail_elsewhere), Pieces(1, fail_elsewhere)])
+
+
+class EnoughError(Exception):
+    """Raised to stop."""
+
+
+def test_a_stop_waits_for_the_piece_under_way_and_leaves_the_rest() -> None:
+    begun, stopped, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        stopped.wait(SOON)
+        time.sleep(0.05)
+        ended.set()
+
+    calls = iter((False, True))
+
+    def checkpoint() -> None:
+        if next(calls):
+            assert begun.wait(SOON)
+            stopped.set()
+            raise EnoughError
+
+    me = threading.get_ident()
+    tasks = [Pieces(5, lambda: slow() if threading.get_ident() != me else begun.wait(SOON)) for _ in range(2)]
+    with use_threads(2), pytest.raises(EnoughError):
+        run_together(tasks, checkpoint)
+    assert ended.is_set()
+    assert sorted(task.left for task in tasks) == [4, 4]
+    run_together(tasks)
+    assert [task.left for task in tasks] == [0, 0]
+
+
+def test_no_piece_begins_while_the_run_is_paused() -> None:
+    me, done = threading.get_ident(), [0]
+
+    def count() -> None:
+        done[0] += 1
+        time.sleep(0.005)
+
+    seen: list[tuple[int, int]] = []
+
+    def pause() -> None:
+        if not seen and done[0] > 4:
+            time.sleep(0.05)  # the piece under way
+            before = done[0]
+            time.sleep(0.3)
+            seen.append((before, done[0]))
+
+    tasks = [Pieces(30, count), Pieces(30, count)]
+    with use_threads(2):
+        run_together(tasks, pause)
+    ((before, after),) = seen
+    assert before == after
+    assert [task.left for task in tasks] == [0, 0]
+    assert me in {thread for task in tasks for thread in task.threads}
+
+
+def test_a_second_run_takes_its_core_back() -> None:
+    """The helper leaves after the piece in which another thread begins to compute; its task is not lost."""
+    me, helped, other_runs, over = (
+        threading.get_ident(),
+        threading.Event(),
+        threading.Event(),
+        threading.Event(),
+    )
+    late: list[int] = []
+
+    def piece() -> None:
+        if threading.get_ident() != me:
+            if other_runs.is_set():
+                late.append(1)
+            helped.set()
+        time.sleep(0.005)
+
+    def compute() -> None:
+        assert helped.wait(SOON)
+        with computing():
+            other_runs.set()
+            over.wait(SOON)
+
+    other = threading.Thread(target=compute)
+    other.start()
+    tasks = [Pieces(40, piece), Pieces(40, piece)]
+    with use_threads(2), computing():
+        run_together(tasks)
+    over.set()
+    other.join()
+    assert helped.is_set()
+    assert len(late) <= 1
+    assert [task.left for task in tasks] == [0, 0]
+
+
+@pytest.mark.parametrize(("limit", "runs", "wanted"), [(1, 1, 1), (2, 1, 2), (2, 2, 1), (8, 3, 2), (2, 5, 1)])
+def test_runs_share_the_threads(limit: int, runs: int, wanted: int) -> None:
+    inside, leave = threading.Barrier(runs, timeout=SOON), threading.Event()
+
+    def compute() -> None:
+        with computing(), computing():
+            inside.wait()
+            leave.wait(SOON)
+
+    others = [threading.Thread(target=compute) for _ in range(runs - 1)]
+    for other in others:
+        other.start()
+    with use_threads(limit), computing():
+        inside.wait()
+        assert count_threads() == wanted
+        leave.set()
+    for other in others:
+        other.join()
+
+
+def spin() -> None:
+    begun = time.thread_time()
+    while time.thread_time() - begun < 0.05:
+        pass
+
+
+def test_processor_time_of_helpers_is_known() -> None:
+    meet, before = threading.Barrier(2, timeout=SOON), helper_seconds()
+
+    def work() -> None:
+        meet.wait()
+        spin()
+
+    with use_threads(2):
+        run_together([Pieces(1, work), Pieces(1, work)])
+    assert 0.05 <= helper_seconds() - before < 0.1
+    with use_threads(1):
+        before = helper_seconds()
+        run_together([Pieces(1, spin), Pieces(1, spin)])
+    assert helper_seconds() == before
+
+
+@pytest.fixture
+def _default() -> Iterator[None]:
+    parallel._default.cache_clear()
+    yield
+    parallel._default.cache_clear()
+
+
+@pytest.mark.usefixtures("_default")
+def test_the_environment_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    cores = parallel._default()
+    assert cores >= 1
+    for given, wanted in (("3", 3), ("1", 1), ("0", cores), ("", cores)):
+        monkeypatch.setenv("ACVB_THREADS", given)
+        parallel._default.cache_clear()
+        assert parallel._default() == wanted
+    monkeypatch.setenv("ACVB_THREADS", "two")
+    parallel._default.cache_clear()
+    with pytest.raises(ParameterError, match=r"^ACVB_THREADS is 'two'; it must be a number of threads"):
+        run_together([Pieces(1)])
+
+
+def test_a_negative_number_is_refused() -> None:
+    with pytest.raises(ParameterError, match="threads is -1; it must be at least 0"), use_threads(-1):
+        pass
+
+
+def test_a_program_that_ends_needs_no_helpers() -> None:
+    """Runs of daemon threads go on while the interpreter shuts down: they do their tasks themselves."""
+    program = """
+import atexit, threading
+from acvb_core.core.parallel import run_together, use_threads
+def tasks(n): return [lambda: False for _ in range(n)]
+with use_threads(3):
+    run_together(tasks(3))
+def last():
+    with use_threads(3):
+        run_together(tasks(3))
+    print("done")
+atexit.register(last)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("done\n", "")
