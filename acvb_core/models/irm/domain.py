@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.parallel import run_together
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import (
@@ -31,8 +34,27 @@ Order = Literal["zeroth", "paper", "exact"]
 Step = Callable[[NDArray[np.int64]], float]
 
 
+#: Of a relation with so many links, so many objects or more are visited in parts, side by side …
+LARGE, _PARTS_FROM = 1_000_000, 4_096
+#: … of this number. Each sees the blocks as they were before the pass, and what it has changed itself.
+PARTS = 4
+
+
+@dataclass
+class _Part:
+    """Some of the objects of a pass, in order, with the blocks as the part has changed them."""
+
+    objects: NDArray[np.int64]
+    blocks: BlockCounts
+    step: Step | None = None
+    at: int = 0
+    loo: float = 0.0
+
+
 class DomainPass:
     """One pass over the row objects of a relation while the columns stay fixed.
+
+    Bits depend on the number of parts, never on the number of threads that visit them.
 
     `own`: shape (N, K); responsibilities of the swept domain, changed in place by `run`.
     """
@@ -50,7 +72,7 @@ class DomainPass:
         self.relation = relation
         self.other = np.ascontiguousarray(other)
         self._set_counts(own, *observed_sums(relation, other, checkpoint), a, b, alpha)
-        self.sizes = self.other.sum(axis=0)
+        self.sizes, self.is_large = self.other.sum(axis=0), relation.n_ones >= LARGE
 
     @classmethod
     def of_sums(
@@ -59,7 +81,7 @@ class DomainPass:
         """Return a pass over objects whose ones and zeros by cluster of the columns are known (zeroth order only)."""
         domain_pass = cls.__new__(cls)
         domain_pass._set_counts(own, links, zeros, a, b, alpha)
-        domain_pass.sizes = (links + zeros).max(axis=0, initial=0.0)
+        domain_pass.sizes, domain_pass.is_large = (links + zeros).max(axis=0, initial=0.0), False
         return domain_pass
 
     def _set_counts(
@@ -85,20 +107,36 @@ class DomainPass:
         limits: Limits = NO_LIMITS,
     ) -> float:
         """Visit the objects in the given order, at zeroth order within limits; return the sum of log C_i (nats)."""
-        step = (
-            self._zeroth(update, limits, len(objects))
-            if order == "zeroth"
-            else self._second(order == "exact", update, checkpoint)
-        )
         n_own, n_other = self.blocks.ones.shape
         length = chunk_length(n_own, n_other, 6.0 if order == "zeroth" else 40.0)
-        return visit_in_chunks(step, objects, length, checkpoint)
+        if order != "zeroth":
+            step = self._second(order == "exact", update, checkpoint)
+            return visit_in_chunks(step, objects, length, checkpoint)
+        before = self.blocks
+        n_parts = PARTS if self.is_large and len(objects) >= _PARTS_FROM else 1
+        parts = [
+            _Part(some, before if n_parts == 1 else BlockCounts(*map(np.copy, before)))
+            for some in np.array_split(objects, n_parts)
+        ]
 
-    def _zeroth(self, update: bool, limits: Limits, n_objects: int) -> Step:
-        blocks = self.blocks
-        n_bounded = 0 if limits.least >= 0.0 else n_objects
+        def advance(part: _Part) -> bool:
+            if part.step is None:
+                part.step = self._zeroth(part, update, limits)
+            part.loo += part.step(part.objects[part.at : part.at + length])
+            part.at += length
+            return part.at < len(part.objects)
+
+        run_together([partial(advance, part) for part in parts], checkpoint)
+        if n_parts > 1:
+            changes = ([part.blocks[at] - counts for part in parts] for at, counts in enumerate(before))
+            after = (counts + sum(change) for counts, change in zip(before, changes, strict=True))
+            self.blocks = BlockCounts(*after)
+        return sum(part.loo for part in parts)
+
+    def _zeroth(self, part: _Part, update: bool, limits: Limits) -> Step:
+        blocks, room = part.blocks, make_room(*part.blocks.ones.shape)
+        n_bounded = 0 if limits.least >= 0.0 else len(part.objects)
         bounds = make_bounds(blocks.ones, blocks.zeros, self.sums.links, self.sizes, n_bounded)
-        room = make_room(*blocks.ones.shape)
         return lambda objects: zeroth_order(
             objects, self.own, self.sums, blocks, bounds, room, self.alpha, update, limits
         )

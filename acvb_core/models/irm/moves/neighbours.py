@@ -54,7 +54,9 @@ def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
         return out
 
     step = max(_ROWS, len(values) // 8 + 1)
-    return np.asarray(sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)])))
+    return np.asarray(
+        sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)]))
+    )
 
 
 def pattern_product(
