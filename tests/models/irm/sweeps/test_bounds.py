@@ -79,16 +79,17 @@ def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> Non
 
 
 def test_clusters_out_of_reach_get_nothing_and_others_what_is_theirs() -> None:
-    case = random_case(5, (80, 90), (6, 6), 0.1, decided=True)
-    every, near = pass_of(case), pass_of(case)
-    every.run("zeroth", np.arange(1))
-    near.run("zeroth", np.arange(1), limits=Limits(reach=1.0))
-    got = near.own[0] > 0
-    assert 0 < got.sum() < len(got)
-    top = every.own[0].max()
-    held = pass_of(case).own[0] > 1e-12
-    assert (got >= (held | (every.own[0] > top * np.exp(-1.0)))).all()
-    np.testing.assert_allclose(near.own[0][got], (every.own[0] / every.own[0][got].sum())[got], rtol=1e-9)
+    case = random_case(4, (60, 50), (8, 6), 0.2, hard=True)
+    n_left_out = 0
+    for i in range(12):
+        held, every, near = pass_of(case).own[i], pass_of(case), pass_of(case)
+        for rows, limits in ((every, Limits()), (near, Limits(reach=0.5))):
+            rows.run("zeroth", np.roll(np.arange(60), -i), limits=limits)
+        got, whole = near.own[i] > 0, every.own[i]
+        n_left_out += int((~got).sum())
+        assert (got >= ((held > 0) | (whole > whole.max() * np.exp(-0.5)))).all()
+        np.testing.assert_allclose(near.own[i][got], (whole / whole[got].sum())[got], rtol=1e-9)
+    assert n_left_out > 12
 
 
 @pytest.mark.parametrize("n_parts", [1, 3, 4])
