@@ -19,6 +19,7 @@ import time
 
 import numpy as np
 
+from acvb_core.core.parallel import use_threads
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
@@ -80,7 +81,7 @@ def main() -> None:
         options.method,
         {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init},
     )
-    with one_thread():
+    with one_thread(), use_threads(1):
         warm = build_problem(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
         state = warm.inference.init(rng)
         warm.inference.sweep(state, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +14,12 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.domain import DomainPass, Order
+from acvb_core.models.irm.kernels import NEGLIGIBLE, Limits
 from acvb_core.models.irm.network.exact import MOST_OBJECTS
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweeping import VariationalMethod, average_sweeps, read_variational_settings
+from acvb_core.models.irm.sweeps.bounds import OUT_OF_REACH
 from acvb_core.models.irm.sweeps.interleaved import update_interleaved
 from acvb_core.models.irm.sweeps.rest import PLAUSIBLE, Objects, find_restless, follow_moves
 
@@ -36,7 +39,7 @@ class CollapsedIrm(VariationalMethod):
     ) -> tuple[IrmState, float | None]:
         """Update row objects, then column objects, each in a fresh random order; a network's objects once.
 
-        Objects at rest, and after the moves clusters that hold hardly any of an object, are passed over in most
+        Objects at rest, and clusters that hold hardly any of an object, are passed over in most
         sweeps; the pseudo leave-one-out is then that of the last whole one. As the paper prints it, every sweep is
         whole, and the objects of both domains come in one order.
         """
@@ -51,13 +54,21 @@ class CollapsedIrm(VariationalMethod):
         }
         update = self._update_network if self.layout.one_domain else self._update_domains
         least = -1.0 if restless is None else PLAUSIBLE
-        after, pseudo_loo = update(state, visits, least, checkpoint)
+        limits = limit_updates(state, least, is_whole=restless is None and not state.even)
+        after, pseudo_loo = update(state, visits, limits, checkpoint)
         before = None if restless is None else state.rest
         rest = follow_moves(state.q, after.q, visits, before, pseudo_loo)
-        return replace(after, rest=rest), rest.pseudo_loo
+        if state.even and not self.layout.one_domain:  # the counts still hold what was spread
+            ones, entries = block_counts(self.relation, after.q, self.layout, checkpoint)
+            after = replace(after, ones=ones, entries=entries)
+        return replace(after, rest=rest, even=0.0), rest.pseudo_loo
 
     def _update_domains(
-        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
+        self,
+        state: IrmState,
+        visits: Mapping[str, Objects],
+        limits: Mapping[str, Limits],
+        checkpoint: Checkpoint,
     ) -> tuple[IrmState, float]:
         """Update objects of two domains; one without any keeps its responsibilities."""
         hyper = state.hyper
@@ -66,7 +77,7 @@ class CollapsedIrm(VariationalMethod):
         pseudo_loo = 0.0
         if len(visits["rows"]):
             rows = DomainPass(self.relation, of_rows.copy(), of_cols, a, b, hyper.alpha["rows"], checkpoint)
-            pseudo_loo += rows.run(self.order, visits["rows"], checkpoint, least=least)
+            pseudo_loo += rows.run(self.order, visits["rows"], checkpoint, limits=limits["rows"])
             of_rows = rows.own
             state = replace(state, q={"rows": of_rows, "cols": of_cols})
             if not len(visits["cols"]):
@@ -76,23 +87,38 @@ class CollapsedIrm(VariationalMethod):
             turned = self.relation.transposed
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
             cols = DomainPass(turned, of_cols.copy(), of_rows, a, b, hyper.alpha["cols"], checkpoint)
-            pseudo_loo += cols.run(self.order, visits["cols"], checkpoint, least=least)
+            pseudo_loo += cols.run(self.order, visits["cols"], checkpoint, limits=limits["cols"])
             ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
             state = replace(state, q={"rows": of_rows, "cols": cols.own}, ones=ones, entries=entries)
         return state, pseudo_loo
 
     def _update_network(
-        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
+        self,
+        state: IrmState,
+        visits: Mapping[str, Objects],
+        limits: Mapping[str, Limits],
+        checkpoint: Checkpoint,
     ) -> tuple[IrmState, float]:
         """Update objects of a network."""
         (domain,) = self.layout.domains
         objects = NetworkPass(self.relation, state)
-        pseudo_loo = objects.run(self.order, visits[domain], checkpoint, least=least)
+        pseudo_loo = objects.run(self.order, visits[domain], checkpoint, least=limits[domain].least)
         q = {domain: objects.q}
         is_whole = len(visits[domain]) == len(objects.q)
         # Rebuilt in every whole sweep, so what adding and subtracting rounds off cannot pile up.
         counts = block_counts(self.relation, q, self.layout, checkpoint) if is_whole else objects.counts()
         return replace(state, q=q, ones=counts[0], entries=counts[1]), pseudo_loo
+
+
+def limit_updates(state: IrmState, least: float, *, is_whole: bool) -> dict[str, Limits]:
+    """Return what an update of the objects of each domain passes over; `is_whole` where the run may end with it.
+
+    What the start has spread over all clusters stays in the counts during the first sweep: to take it out, object by
+    object, would take a logarithm for each block and object.
+    """
+    spread = {domain: 1.001 * state.even / q.shape[1] for domain, q in state.q.items()}
+    reach = OUT_OF_REACH if is_whole else -math.log(PLAUSIBLE)
+    return {domain: Limits(least, max(NEGLIGIBLE, share), reach) for domain, share in spread.items()}
 
 
 def build_cvb0(data: Any, values: Values) -> CollapsedIrm:

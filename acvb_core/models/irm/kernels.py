@@ -17,9 +17,17 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.special import FAST, lbeta, lbeta_large, log
+from acvb_core.core.special import OPTIONS, lbeta, lbeta_large, log
+from acvb_core.models.irm.sweeps.bounds import (
+    OUT_OF_REACH,
+    Bounds,
+    Floats,
+    Singles,
+    bound_weights,
+    tabulate_cluster,
+)
 
-Floats = NDArray[np.float64]
+__all__ = ["OPTIONS", "Floats"]
 
 #: Responsibilities and their changes below this are taken as zero in the counts (rebuilt in every pass).
 NEGLIGIBLE = 1e-12
@@ -42,7 +50,46 @@ class BlockCounts(NamedTuple):
     mass: Floats
 
 
-OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
+class Limits(NamedTuple):
+    """What an update passes over."""
+
+    #: An object's share of the clusters that hold more of it than this is divided anew; negative for all clusters.
+    least: float = -1.0
+    #: Smaller responsibilities, and changes of them, are not taken out of the counts of the blocks or put in.
+    negligible: float = NEGLIGIBLE
+    #: A cluster that must weigh so many nats less than another does not get any of an object.
+    reach: float = OUT_OF_REACH
+    #: The tables of a cluster's bounds are made anew when this share of its objects has come or gone.
+    tolerance: float = 0.02
+
+
+#: All clusters are weighed, and every change is taken over.
+NO_LIMITS = Limits()
+
+
+class Room(NamedTuple):
+    """Working arrays of a pass, and the sums of log B(a + n, b + N) over a cluster's blocks where they are known."""
+
+    x: Floats
+    y: Floats
+    terms: Floats
+    log_weights: Floats
+    prior: Floats
+    shares: Floats
+    choices: NDArray[np.int64]
+    tops: Singles
+    bases: Floats
+    known: NDArray[np.bool_]
+
+
+def make_room(n_own: int, n_other: int) -> Room:
+    """Return room for an update of objects with so many clusters, and as many of the other domain; no sum is known."""
+    counts, rows = (2 * n_own, n_other), (n_own,)
+    return Room(
+        np.empty(counts), np.empty(counts), np.empty(2 * n_own * n_other),
+        np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows, np.int64), np.empty(rows, np.float32),
+        np.empty(rows), np.zeros(rows, np.bool_),
+    )  # fmt: skip
 
 
 def chunk_length(n_rows: int, n_columns: int, ns_per_block: float = 6.0) -> int:
@@ -57,18 +104,20 @@ def log_prior(mass: Floats, alpha: float, out: Floats) -> None:
     `mass` holds the expected cluster sizes without the object. The exponentials sum to one.
     """
     n_clusters = mass.shape[0]
-    beyond = 0.0
-    for k in range(n_clusters):
+    stay, beyond = np.empty(n_clusters), 0.0
+    for k in range(n_clusters - 1, -1, -1):
+        out[k] = beyond
         beyond += mass[k]
+    for k in range(n_clusters):  # a loop of its own: the compiler vectorises it
+        total = mass[k] + out[k] + alpha + 1.0
+        stay[k] = log((mass[k] + 1.0) / total)
+        out[k] = log((out[k] + alpha) / total)
     passed = 0.0
-    for k in range(n_clusters):
-        beyond = max(beyond - mass[k], 0.0)
-        if k == n_clusters - 1:
-            out[k] = passed
-        else:
-            total = log(mass[k] + beyond + alpha + 1.0)
-            out[k] = log(mass[k] + 1.0) - total + passed
-            passed += log(beyond + alpha) - total
+    for k in range(n_clusters - 1):
+        beyond = passed + out[k]
+        out[k] = passed + stay[k]
+        passed = beyond
+    out[n_clusters - 1] = passed
 
 
 @nb.njit(**OPTIONS)
@@ -110,28 +159,10 @@ def total_of(values: Floats) -> float:
 
 
 @nb.njit(**OPTIONS)
-def add_row(base: Floats, row: Floats, out: Floats) -> None:
-    """Write base + row, a row added to every row of a matrix."""
-    for k in range(base.shape[0]):
-        for m in range(base.shape[1]):
-            out[k, m] = base[k, m] + row[m]
-
-
-@nb.njit(**OPTIONS)
 def add_share(base: Floats, row: Floats, share: float, out: Floats) -> None:
     """Write base + share * row for one cluster; rounding may leave less than a tiny prior, not less than that."""
     for m in range(base.shape[0]):
         out[m] = max(base[m] + share * row[m], SMALLEST)
-
-
-@nb.njit(**OPTIONS)
-def block_bases(beta_ones: Floats, beta_zeros: Floats, out: Floats) -> None:
-    """Write sum_l log B(a + n_kl, b + N_kl) for each cluster k of the swept domain."""
-    n_own, n_other = beta_ones.shape
-    terms = np.empty(n_other)
-    for k in range(n_own):
-        block_terms(beta_ones[k], beta_zeros[k], n_other, terms)
-        out[k] = total_of(terms)
 
 
 @nb.njit(**OPTIONS)
@@ -140,90 +171,115 @@ def zeroth_order(
     q: Floats,
     sums: ObjectSums,
     blocks: BlockCounts,
-    bases: Floats,
+    bounds: Bounds,
+    room: Room,
     alpha: float,
     update: bool,
-    least: float,
+    limits: Limits,
 ) -> float:
     """CVB0 update of some objects (IRM14 §5 with counts replaced by their means); returns sum of log C_i.
 
     `objects`: objects to visit, in this order.
     `q`: shape (N, K); responsibilities of the swept domain; changed in place when `update`.
-    `bases`: shape (K,); sum_l log B(a + n_kl, b + N_kl); kept up to date.
+    `bounds`: tables of the blocks, kept up to date; where they are empty, all clusters are weighed.
     `alpha`: concentration of the stick-breaking prior.
     `update`: False only evaluates the normalisers.
-    `least`: an object's share of the clusters that hold more of it than this is divided anew; negative for all of them.
     """
     links, zeros = sums
     beta_ones, beta_zeros, mass = blocks
+    x, y, terms, log_weights, prior, shares, choices, tops, bases, known = room
+    least, negligible, out_of_reach, tolerance = limits
     n_own, n_other = beta_ones.shape
-    # First the clusters that an object may be in, with it; then those that hold some of it, without it.
-    x = np.empty((2 * n_own, n_other))
-    y = np.empty((2 * n_own, n_other))
-    terms = np.empty(2 * n_own * n_other)
-    log_weights, prior = np.empty(n_own), np.empty(n_own)
-    rest = np.empty(n_own)
-    choices, touched = np.empty(n_own, np.int64), np.empty(n_own, np.int64)
+    are_bounded = bounds.whole.shape[0] > 0
+    flat_x, flat_y = x.reshape(-1), y.reshape(-1)
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
         plus = links[i]
         minus = zeros[i]
-        held, n_choices, n_touched = 0.0, 0, 0
+        held, n_held = 0.0, 0
         for k in range(n_own):
             share = q[i, k]
-            rest[k] = max(mass[k] - share, 0.0)
-            if share > least:
+            shares[k] = max(mass[k] - share, 0.0)
+            if share > negligible and share > least:
                 held += share
-                choices[n_choices] = k
-                n_choices += 1
-        if n_choices == 1 and least >= 0.0:
+                choices[n_held] = k
+                n_held += 1
+        if n_held <= 1 and least >= 0.0:
             continue
-        if n_choices == n_own:
-            # As if no cluster held any of the object, which is true for most of them …
-            add_row(beta_ones, plus, x)
-            add_row(beta_zeros, minus, y)
-        for at in range(n_choices):
-            k = choices[at]
-            share = q[i, k]
-            if share > NEGLIGIBLE:
-                # … and right for those that do.
-                row = n_choices + n_touched
-                add_share(beta_ones[k], plus, 1.0 - share, x[at])
-                add_share(beta_zeros[k], minus, 1.0 - share, y[at])
-                add_share(beta_ones[k], plus, -share, x[row])
-                add_share(beta_zeros[k], minus, -share, y[row])
-                touched[n_touched] = at
-                n_touched += 1
-        block_terms(x.reshape(-1), y.reshape(-1), (n_choices + n_touched) * n_other, terms)
-        log_prior(rest, alpha, prior)
-        weights = log_weights[:n_choices]
-        for at in range(n_choices):
-            k = choices[at]
-            weights[at] = prior[k] + total_of(terms[at * n_other : (at + 1) * n_other]) - bases[k]
-        for t in range(n_touched):
-            row = n_choices + t
-            at = touched[t]
-            weights[at] += bases[choices[at]] - total_of(terms[row * n_other : (row + 1) * n_other])
-        log_normaliser += normalise(weights)
+        log_prior(shares, alpha, prior)
+        if least < 0.0:
+            held = 1.0
+            if are_bounded:
+                bound_weights(plus, minus, bounds, tops)
+                for k in range(n_own):
+                    tops[k] += prior[k]
+            else:
+                tops[:] = np.inf
+            for at in range(n_held):
+                tops[choices[at]] = -np.inf
+        # First the clusters that hold some of the object, with it and without it; then the most promising one of those
+        # that may take some of it, and then the others.
+        n_choices, n_weighed, reach = n_held, 0, -np.inf
+        for stage in range(3 if least < 0.0 else 1):
+            if stage == 1:
+                best = 0
+                for k in range(1, n_own):
+                    best = k if tops[k] > tops[best] else best
+                if not tops[best] > reach:
+                    break
+                choices[n_choices] = best
+                tops[best] = -np.inf
+                n_choices += 1
+            elif stage == 2:
+                for k in range(n_own):
+                    if tops[k] > reach:
+                        choices[n_choices] = k
+                        n_choices += 1
+            n_rows = 0
+            for at in range(n_weighed, n_choices):
+                k = choices[at]
+                share = q[i, k] if stage == 0 else 0.0
+                add_share(beta_ones[k], plus, 1.0 - share, x[n_rows])
+                add_share(beta_zeros[k], minus, 1.0 - share, y[n_rows])
+                n_rows += 1
+                if stage == 0 or not known[k]:
+                    add_share(beta_ones[k], plus, -share, x[n_rows])
+                    add_share(beta_zeros[k], minus, -share, y[n_rows])
+                    n_rows += 1
+            block_terms(flat_x, flat_y, n_rows * n_other, terms)
+            n_rows = 0
+            for at in range(n_weighed, n_choices):
+                k = choices[at]
+                weight = total_of(terms[n_rows * n_other : (n_rows + 1) * n_other])
+                n_rows += 1
+                without = bases[k]
+                if stage == 0 or not known[k]:
+                    without = total_of(terms[n_rows * n_other : (n_rows + 1) * n_other])
+                    n_rows += 1
+                if stage > 0:
+                    bases[k] = without
+                    known[k] = True
+                log_weights[at] = prior[k] + weight - without
+                reach = max(reach, log_weights[at] - out_of_reach)
+            n_weighed = n_choices
+        log_normaliser += normalise(log_weights[:n_choices])
         if not update:
             continue
-        n_touched = 0
+        for k in range(n_own):
+            shares[k] = 0.0 if least < 0.0 else q[i, k]
         for at in range(n_choices):
-            k = choices[at]
-            new = weights[at] if n_choices == n_own else held * weights[at]
-            change = new - q[i, k]
-            q[i, k] = new
+            shares[choices[at]] = held * log_weights[at]
+        for k in range(n_own):
+            change = shares[k] - q[i, k]
+            q[i, k] = shares[k]
             mass[k] += change
-            if abs(change) > NEGLIGIBLE:
+            if abs(change) > negligible:
                 add_share(beta_ones[k], plus, change, beta_ones[k])
                 add_share(beta_zeros[k], minus, change, beta_zeros[k])
-                for m in range(n_other):  # assigning a row compiles NumPy's error messages, too: four seconds
-                    x[n_touched, m] = beta_ones[k, m]
-                    y[n_touched, m] = beta_zeros[k, m]
-                touched[n_touched] = k
-                n_touched += 1
-        block_terms(x.reshape(-1), y.reshape(-1), n_touched * n_other, terms)
-        for t in range(n_touched):
-            bases[touched[t]] = total_of(terms[t * n_other : (t + 1) * n_other])
+                known[k] = False
+                if are_bounded:
+                    bounds.stale[k] += abs(change)
+                    if bounds.stale[k] > tolerance * (1.0 + mass[k]):
+                        tabulate_cluster(k, beta_ones[k], beta_zeros[k], bounds)
     return log_normaliser

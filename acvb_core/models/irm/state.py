@@ -18,7 +18,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout
-from acvb_core.models.irm.moves.neighbours import neighbour_sums
+from acvb_core.models.irm.moves.neighbours import cluster_sums, neighbour_sums
 from acvb_core.models.irm.sweeps.rest import AT_REST, Rest
 
 
@@ -33,6 +33,7 @@ class IrmState:
     hyper: Hyper
     layout: Layout = TWO_DOMAINS  #: which domain lies along each axis of the blocks
     age: int = 0  #: sweeps done
+    even: float = 0.0  #: share of every object that the start has spread evenly over the clusters
     moves: Any = None  #: the memory of the moves (`MoveMemory`); None when no more are tried
     rest: Rest | None = None  #: how the objects last moved; None where all are to be updated
     at_rest: float = AT_REST  #: objects that moved less (L1) are passed over in most sweeps; 0 for none
@@ -67,8 +68,8 @@ def block_counts(
     if layout.one_domain:
         return network_counts(relation, rows, cols, relation.self_links, layout.symmetric, checkpoint)
     links, zeros = observed_sums(relation, cols, checkpoint)
-    ones = rows.T @ links
-    return ones, ones + rows.T @ zeros
+    ones = cluster_sums(rows, links)
+    return ones, ones + cluster_sums(rows, zeros)
 
 
 def network_counts(

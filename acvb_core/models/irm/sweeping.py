@@ -83,7 +83,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
             hyper = replace(hyper, a=a.copy(), b=b.copy())
         first = MOVES_FROM if samples is None else MOVES_FROM_AFTER_CHAIN
         memory = MoveMemory(first) if self.moves.any else None
-        return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples)
+        even = 0.0 if self.start.how == "random" else self.start.smoothing
+        return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples, even=even)
 
     def _sample_start(self, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
         """Return what a Gibbs chain leaves for the run, of the best sample the clusters that there may be."""

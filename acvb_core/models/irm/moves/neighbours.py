@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats
 
-#: Additions a kernel call may do: some 30 ms.
-_ADDITIONS = 30_000_000
+#: Additions a kernel call may do: some 10 ms.
+_ADDITIONS = 2_000_000
+#: Rows that are added up at least at a time.
+_ROWS = 10_000
 #: Below this share of non-negligible responsibilities the compressed form is the faster one.
 _COMPRESS_BELOW = 0.4
 
@@ -29,12 +32,31 @@ def neighbour_sums(
     if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:
         return pattern_product(pattern, responsibilities, checkpoint)
     out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
-    starts, clusters, values = compress(responsibilities, n_counted)
+    pairs, shares, starts, clusters, values = compress(responsibilities, n_counted)
     per_link = max(n_counted / len(responsibilities), 1.0)
-    for begin, end in _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)):
-        _add_compressed(pattern.indptr, pattern.indices, starts, clusters, values, begin, end, out)
-        checkpoint()
+
+    def add(rows: tuple[int, int]) -> None:
+        _add_compressed(pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, *rows, out)
+
+    map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), checkpoint)
     return out
+
+
+def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
+    """Return responsibilities.T @ values, shape (K, L), for values of any size; see `neighbour_sums`."""
+    if count_large(responsibilities) > _COMPRESS_BELOW * responsibilities.size:
+        return np.asarray(responsibilities.T @ values)
+    responsibilities, values = np.ascontiguousarray(responsibilities), np.ascontiguousarray(values)
+
+    def add(rows: slice) -> Floats:
+        out = np.zeros((responsibilities.shape[1], values.shape[1]))
+        _add_to_clusters(responsibilities[rows], values[rows], out)
+        return out
+
+    step = max(_ROWS, len(values) // 8 + 1)
+    return np.asarray(
+        sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)]))
+    )
 
 
 def pattern_product(
@@ -45,9 +67,11 @@ def pattern_product(
     out = np.zeros((pattern.shape[0], values.shape[1]))
     if pattern.nnz == 0:
         return out
-    for begin, end in _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]):
-        _add_dense(pattern.indptr, pattern.indices, values, begin, end, out)
-        checkpoint()
+
+    def add(rows: tuple[int, int]) -> None:
+        _add_dense(pattern.indptr, pattern.indices, values, *rows, out)
+
+    map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), checkpoint)
     return out
 
 
@@ -74,19 +98,44 @@ def count_large(responsibilities: Floats) -> int:
 
 @nb.njit(**OPTIONS)
 def compress(responsibilities: Floats, count: int):  # type: ignore[no-untyped-def]
-    """Return the non-negligible responsibilities as row starts, cluster numbers and values."""
-    starts = np.zeros(responsibilities.shape[0] + 1, np.int64)
+    """Return the non-negligible responsibilities: clusters and values of two of each object, and then the rest.
+
+    Most objects have one or two, and reading two without asking is faster than a loop of one or two steps. A missing
+    second one is a zero in the first one's cluster.
+    """
+    n = responsibilities.shape[0]
+    pairs, shares = np.zeros((n, 2), np.int32), np.zeros((n, 2))
+    starts = np.zeros(n + 1, np.int32)
     clusters = np.empty(count, np.int32)
     values = np.empty(count)
     at = 0
+    for i in range(n):
+        n_found = 0
+        for k in range(responsibilities.shape[1]):
+            share = responsibilities[i, k]
+            if share > NEGLIGIBLE:
+                if n_found < 2:
+                    shares[i, n_found] = share
+                    pairs[i, 1] = k
+                    if n_found == 0:
+                        pairs[i, 0] = k
+                else:
+                    clusters[at] = k
+                    values[at] = share
+                    at += 1
+                n_found += 1
+        starts[i + 1] = at
+    return pairs, shares, starts, clusters, values
+
+
+@nb.njit(**OPTIONS)
+def _add_to_clusters(responsibilities: Floats, values: Floats, out: Floats) -> None:
     for i in range(responsibilities.shape[0]):
         for k in range(responsibilities.shape[1]):
-            if responsibilities[i, k] > NEGLIGIBLE:
-                clusters[at] = k
-                values[at] = responsibilities[i, k]
-                at += 1
-        starts[i + 1] = at
-    return starts, clusters, values
+            share = responsibilities[i, k]
+            if share > NEGLIGIBLE:
+                for m in range(values.shape[1]):
+                    out[k, m] += share * values[i, m]
 
 
 @nb.njit(**OPTIONS)
@@ -106,7 +155,9 @@ def _add_dense(
 def _add_compressed(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    pairs: NDArray[np.int32],
+    shares: Floats,
+    starts: NDArray[np.int32],
     clusters: NDArray[np.int32],
     values: Floats,
     begin: int,
@@ -116,5 +167,7 @@ def _add_compressed(
     for i in range(begin, end):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
+            out[i, pairs[j, 0]] += shares[j, 0]
+            out[i, pairs[j, 1]] += shares[j, 1]
             for e in range(starts[j], starts[j + 1]):
                 out[i, clusters[e]] += values[e]

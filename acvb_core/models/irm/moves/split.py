@@ -18,6 +18,7 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.moves.neighbours import cluster_sums
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.tried_splits import SplitTrial, TriedSplits
 from acvb_core.models.irm.network.directions import Residuals
@@ -220,7 +221,7 @@ class _Side:
         assert self.links is not None
         assert self.zeros is not None
         own = state.q[self.domain]
-        ones, zeros = own.T @ self.links, own.T @ self.zeros
+        ones, zeros = cluster_sums(own, self.links), cluster_sums(own, self.zeros)
         ones, entries = (
             np.ascontiguousarray(array.T if self.turned else array) for array in (ones, ones + zeros)
         )

@@ -11,9 +11,10 @@ from scipy import sparse
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import Order
-from acvb_core.models.irm.kernels import BlockCounts, Floats, ObjectSums, block_bases, zeroth_order
+from acvb_core.models.irm.kernels import NO_LIMITS, BlockCounts, Floats, ObjectSums, make_room, zeroth_order
 from acvb_core.models.irm.kernels_second import Neighbours, Spreads, second_order
 from acvb_core.models.irm.state import IrmState, block_counts
+from acvb_core.models.irm.sweeps.bounds import make_bounds
 from acvb_core.models.irm.variance import count_variances
 
 
@@ -60,9 +61,13 @@ class Side:
             self.unknown_spread[i] = spread[unknown].sum(axis=0)
         sums = ObjectSums(self.links, self.zeros)
         if order == "zeroth":
-            bases = np.empty(len(self.blocks.mass))
-            block_bases(self.blocks.ones, self.blocks.zeros, bases)
-            return float(zeroth_order(objects, self.q, sums, self.blocks, bases, self.alpha, True, -1.0))
+            shape = self.blocks.ones.shape
+            bounds = make_bounds(self.blocks.ones, self.blocks.zeros, self.links, other.blocks.mass, 0)
+            return float(
+                zeroth_order(
+                    objects, self.q, sums, self.blocks, bounds, make_room(*shape), self.alpha, True, NO_LIMITS
+                )
+            )
         spreads = Spreads(self.links_spread, self.unknown_spread, spread, self.variance)
         nothing = _no_neighbours(self)
         return float(

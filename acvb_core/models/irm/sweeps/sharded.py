@@ -15,7 +15,7 @@ from acvb_core.core.protocols import Array, Checkpoint, SweepInfo, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import DomainPass, observed_counts
-from acvb_core.models.irm.kernels import BlockCounts, Floats
+from acvb_core.models.irm.kernels import BlockCounts, Floats, Limits
 from acvb_core.models.irm.state import IrmState, observed_sums
 from acvb_core.models.irm.sweeps.rest import Objects
 from acvb_core.models.irm.vb import update_domain
@@ -83,17 +83,17 @@ class RelationShard:
         side: str,
         turn: int,
         blocks: BlockCounts,
-        settings: tuple[float, float],
+        settings: tuple[float, Limits],
         objects: NDArray[np.int64],
     ) -> tuple[Floats, UpdateSums] | None:
         """Visit the shard's objects in the order they have among all; None where `block_sums` was not asked before.
 
         `blocks`: counts of the blocks with their priors.
-        `settings`: the concentration, and the `least` of `DomainPass.run`.
+        `settings`: the concentration, and the limits of `DomainPass.run`.
         """
         if self._sums is None or self._sums.turn != turn:
             return None
-        alpha, least = settings
+        alpha, limits = settings
         begin, end = self.sides[side][:2]
         objects = objects[(objects >= begin) & (objects < end)] - begin
         none = np.zeros(blocks.ones.shape)
@@ -101,7 +101,7 @@ class RelationShard:
         domain_pass = DomainPass.of_sums(sums.own.copy(), sums.links, sums.zeros, none, none, alpha)
         after = BlockCounts(*(np.array(counts) for counts in blocks))
         domain_pass.blocks = after
-        loo = domain_pass.run("zeroth", objects, least=least)
+        loo = domain_pass.run("zeroth", objects, limits=limits)
         if self.number:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
         return domain_pass.own, UpdateSums(after, loo)
@@ -163,7 +163,11 @@ class ShardedIrm(ShardedSweeps, CollapsedIrm):
         return open_shards(self.relation, self.n_shards)
 
     def _update_domains(
-        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
+        self,
+        state: IrmState,
+        visits: Mapping[str, Objects],
+        limits: Mapping[str, Limits],
+        checkpoint: Checkpoint,
     ) -> tuple[IrmState, float]:
         """Update objects of two domains; one without any keeps its responsibilities."""
         a, b = state.hyper.blocks(state.ones.shape)
@@ -171,14 +175,14 @@ class ShardedIrm(ShardedSweeps, CollapsedIrm):
         ones, entries, loo, alpha = state.ones, state.entries, 0.0, state.hyper.alpha
         if len(visits["rows"]):
             rows, blocks, loo = self._pass(
-                "rows", (rows, cols), (a, b), (alpha["rows"], least), visits["rows"]
+                "rows", (rows, cols), (a, b), (alpha["rows"], limits["rows"]), visits["rows"]
             )
             ones, entries = observed_counts(blocks, a, b)
             checkpoint()
         if len(visits["cols"]):
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
             cols, blocks, more = self._pass(
-                "cols", (cols, rows), (a, b), (alpha["cols"], least), visits["cols"]
+                "cols", (cols, rows), (a, b), (alpha["cols"], limits["cols"]), visits["cols"]
             )
             ones, entries = (np.ascontiguousarray(counts.T) for counts in observed_counts(blocks, a, b))
             loo += more
@@ -190,12 +194,12 @@ class ShardedIrm(ShardedSweeps, CollapsedIrm):
         side: str,
         q: tuple[Floats, Floats],
         priors: tuple[Floats, Floats],
-        settings: tuple[float, float],
+        settings: tuple[float, Limits],
         objects: NDArray[np.int64],
     ) -> tuple[Floats, BlockCounts, float]:
         """Return the responsibilities of a domain after all shards have visited it, its blocks, and the log C_i.
 
-        `settings`: the concentration, and the `least` of `DomainPass.run`.
+        `settings`: the concentration, and the limits of `DomainPass.run`.
         """
         answers: list[Any] = [None]
         while None in answers:  # the worker in the place of one that was lost knows nothing of this pass

@@ -15,7 +15,7 @@ from acvb_core.core.protocols import Array, Checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import observed_counts
-from acvb_core.models.irm.kernels import BlockCounts, Floats
+from acvb_core.models.irm.kernels import BlockCounts, Floats, Limits
 from acvb_core.models.irm.network.model import NetworkPass, list_links
 from acvb_core.models.irm.network.vb import coordinate_ascent
 from acvb_core.models.irm.state import IrmState, network_counts
@@ -154,7 +154,11 @@ class ShardedNetwork(ShardedSweeps, CollapsedIrm):
         return open_network_shards(self.relation, self.n_shards)
 
     def _update_network(
-        self, state: IrmState, visits: Mapping[str, Objects], least: float, checkpoint: Checkpoint
+        self,
+        state: IrmState,
+        visits: Mapping[str, Objects],
+        limits: Mapping[str, Limits],
+        checkpoint: Checkpoint,
     ) -> tuple[IrmState, float]:
         """Update objects of a network, then count the blocks anew where several shards changed them at once."""
         (domain,) = self.layout.domains
@@ -165,7 +169,7 @@ class ShardedNetwork(ShardedSweeps, CollapsedIrm):
         q, blocks = begun.q, begun.blocks
         for some in np.array_split(objects, n_exchanges):
             given = replace(given, q={domain: q})
-            answers = self.group.ask("update", given, blocks, least, some)
+            answers = self.group.ask("update", given, blocks, limits[domain].least, some)
             updated: UpdateSums = tree_sum([sums for *_, sums in answers])
             blocks, total = updated.blocks, total + updated.loo
             q = q.copy()  # threads may have the old one

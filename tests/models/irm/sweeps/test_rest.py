@@ -12,6 +12,7 @@ from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
 from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.kernels import Limits
 from acvb_core.models.irm.moves.moves import MOVES, MoveMemory
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
@@ -96,7 +97,8 @@ def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some
         found = {}
         for least in (-1.0, 0.05):
             part = pass_over(relation, state)
-            part.run("zeroth", np.array([i]), least=least)
+            limits = {"least": least} if state.layout.one_domain else {"limits": Limits(least)}
+            part.run("zeroth", np.array([i]), **limits)
             found[least] = part.own if hasattr(part, "own") else part.q
         plausible = q[i] > 0.05
         expected = np.where(plausible, found[-1.0][i], q[i])

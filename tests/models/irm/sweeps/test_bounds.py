@@ -1,0 +1,134 @@
+"""Bounds of cluster weights lie above the weights and near them, and leave the answers of a sweep as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import betaln
+
+from acvb_core.core.parallel import use_threads
+from acvb_core.models.irm import domain
+from acvb_core.models.irm.domain import DomainPass
+from acvb_core.models.irm.kernels import Limits
+from acvb_core.models.irm.state import block_counts
+from acvb_core.models.irm.sweeps.bounds import Bounds, bound_weights, make_bounds
+from tests.models.irm.adapters import collapsed, oracle_sweep, relation_of, state_of
+from tests.models.irm.test_against_dense import in_state_order
+from tests.oracles.cases import Case, random_case
+
+CASES = [
+    pytest.param({"seed": 1, "shape": (60, 50), "sizes": (8, 6), "missing": 0.0}, id="complete"),
+    pytest.param({"seed": 2, "shape": (50, 60), "sizes": (6, 9), "missing": 0.3}, id="missing"),
+    pytest.param({"seed": 3, "shape": (60, 60), "sizes": (7, 7), "missing": 0.9}, id="mostly missing"),
+    pytest.param({"seed": 4, "shape": (60, 50), "sizes": (8, 6), "missing": 0.2, "hard": True}, id="hard"),
+    pytest.param(
+        {"seed": 5, "shape": (80, 90), "sizes": (6, 6), "missing": 0.1, "decided": True}, id="decided"
+    ),
+]
+
+
+def pass_of(case: Case) -> DomainPass:
+    """Return a pass over the rows of a case."""
+    state = state_of(case)
+    rows, cols = (state.q[side].copy() for side in ("rows", "cols"))
+    a, b = state.hyper.blocks(state.ones.shape)
+    return DomainPass(relation_of(case.data), rows, cols, a, b, state.hyper.alpha["rows"])
+
+
+def tables_of(rows: DomainPass) -> Bounds:
+    """Return the tables for the blocks of a pass."""
+    return make_bounds(rows.blocks.ones, rows.blocks.zeros, rows.sums.links, rows.sizes, len(rows.own))
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_a_bound_lies_above_the_weight_and_near_it(options: dict[str, Any]) -> None:
+    rows = pass_of(random_case(**options))
+    bounds, (ones, zeros, mass) = tables_of(rows), rows.blocks
+    out = np.empty(len(mass), np.float32)
+    above = []
+    for plus, minus in zip(*rows.sums, strict=True):
+        bound_weights(plus, minus, bounds, out)
+        above.append(out - (betaln(ones + plus, zeros + minus) - betaln(ones, zeros)).sum(axis=1))
+    assert np.min(above) > -1e-4
+    assert np.median(above) < 1.0
+    assert np.max(above) > 1e-3, "a chord touches the curve at its ends only"
+
+
+def test_a_bound_is_the_weight_where_links_are_whole_and_at_a_node() -> None:
+    rows = pass_of(random_case(6, (40, 50), (6, 5), 0.0, hard=True))
+    bounds, (ones, zeros, mass) = tables_of(rows), rows.blocks
+    out = np.empty(len(mass), np.float32)
+    plus = np.array([0.0, 1.0, 4.0, 1.0, 0.0])
+    minus = rows.sizes - plus
+    bound_weights(plus, minus, bounds, out)
+    weights = (betaln(ones + plus, zeros + minus) - betaln(ones, zeros)).sum(axis=1)
+    np.testing.assert_allclose(out, weights, rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", CASES)
+def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> None:
+    case = random_case(**options)
+    q1, q2, pseudo_loo = oracle_sweep(case, "zeroth", seed=3)
+    assert tables_of(pass_of(case)).whole.size
+    state, info = collapsed(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
+    np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
+    np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
+    assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
+
+
+def test_clusters_out_of_reach_get_nothing_and_others_what_is_theirs() -> None:
+    case = random_case(4, (60, 50), (8, 6), 0.2, hard=True)
+    n_left_out = 0
+    for i in range(12):
+        held, every, near = pass_of(case).own[i], pass_of(case), pass_of(case)
+        for rows, limits in ((every, Limits()), (near, Limits(reach=0.5))):
+            rows.run("zeroth", np.roll(np.arange(60), -i), limits=limits)
+        got, whole = near.own[i] > 0, every.own[i]
+        n_left_out += int((~got).sum())
+        assert (got >= ((held > 0) | (whole > whole.max() * np.exp(-0.5)))).all()
+        np.testing.assert_allclose(near.own[i][got], (whole / whole[got].sum())[got], rtol=1e-9)
+    assert n_left_out > 12
+
+
+@pytest.mark.parametrize("n_parts", [1, 3, 4])
+def test_parts_see_the_blocks_before_the_pass_and_their_changes_are_added(
+    n_parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the number of threads, to the last bit."""
+    case = random_case(2, (50, 60), (6, 9), 0.3)
+    objects = np.random.default_rng(1).permutation(50)
+    total, expected = 0.0, pass_of(case).own
+    for some in np.array_split(objects, n_parts):
+        alone = pass_of(case)
+        total += alone.run("zeroth", some)
+        expected[some] = alone.own[some]
+    monkeypatch.setattr(domain, "LARGE", 0)
+    monkeypatch.setattr(domain, "_PARTS_FROM", 1)
+    monkeypatch.setattr(domain, "PARTS", n_parts)
+    monkeypatch.setattr(domain, "chunk_length", lambda *_: 5)
+    ends = []
+    for threads in (1, 2, 3):
+        together = pass_of(case)
+        with use_threads(threads):
+            loo = together.run("zeroth", objects)
+        ends.append(together.own)
+        assert loo == pytest.approx(total, rel=1e-12)
+        np.testing.assert_allclose(together.own, expected, atol=1e-12)
+        counts = block_counts(relation_of(case.data), {"rows": together.own, "cols": case.q2})
+        for kept, counted in zip(together.counts(), counts, strict=True):
+            np.testing.assert_allclose(kept, counted, atol=1e-9)
+    assert all(np.array_equal(ends[0], other) for other in ends[1:])
+
+
+def test_what_the_start_spread_leaves_the_counts_with_the_first_sweep() -> None:
+    case = random_case(1, (60, 50), (8, 6), 0.1)
+    method = collapsed(case, "zeroth")
+    state = method.init(np.random.default_rng(0))
+    assert state.even == method.start.smoothing
+    after, _ = method.sweep(state, np.random.default_rng(0))
+    assert after.even == 0.0
+    counts = block_counts(method.relation, after.q)
+    np.testing.assert_allclose(after.ones, counts[0], atol=1e-9)
+    np.testing.assert_allclose(after.entries, counts[1], atol=1e-9)
