@@ -161,7 +161,7 @@ class CollapsedLda(VariationalMethod):
         """Return the responsibilities of all pairs; None once the state is being swept."""
         if not state.buffers.belongs_to(state):
             return None
-        return Responsibilities(state.buffers.q, self._cells.pairs.counts, self._cells)
+        return Responsibilities(state.buffers.q, self._cells.pairs.counts, self.cells)
 
     def can_keep(self, state: CollapsedState) -> bool:
         """Return whether a run can go on from the state: not while the next one has its responsibilities."""
@@ -170,7 +170,7 @@ class CollapsedLda(VariationalMethod):
     @cached_property
     def _cells(self) -> Cells:
         """The pairs as a sweep goes through them; made when the run begins."""
-        return Cells.cut(self.tokens, self.cells)
+        return Cells.of(self.tokens, self.cells)
 
     def _visit(
         self,

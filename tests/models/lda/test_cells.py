@@ -23,6 +23,7 @@ from acvb_core.models.lda.evaluate import evidence
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.vb import VariationalLda
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.models.lda.adapters import ORDERS, Order, assert_counts, collapsed, entries_of, hyper_of
@@ -175,6 +176,26 @@ def test_counts_are_those_of_the_responsibilities(order: Order, cells: int) -> N
     assert state.counts.totals.sum() == pytest.approx(CORPUS.n_tokens, rel=1e-6)
 
 
+@pytest.mark.usefixtures("_many_pieces")
+@pytest.mark.parametrize("cells", [2, 5])
+def test_parts_of_the_documents_cost_vb_nothing(cells: int) -> None:
+    """The topics are fixed during a sweep: counts and entropy are those of the documents in order, to rounding."""
+    start = Concentrations.symmetric(6, 0.1, 0.01)
+    one, other = (VariationalLda(Tokens.of(CORPUS), 6, start, cells=n) for n in (1, cells))
+    states = [method.init(np.random.default_rng(0)) for method in (one, other)]
+    for _ in range(12):
+        with use_threads(3):
+            sweeps = [
+                method.sweep(state, np.random.default_rng(0))
+                for method, state in zip((one, other), states, strict=True)
+            ]
+        states = [state for state, _ in sweeps]
+        for found, wanted in zip(states[1].counts, states[0].counts, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        assert states[1].entropy == pytest.approx(states[0].entropy, rel=1e-12)
+        assert sweeps[1][1].change == pytest.approx(sweeps[0][1].change, rel=1e-9)
+
+
 @pytest.mark.parametrize("cells", [2, 3])
 def test_diagnostics_do_not_ask_in_which_order_the_pairs_stand(cells: int) -> None:
     case = in_order(small_case(2))
@@ -183,7 +204,7 @@ def test_diagnostics_do_not_ask_in_which_order_the_pairs_stand(cells: int) -> No
     state = inference.init(np.random.default_rng(0))
     posterior, given = inference.posterior(state), inference.responsibilities(state)
     assert given is not None
-    documents, words = places(given.layout)
+    documents, words = places(Cells.of(tokens, cells))
     usual = np.lexsort((words, documents))
     plain = Responsibilities(np.ascontiguousarray(given.q[usual]), tokens.counts)
     for question in (model.lower_bound, model.extras):
