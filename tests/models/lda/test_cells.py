@@ -107,7 +107,7 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
     case = in_order(small_case(seed))
     tokens = entries_of(case.triplets)
     inference = collapsed(case, order, cells=n_parts)
-    cells = inference._cells
+    cells = Cells.of(tokens, n_parts)
     documents, words = places(cells)
     row_of = {key: p for p, key in enumerate(zip(case.triplets.documents, case.triplets.words, strict=True))}
     rows = [row_of[key] for key in zip(documents, words, strict=True)]
@@ -168,7 +168,7 @@ def test_counts_are_those_of_the_responsibilities(order: Order, cells: int) -> N
             state, _ = inference.sweep(state, np.random.default_rng(0))
     kinds = [(state.counts, False)] + ([(state.variances, True)] if order == "second" else [])
     for counts, spread in kinds:
-        again = sum_counts(inference._cells, state.buffers.q, spread=spread)
+        again = sum_counts(Cells.of(inference.tokens, cells), state.buffers.q, spread=spread)
         for found, wanted in zip(counts, again, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(state.counts.by_word.sum(axis=1), CORPUS.frequencies, rtol=1e-5)
@@ -263,6 +263,29 @@ def test_only_a_state_that_has_its_responsibilities_can_be_kept(
     second, _ = inference.sweep(first, np.random.default_rng(1))
     assert inference.can_keep(second)
     assert not inference.can_keep(first)
+
+
+@pytest.mark.parametrize("method", ["cvb0", "acvb0"])
+def test_a_state_keeps_its_cells(method: str) -> None:
+    """Also one that was stored when there were none yet, though its size now asks for some."""
+    row = method_row("lda", method)
+    more = {"burn_in": 2} if row.averaged else {}
+    one, four = (row.build(CORPUS, row.values({"k": 5, "cells": n} | more)) for n in (1, 4))
+    state: Any = one.init(np.random.default_rng(0))
+    for _ in range(4):
+        state, _ = one.sweep(state, np.random.default_rng(0))
+    stored = pickle.dumps(state)
+    old = pickle.loads(stored)
+    buffers = getattr(old, "inner", old).buffers
+    del buffers.__dict__["cells"], buffers.__dict__["under_way"]
+    model, found = LdaModel(CORPUS), []
+    for method_then, begun in ((one, pickle.loads(stored)), (four, old)):
+        for _ in range(3):
+            begun, info = method_then.sweep(begun, np.random.default_rng(0))
+        posterior, given = method_then.posterior(begun), method_then.responsibilities(begun)
+        words = posterior["words"].tobytes()
+        found.append((words, info.pseudo_loo, info.change, model.lower_bound(posterior, given)))
+    assert found[0] == found[1]
 
 
 def test_the_size_alone_says_into_how_many_cells_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
