@@ -28,8 +28,6 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()  #: for kind "choice"
     advanced: bool = True  #: kept out of sight until asked for
-    #: That of runs that were stored when there was no such setting; None: the default.
-    before: Value | None = None
 
     @property
     def flag(self) -> str:

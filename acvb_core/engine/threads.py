@@ -47,15 +47,12 @@ class Clock:
     """Processor time of this thread and of those that help it, and clock time, since it was made."""
 
     def __init__(self) -> None:
-        self._begun = self._read_now()
+        self._cpu, self._helped, self._wall = time.thread_time(), helper_seconds(), time.monotonic()
 
     def read(self) -> tuple[float, float]:
         """Return both, in seconds."""
-        (cpu, wall), (cpu_then, wall_then) = self._read_now(), self._begun
-        return cpu - cpu_then, wall - wall_then
-
-    def _read_now(self) -> tuple[float, float]:
-        return time.thread_time() + helper_seconds(), time.monotonic()
+        helped = helper_seconds() - self._helped
+        return time.thread_time() - self._cpu + helped, time.monotonic() - self._wall
 
 
 def _limit(api: str) -> list[tuple[Any, int]]:

@@ -17,7 +17,6 @@ from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
-from acvb_core.registry import method_row
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.files import (
     DAMAGE,
@@ -213,12 +212,10 @@ def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Any) -> Probl
 
     Raises ParameterError: this version does not have the method, or not these settings of it.
     """
-    parameters = method_row(settings["model"], settings["method"]).parameters
-    before = {one.name: one.before for one in parameters if one.before is not None}
     problem = build_problem(
         data,
         settings["method"],
-        before | settings["values"],
+        settings["values"],
         model=settings["model"],
         seed=settings["seed"],
         heldout=settings["heldout"],

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def score_cells(corpus: Corpus, method: str, k: int, cells: int, n_sweeps: int, 
             build_problem(corpus, method, values | {"cells": n}, heldout=0.1, seed=seed)
             for seed in range(seeds)
         )
-        lasts = [list(sweeps(problem, schedule=Schedule(n_sweeps, n_sweeps)))[-1] for problem in problems]
+        lasts = [deque(sweeps(problem, schedule=Schedule(n_sweeps, n_sweeps)), 1)[0] for problem in problems]
         found[name] = [round(float(last.heldout.perplexity), 2) for last in lasts]
     return found | {"cells_to_one": round(float(np.mean(found["cells"]) / np.mean(found["one cell"])), 5)}
 

@@ -36,7 +36,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A process in which nothing is ready; what is made ready, and when a clock starts, is written down."""
     seen: list[str] = []
 
-    class Clock(run._Clock):
+    class Clock(run.Clock):
         def __init__(self) -> None:
             super().__init__()
             seen.append("clock")
@@ -46,7 +46,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(compilation, "_ready", set())
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
-    monkeypatch.setattr(run, "_Clock", Clock)
+    monkeypatch.setattr(run, "Clock", Clock)
     return seen
 
 
@@ -231,12 +231,12 @@ def compiled():
                     found |= {f"{value.py_func.__module__}.{value.__name__} {s}" for s in value.nopython_signatures}
     return found
 
-class Clock(run._Clock):
+class Clock(run.Clock):
     def __init__(self):
         before.append(compiled())
         super().__init__()
 
-run._Clock = Clock
+run.Clock = Clock
 data = {"irm": "survey", "network": "karate", "lda": "bars", "lfm": "fertility"}
 sizes = {"irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4}}
 late = []

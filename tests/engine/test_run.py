@@ -270,7 +270,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock that runs are measured with."""
     made = Clock()
-    monkeypatch.setattr("acvb_core.engine.run.time", made)
+    for module in ("run", "threads"):
+        monkeypatch.setattr(f"acvb_core.engine.{module}.time", made)
     return made
 
 

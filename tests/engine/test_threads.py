@@ -177,7 +177,7 @@ def test_a_run_that_is_not_alone_has_no_help() -> None:
             inside.set()
             leave.wait()
 
-    other = threading.Thread(target=compute)
+    other = threading.Thread(target=compute, daemon=True)
     other.start()
     inside.wait()
     with use_threads(2), one_thread():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import threading
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,9 @@ from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.models.lda import cells
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
-from acvb_core.store.results import rebuild_problem
 from acvb_core.store.runs import RunStore
 from acvb_core.store.states import decode_state, encode_state
 from acvb_core.store.unfinished import FILE, UnfinishedRun
@@ -437,20 +434,3 @@ def test_a_run_that_a_folder_cannot_keep_says_why(
     (tmp_path / FILE).write_bytes(b"damaged")
     with pytest.raises(StoreError):
         unfinished.read()
-
-
-def test_a_run_stored_when_corpora_were_not_cut_into_cells_goes_on_as_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cells, "FROM", 1)  # by now, any corpus is cut
-    counts = np.random.default_rng(3).poisson(0.5, (30, 20))
-    problem = build_problem(Corpus.build(counts), "cvb0", {"k": 3, "cells": 1, "max_sweeps": 6})
-    third, *_, whole = list(run(problem))[2:]
-    settings = problem.settings.to_dict()
-    del settings["values"]["cells"]
-    state = through_a_file(next(islice(run(problem), 2, None)).state)
-    vars(state.buffers).update(at=0, moved=0.0, loo=0.0)
-    vars(state.buffers).pop("under_way", None)
-    again = rebuild_problem(problem.data, settings, None)
-    *_, last = run(again, resume=replace(third, state=state))
-    assert np.array_equal(last.posterior["words"], whole.posterior["words"])

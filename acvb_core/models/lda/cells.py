@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -67,6 +68,15 @@ class Cells:
     tokens: Tokens  #: the pairs in the order of the documents
     pairs: Shard  #: pointers of shape (D P + 1,): of each document, for each cell in turn
     bounds: tuple[int, ...]  #: P + 1 of them; where the parts of the documents begin
+
+    @classmethod
+    def of(cls, tokens: Tokens, n_parts: int) -> Cells:
+        """Return what `cut` gives; a run and its model share it."""
+        known = _CELLS.setdefault(tokens, WeakValueDictionary())
+        cells = known.get(n_parts)
+        if cells is None:
+            cells = known[n_parts] = cls.cut(tokens, n_parts)
+        return cells
 
     @classmethod
     def cut(cls, tokens: Tokens, n_parts: int = 1) -> Cells:
@@ -151,6 +161,9 @@ class Cells:
         )
         whole = np.bincount(documents, weights=parts)[documents]
         return parts[parts > 0], whole[parts > 0]
+
+
+_CELLS: WeakKeyDictionary[Tokens, WeakValueDictionary[int, Cells]] = WeakKeyDictionary()
 
 
 @dataclass

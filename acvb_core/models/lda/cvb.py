@@ -57,19 +57,21 @@ class SweepBuffers:
     A run holds one copy of the responsibilities, by far its largest array; each sweep writes over it. The next call
     continues a sweep that was cut short, and gives the same bits.
 
-    `q`: shape (n_pairs, K).
+    `q`: shape (n_pairs, K), in the order of the cells.
+    `cells`: parts that documents and words are cut into.
     `age`: sweeps done.
     `under_way`: how far the sweep is that was begun; None between sweeps.
     `counts`, `variances`: of the sweep under way.
     `work`: whatever else a method works out for the sweep under way.
     """
 
-    # Of the class, for the buffers that earlier versions have stored are without them.
+    # What states have that were stored before there were cells.
+    cells = 1
     under_way: CellPass | None = None
     work: Any = None
 
-    def __init__(self, q: Singles) -> None:
-        self.q = q
+    def __init__(self, q: Singles, cells: int = 1) -> None:
+        self.q, self.cells = q, cells
         self.age = 0
         self.counts: Counts | None = None
         self.variances: Counts | None = None
@@ -122,32 +124,31 @@ class CollapsedLda(VariationalMethod):
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
         """Return the first state."""
-        cells = self._cells
+        cells = self._cut(self.cells)
         if self.warm is None:
             q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, checkpoint)
         else:
             q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint, cells)
         counts = sum_counts(cells, q, checkpoint)
-        return CollapsedState(
-            SweepBuffers(q), counts, self._variances(q, checkpoint), self.start, learning=self.learn
-        )
+        variances = self._variances(cells, q, checkpoint)
+        return CollapsedState(SweepBuffers(q, self.cells), counts, variances, self.start, learning=self.learn)
 
     def sweep(
         self, state: CollapsedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
     ) -> tuple[CollapsedState, SweepInfo]:
         """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
-        buffers = state.buffers
+        buffers, cells = state.buffers, self._cut(state.buffers.cells)
         under_way, counts, variances = buffers.begin(state)
         visit = partial(self._visit, state, counts, variances)
-        self._cells.run(under_way, visit, buffers.q.shape[1], self.pair_ns, checkpoint)
+        cells.run(under_way, visit, buffers.q.shape[1], self.pair_ns, checkpoint)
         moved, loo = under_way.sums
-        loo += self._cells.length_terms(state.hyper.alpha.sum())
+        loo += cells.length_terms(state.hyper.alpha.sum())
         change = moved / self.tokens.n_tokens
         buffers.end()
         # From here on nothing may stop the sweep: the responsibilities belong to the new state.
         swept = replace(state, counts=counts, variances=variances, age=buffers.age, change=change)
         if buffers.age % REBUILD_EVERY == 0:
-            counts, variances = sum_counts(self._cells, buffers.q), self._variances(buffers.q)
+            counts, variances = sum_counts(cells, buffers.q), self._variances(cells, buffers.q)
             swept = replace(swept, counts=counts, variances=variances)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
@@ -162,16 +163,20 @@ class CollapsedLda(VariationalMethod):
         """Return the responsibilities of all pairs; None once the state is being swept."""
         if not state.buffers.belongs_to(state):
             return None
-        return Responsibilities(state.buffers.q, self._cells.pairs.counts, self._cells)
+        q, n_parts = state.buffers.q, state.buffers.cells
+        return Responsibilities(q, self._cut(n_parts).pairs.counts, n_parts)
 
     def can_keep(self, state: CollapsedState) -> bool:
         """Return whether a run can go on from the state: not while the next one has its responsibilities."""
         return state.buffers.age == state.age
 
+    def _cut(self, n_parts: int) -> Cells:
+        """Return the pairs as a sweep goes through them; they are cut when the run begins."""
+        return self._held.setdefault(n_parts, Cells.of(self.tokens, n_parts))
+
     @cached_property
-    def _cells(self) -> Cells:
-        """The pairs as a sweep goes through them; made when the run begins."""
-        return Cells.cut(self.tokens, self.cells)
+    def _held(self) -> dict[int, Cells]:
+        return {}
 
     def _visit(
         self,
@@ -190,8 +195,10 @@ class CollapsedLda(VariationalMethod):
             return zeroth_order(begin, end, pairs, q, counts, prior)
         return second_order(begin, end, pairs, q, counts, variances._replace(totals=totals[1]), prior)
 
-    def _variances(self, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint) -> Counts | None:
-        return sum_counts(self._cells, q, checkpoint, spread=True) if self.order == "second" else None
+    def _variances(
+        self, cells: Cells, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint
+    ) -> Counts | None:
+        return sum_counts(cells, q, checkpoint, spread=True) if self.order == "second" else None
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""
@@ -199,11 +206,11 @@ class CollapsedLda(VariationalMethod):
         left = np.flatnonzero(totals >= self.shrink * totals.sum())
         if len(left) in (0, len(totals)):
             return state, None
-        buffers = state.buffers
+        buffers, cells = state.buffers, self._cut(state.buffers.cells)
         buffers.q = padded_copy(renormalise(buffers.q[:, left]))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
-        counts = sum_counts(self._cells, buffers.q)
-        smaller = replace(state, counts=counts, variances=self._variances(buffers.q), hyper=hyper)
+        counts = sum_counts(cells, buffers.q)
+        smaller = replace(state, counts=counts, variances=self._variances(cells, buffers.q), hyper=hyper)
         return smaller, {TOPICS: left.astype(np.int64)}
 
     def _learn(self, state: CollapsedState) -> CollapsedState:
@@ -214,7 +221,7 @@ class CollapsedLda(VariationalMethod):
             hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
             return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
         absent = zero_counts(self.tokens, q.shape[1])
-        self._cells.run(
+        self._cut(state.buffers.cells).run(
             CellPass(),
             lambda begin, end, pairs, _: add_log_absences(begin, end, pairs, q, absent),
             q.shape[1],

@@ -125,8 +125,7 @@ class LdaModel:
 
     def _cells(self, responsibilities: AnyResponsibilities | None) -> Cells:
         """Return the pairs in the order of the responsibilities."""
-        cells: Cells | None = getattr(responsibilities, "layout", None)
-        return cells or Cells.cut(self.tokens)
+        return Cells.of(self.tokens, getattr(responsibilities, "layout", None) or 1)
 
     def pseudo_loo(
         self,

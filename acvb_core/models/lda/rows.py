@@ -131,7 +131,7 @@ _BY_SIZE = (
 
 _CELLS = Parameter(
     "cells", "int", 0, "Parts that documents and words are cut into. So many cells of documents and words, which share "
-    f"neither, are updated at once {_BY_SIZE}", "Cells at once", 0, 64, before=1,
+    f"neither, are updated at once {_BY_SIZE}", "Cells at once", 0, 64,
 )  # fmt: skip
 
 _PARTS = replace(

@@ -109,10 +109,14 @@ class VariationalLda(VariationalMethod):
             return part.at < part.end
 
         run_together([partial(advance, part) for part in parts], checkpoint)
-        by_word, entropy = parts[0].by_word, parts[0].entropy
-        for part in parts[1:]:
-            by_word += part.by_word
-            entropy += part.entropy
+        by_word, entropy = parts[0].by_word, sum(part.entropy for part in parts)
+
+        def add_up(begin: int) -> None:
+            rows = slice(begin, begin + _WORDS_AT_ONCE)
+            for part in parts[1:]:
+                by_word[rows] += part.by_word[rows]
+
+        map_together(add_up, range(0, len(words), _WORDS_AT_ONCE))
         entropy -= float((by_word * log_words).sum())
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
         change = mean_l1_change({"documents": by_document}, {"documents": before.by_document})

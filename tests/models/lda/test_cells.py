@@ -23,6 +23,7 @@ from acvb_core.models.lda.evaluate import evidence
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.vb import VariationalLda
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.models.lda.adapters import ORDERS, Order, assert_counts, collapsed, entries_of, hyper_of
@@ -106,7 +107,7 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
     case = in_order(small_case(seed))
     tokens = entries_of(case.triplets)
     inference = collapsed(case, order, cells=n_parts)
-    cells = inference._cells
+    cells = Cells.of(tokens, n_parts)
     documents, words = places(cells)
     row_of = {key: p for p, key in enumerate(zip(case.triplets.documents, case.triplets.words, strict=True))}
     rows = [row_of[key] for key in zip(documents, words, strict=True)]
@@ -167,12 +168,32 @@ def test_counts_are_those_of_the_responsibilities(order: Order, cells: int) -> N
             state, _ = inference.sweep(state, np.random.default_rng(0))
     kinds = [(state.counts, False)] + ([(state.variances, True)] if order == "second" else [])
     for counts, spread in kinds:
-        again = sum_counts(inference._cells, state.buffers.q, spread=spread)
+        again = sum_counts(Cells.of(inference.tokens, cells), state.buffers.q, spread=spread)
         for found, wanted in zip(counts, again, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(state.counts.by_word.sum(axis=1), CORPUS.frequencies, rtol=1e-5)
     np.testing.assert_allclose(state.counts.by_document.sum(axis=1), CORPUS.lengths, rtol=1e-5)
     assert state.counts.totals.sum() == pytest.approx(CORPUS.n_tokens, rel=1e-6)
+
+
+@pytest.mark.usefixtures("_many_pieces")
+@pytest.mark.parametrize("cells", [2, 5])
+def test_parts_of_the_documents_cost_vb_nothing(cells: int) -> None:
+    """The topics are fixed during a sweep: counts and entropy are those of the documents in order, to rounding."""
+    start = Concentrations.symmetric(6, 0.1, 0.01)
+    one, other = (VariationalLda(Tokens.of(CORPUS), 6, start, cells=n) for n in (1, cells))
+    states = [method.init(np.random.default_rng(0)) for method in (one, other)]
+    for _ in range(12):
+        with use_threads(3):
+            sweeps = [
+                method.sweep(state, np.random.default_rng(0))
+                for method, state in zip((one, other), states, strict=True)
+            ]
+        states = [state for state, _ in sweeps]
+        for found, wanted in zip(states[1].counts, states[0].counts, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        assert states[1].entropy == pytest.approx(states[0].entropy, rel=1e-12)
+        assert sweeps[1][1].change == pytest.approx(sweeps[0][1].change, rel=1e-9)
 
 
 @pytest.mark.parametrize("cells", [2, 3])
@@ -183,7 +204,7 @@ def test_diagnostics_do_not_ask_in_which_order_the_pairs_stand(cells: int) -> No
     state = inference.init(np.random.default_rng(0))
     posterior, given = inference.posterior(state), inference.responsibilities(state)
     assert given is not None
-    documents, words = places(given.layout)
+    documents, words = places(Cells.of(tokens, cells))
     usual = np.lexsort((words, documents))
     plain = Responsibilities(np.ascontiguousarray(given.q[usual]), tokens.counts)
     for question in (model.lower_bound, model.extras):
@@ -242,6 +263,29 @@ def test_only_a_state_that_has_its_responsibilities_can_be_kept(
     second, _ = inference.sweep(first, np.random.default_rng(1))
     assert inference.can_keep(second)
     assert not inference.can_keep(first)
+
+
+@pytest.mark.parametrize("method", ["cvb0", "acvb0"])
+def test_a_state_keeps_its_cells(method: str) -> None:
+    """Also one that was stored when there were none yet, though its size now asks for some."""
+    row = method_row("lda", method)
+    more = {"burn_in": 2} if row.averaged else {}
+    one, four = (row.build(CORPUS, row.values({"k": 5, "cells": n} | more)) for n in (1, 4))
+    state: Any = one.init(np.random.default_rng(0))
+    for _ in range(4):
+        state, _ = one.sweep(state, np.random.default_rng(0))
+    stored = pickle.dumps(state)
+    old = pickle.loads(stored)
+    buffers = getattr(old, "inner", old).buffers
+    del buffers.__dict__["cells"], buffers.__dict__["under_way"]
+    model, found = LdaModel(CORPUS), []
+    for method_then, begun in ((one, pickle.loads(stored)), (four, old)):
+        for _ in range(3):
+            begun, info = method_then.sweep(begun, np.random.default_rng(0))
+        posterior, given = method_then.posterior(begun), method_then.responsibilities(begun)
+        words = posterior["words"].tobytes()
+        found.append((words, info.pseudo_loo, info.change, model.lower_bound(posterior, given)))
+    assert found[0] == found[1]
 
 
 def test_the_size_alone_says_into_how_many_cells_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
