@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -102,6 +102,9 @@ def _build(name: str, parts: dict[str, Any]) -> Any:
     if not isinstance(cls, type) or cls.__module__ != module:
         raise ValueError(f"no class of a state: {name}")
     built = object.__new__(cls) if not issubclass(cls, tuple) else None
+    if is_dataclass(cls):  # a part that came later has its default
+        parts = {one.name: one.default for one in fields(cls) if one.default is not MISSING} | parts
+        parts = {one.name: parts.pop(one.name) for one in fields(cls) if one.name in parts} | parts
     if built is None or is_dataclass(cls):
         expected = _part_names(cls, None)
         if list(parts) != expected:

@@ -326,6 +326,24 @@ def test_a_state_comes_back_with_its_kinds_and_what_it_shares(monkeypatch: pytes
     assert back.words == {name: value for name, value in words.items() if name != "nan"}
 
 
+@dataclass
+class Grown:
+    first: int
+    later: float = 2.5
+    last: int = 3
+
+
+def test_a_part_that_came_after_a_state_was_stored_has_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.store.states._PACKAGE", "tests.")
+    (kind, name, parts), arrays = encode_state(Grown(1, 7.0, 4))
+    before = [part for part in parts if part[0] != "later"]
+    assert decode_state([kind, name, before], arrays) == Grown(1, 2.5, 4)
+    with pytest.raises(ValueError, match="this version has first, later, last"):
+        decode_state([kind, name, [*parts, ["gone", 1]]], arrays)
+    with pytest.raises(ValueError, match="this version has first, later, last"):
+        decode_state([kind, name, parts[1:]], arrays)
+
+
 @pytest.mark.parametrize(
     ("tree", "fault"),
     [
