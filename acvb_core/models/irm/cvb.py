@@ -36,7 +36,7 @@ class CollapsedIrm(VariationalMethod):
     ) -> tuple[IrmState, float | None]:
         """Update row objects, then column objects, each in a fresh random order; a network's objects once.
 
-        Objects at rest, and after the moves clusters that hold hardly any of an object, are passed over in most
+        Objects at rest, and clusters that hold hardly any of an object, are passed over in most
         sweeps; the pseudo leave-one-out is then that of the last whole one. As the paper prints it, every sweep is
         whole, and the objects of both domains come in one order.
         """
