@@ -128,6 +128,30 @@ def test_restarts_when_a_cluster_is_dropped(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(states[8].mean["cols"], np.mean([s.cols for s in scripts[5:]], axis=0))
 
 
+class Slowing(Scripted):
+    """Sweeps that say how far they moved."""
+
+    def __init__(self, scripts: list[Script], changes: list[float]) -> None:
+        super().__init__(scripts)
+        self.changes = changes
+
+    def sweep(self, state: int, rng: np.random.Generator, *given: Any) -> tuple[int, SweepInfo]:
+        after, info = super().sweep(state, rng, *given)
+        return after, info._replace(change=self.changes[after])
+
+
+def test_begins_again_when_sweeps_move_ten_times_less(rng: np.random.Generator) -> None:
+    """From the sweep that does, ever slower. One that is still settling does not count."""
+    changes = [0.0, 5e-4, 4e-4, 4e-5, 5e-5, 5e-5, 3e-6, 3e-6, 4e-7]
+    scripts = [Script(**q, settling=n == 6) for n, q in enumerate(history(rng, 8))]
+    method = AveragedInference(Slowing(scripts, changes), renew=0.1)
+    found = [state for state, _ in states_of(method, 8)]
+    assert [state.samples for state in found] == [0, 1, 2, 1, 2, 3, 4, 1, 2]
+    np.testing.assert_array_equal(found[7].mean["rows"], scripts[7].rows)
+    plain = [state for state, _ in states_of(AveragedInference(Slowing(scripts, changes)), 8)]
+    assert [state.samples for state in plain] == list(range(9))
+
+
 def test_restarts_when_clusters_were_merged(rng: np.random.Generator) -> None:
     """A merge is no re-ordering: the widths alone tell."""
     true = history(rng, 6)

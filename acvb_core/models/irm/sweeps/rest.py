@@ -18,7 +18,7 @@ from acvb_core.models.irm.kernels import OPTIONS, Floats
 
 #: An object is at rest if its responsibilities changed by less than this (L1) in its last update.
 AT_REST = 1e-4
-#: Once moves are over, objects in a sweep that is not whole stay within the clusters that hold more of them than this.
+#: Objects in a sweep that is not whole stay within the clusters that hold more of them than this.
 PLAUSIBLE = 1e-6
 #: Sweeps in a row that pass over objects at rest.
 _IN_A_ROW = 3
@@ -32,8 +32,8 @@ class Rest:
 
     moved: Mapping[str, Floats]  #: shape (N,); L1 change of each object's responsibilities, by domain
     pseudo_loo: float  #: of the last sweep that updated all objects (nats)
-    change: float  #: mean L1 change over all objects in the last sweep
     sweeps: int = 0  #: sweeps since then
+    change: float | None = None  #: mean L1 change over all objects in the last sweep
 
     @property
     def is_whole(self) -> bool:
@@ -62,8 +62,8 @@ def follow_moves(
         total += _measure_moves(old[domain], q, visits[domain], moved[domain])
     change = total / sum(map(len, new.values()))
     if before is None:
-        return Rest(moved, pseudo_loo, change)
-    return Rest(moved, before.pseudo_loo, change, before.sweeps + 1)
+        return Rest(moved, pseudo_loo, 0, change)
+    return Rest(moved, before.pseudo_loo, before.sweeps + 1, change)
 
 
 @nb.njit(**OPTIONS)
