@@ -33,6 +33,12 @@ def test_from_half_the_groups_splits_find_the_rest(method: str, case: str) -> No
     assert max(alone.snapshot.effective_k.values()) <= N_GROUPS[case] // 2
 
 
+def test_splits_at_most_double_the_clusters_that_a_run_begins_with() -> None:
+    relation, truth = mixed_network(1)
+    found = fit(relation, "cvb0", **{f"k_{domain}": 2 for domain in truth}, init="spectral")
+    assert found.snapshot.effective_k == dict.fromkeys(truth, 4)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("method", VARIATIONAL)
 def test_from_too_many_clusters_merges_find_the_groups(method: str, case: str) -> None:

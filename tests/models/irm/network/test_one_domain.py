@@ -70,7 +70,7 @@ def test_planted_groups_are_found(method: str, kind: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["directed, self-links", "undirected"])
 def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
-    """Of every partition of the objects, under the Chinese restaurant process; single draws have tests of their own."""
+    """Of every partition of the objects, under the Chinese restaurant process. Single draws are tested for all."""
     data = random_network(np.random.default_rng(7), 4, kind, missing=0.2, density=0.5)
     a, b, alpha = 0.6, 0.9, 1.3
     exact = partition_posterior(data, a, b, alpha)
