@@ -16,6 +16,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.domain import DomainPass, observed_counts
 from acvb_core.models.irm.kernels import BlockCounts, Floats, Limits
+from acvb_core.models.irm.moves.neighbours import cluster_sums
 from acvb_core.models.irm.state import IrmState, observed_sums
 from acvb_core.models.irm.sweeps.rest import Objects
 from acvb_core.models.irm.vb import update_domain
@@ -59,6 +60,7 @@ class PassSums(NamedTuple):
     own: Floats  #: responsibilities of the shard's objects
     links: Floats  #: ones of each object by cluster of the other domain
     zeros: Floats
+    sizes: Floats  #: of the clusters of the other domain
 
 
 class RelationShard:
@@ -75,8 +77,8 @@ class RelationShard:
         """
         rows = own[slice(*self.sides[side][:2])]
         links, zeros = observed_sums(self.sides[side], other)  # type: ignore[arg-type]
-        self._sums = PassSums(turn, rows, links, zeros)
-        return BlockCounts(rows.T @ links, rows.T @ zeros, rows.sum(axis=0))
+        self._sums = PassSums(turn, rows, links, zeros, other.sum(axis=0))
+        return BlockCounts(cluster_sums(rows, links), cluster_sums(rows, zeros), rows.sum(axis=0))
 
     def update(
         self,
@@ -100,7 +102,7 @@ class RelationShard:
         sums = self._sums
         domain_pass = DomainPass.of_sums(sums.own.copy(), sums.links, sums.zeros, none, none, alpha)
         after = BlockCounts(*(np.array(counts) for counts in blocks))
-        domain_pass.blocks = after
+        domain_pass.blocks, domain_pass.sizes = after, sums.sizes
         loo = domain_pass.run("zeroth", objects, limits=limits)
         if self.number:
             after = BlockCounts(*(new - old for new, old in zip(after, blocks, strict=True)))
@@ -114,7 +116,7 @@ class RelationShard:
         `blocks`: parameters of q(theta), and the sizes of the clusters, of all objects.
         """
         known = self._sums if self._sums is not None and self._sums.turn == turn else None
-        links, zeros = known[2:] if known else observed_sums(self.sides[side], other)  # type: ignore[arg-type]
+        links, zeros = known[2:4] if known else observed_sums(self.sides[side], other)  # type: ignore[arg-type]
         own = update_domain(blocks.mass, links, zeros, blocks.ones, blocks.zeros, alpha)
         return own, BlockCounts(own.T @ links, own.T @ zeros, own.sum(axis=0))
 
