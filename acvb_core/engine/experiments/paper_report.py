@@ -75,7 +75,7 @@ def _write_table(result: PaperResult) -> str:
     notes += _write_ends(result)
     notes += _write_searches(result)
     notes += [table.note] if table.note else []
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
+    return "\n".join([*lines, *([""] if notes else []), *(f"- {note}" for note in notes)])
 
 
 def _write_limits(result: PaperResult) -> list[str]:
