@@ -39,7 +39,7 @@ class CollapsedIrm(VariationalMethod):
     ) -> tuple[IrmState, float | None]:
         """Update row objects, then column objects, each in a fresh random order; a network's objects once.
 
-        Objects at rest, and clusters that hold hardly any of an object, are passed over in most
+        Objects at rest, and after the moves clusters that hold hardly any of an object, are passed over in most
         sweeps; the pseudo leave-one-out is then that of the last whole one. As the paper prints it, every sweep is
         whole, and the objects of both domains come in one order.
         """
@@ -53,7 +53,9 @@ class CollapsedIrm(VariationalMethod):
             for domain, q in state.q.items()
         }
         update = self._update_network if self.layout.one_domain else self._update_domains
-        least = -1.0 if restless is None else PLAUSIBLE
+        # While moves are made, and in a run without any, objects are free to go anywhere.
+        are_over = self.moves.any and state.moves is None
+        least = PLAUSIBLE if are_over and restless is not None else -1.0
         limits = limit_updates(state, least, is_whole=restless is None and not state.even)
         after, pseudo_loo = update(state, visits, limits, checkpoint)
         before = None if restless is None else state.rest

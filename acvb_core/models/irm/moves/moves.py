@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: How many of the rejected merges, and of the rejected splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
-TRIALS, _TRIAL_SWEEPS, _WORST = 5, 4, -100.0
+TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
 #: After the first sweep of a trial, which updates all objects, those that moved less (L1) are passed over.
 _TRIAL_REST = 1e-2
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.

@@ -18,7 +18,7 @@ from acvb_core.models.irm.kernels import OPTIONS, Floats
 
 #: An object is at rest if its responsibilities changed by less than this (L1) in its last update.
 AT_REST = 1e-4
-#: Objects in a sweep that is not whole stay within the clusters that hold more of them than this.
+#: Once moves are over, objects in a sweep that is not whole stay within the clusters that hold more of them than this.
 PLAUSIBLE = 1e-6
 #: Sweeps in a row that pass over objects at rest.
 _IN_A_ROW = 3

@@ -16,7 +16,7 @@ from acvb_core.models.irm.moves import moves, split
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.moves import MoveMemory, Moves, _Trials
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
-from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_FROM_AFTER_CHAIN
 from acvb_core.models.irm.moves.split import split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from acvb_core.samples.planted_relations import sparse_relation
@@ -190,7 +190,7 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
     last = stopped[-1]
     assert entered
     assert str(last.verdict) == "STOPPED"
-    assert MOVES_FROM - 1 <= last.sweep < len(whole)
+    assert MOVES_FROM_AFTER_CHAIN - 1 <= last.sweep < len(whole)
     same = whole[last.sweep - 1]
     assert last.state.q["rows"].tobytes() == same.state.q["rows"].tobytes()
     assert last.state.ones.tobytes() == same.state.ones.tobytes()
