@@ -51,7 +51,7 @@ class BlockCounts(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What an update passes over."""
+    """Thresholds of what an update passes over."""
 
     #: An object's share of the clusters that hold more of it than this is divided anew; negative for all clusters.
     least: float = -1.0

@@ -11,6 +11,7 @@ from scipy.special import psi
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.moves.neighbours import cluster_sums
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.network.vb import coordinate_ascent
 from acvb_core.models.irm.state import IrmState, block_counts, observed_sums
@@ -45,14 +46,14 @@ class VariationalIrm(VariationalMethod):
         a, b = hyper.blocks(state.ones.shape)
         rows, cols = (state.q[domain] for domain in self.layout.axes)
         links, zeros = observed_sums(self.relation, cols, checkpoint)
-        n, n_zero = rows.T @ links, rows.T @ zeros
+        n, n_zero = cluster_sums(rows, links), cluster_sums(rows, zeros)
         rows = update_domain(rows.sum(axis=0), links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
         if self.schedule == "domains":  # the paper updates q(theta) after both
-            n, n_zero = rows.T @ links, rows.T @ zeros
+            n, n_zero = cluster_sums(rows, links), cluster_sums(rows, zeros)
         links, zeros = observed_sums(self.relation.transposed, rows, checkpoint)
         cols = update_domain(cols.sum(axis=0), links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
-        ones = np.ascontiguousarray((cols.T @ links).T)
-        entries = ones + (cols.T @ zeros).T
+        ones = np.ascontiguousarray(cluster_sums(cols, links).T)
+        entries = ones + cluster_sums(cols, zeros).T
         return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), None
 
     def _update_network(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> IrmState:

@@ -118,7 +118,7 @@ class RelationShard:
         known = self._sums if self._sums is not None and self._sums.turn == turn else None
         links, zeros = known[2:4] if known else observed_sums(self.sides[side], other)  # type: ignore[arg-type]
         own = update_domain(blocks.mass, links, zeros, blocks.ones, blocks.zeros, alpha)
-        return own, BlockCounts(own.T @ links, own.T @ zeros, own.sum(axis=0))
+        return own, BlockCounts(cluster_sums(own, links), cluster_sums(own, zeros), own.sum(axis=0))
 
     def save(self) -> Mapping[str, Array]:
         """Return nothing: all there is follows from the data."""
