@@ -10,7 +10,9 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.moves.neighbours import cluster_sums, neighbour_sums
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.irm.sweeps.bounds import make_bounds
 
 
 def tiny_relation() -> tuple[Relation, Values]:
@@ -33,7 +35,12 @@ def use_figures() -> None:
 
 
 def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
-    """Predict links by the samples of a run, where it has some."""
+    """Predict links by the samples of a run, where it has some; do what only runs with more clusters do."""
+    hard = np.eye(train.shape[1], 5)
+    neighbour_sums(train.ones, hard)
+    cluster_sums(hard, hard)
+    blocks = np.ones((5, 2))
+    make_bounds(blocks, blocks, blocks, np.ones(2), 24)
     if count_samples(posterior):
         SampledPairs.of_posterior(posterior).band(0, train.shape[0], 0)
 
