@@ -415,14 +415,22 @@ def test_a_planted_pair_of_groups_is_split(kind: str) -> None:
 
 
 def dense_draw(case: NetworkCase, z: np.ndarray, visits: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Draw every object's cluster in turn from its exact conditional: the next uniform, the clusters by number."""
+    """Draw every object's cluster in turn from its exact conditional, with the next uniform.
+
+    The clusters are offered by number, and a new one last; to an object that is alone, in place of its own, in which it
+    may so stay. Where it leaves, the last cluster takes that number.
+    """
     z = z.copy()
     for i, uniform in zip(visits, uniforms, strict=True):
+        old, width = z[i], z.max() + 1
+        alone = np.sum(z == old) == 1
         clusters, probability = gibbs_conditional(case.data, z, i, *case.hyper)
-        at = min(int(np.searchsorted(np.cumsum(probability), uniform)), len(clusters) - 1)
-        alone = np.sum(z == z[i]) == 1
-        if at < len(clusters) - 1 or not alone:  # one that stays alone keeps its number
-            z[i] = clusters[at]
+        offered = np.zeros(width + (not alone))
+        offered[clusters[:-1]] = probability[:-1]
+        offered[old if alone else width] = probability[-1]
+        z[i] = min(int(np.searchsorted(np.cumsum(offered), uniform)), len(offered) - 1)
+        if alone and z[i] != old:
+            z[z == width - 1] = old
     return z
 
 
