@@ -46,6 +46,9 @@ def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         help="further data: DIR/corpora, DIR/text, DIR/relations, DIR/features",
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", metavar="DIR")
+    parser.add_argument(
+        "--name", help="what the files are called (default: quick or full, and what was chosen)"
+    )
     parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="of every case (default: 3)")
     parser.add_argument(
         "--limit",
@@ -145,7 +148,7 @@ def main() -> None:
         choose_cases(options), lambda case, number: start_worker(case, number, options.limit), tell
     )
     facts = describe_machine(sys.argv[1:], (begun, os.getloadavg()[0]))
-    name = "-".join(["quick" if options.quick else "full", *(options.only or [])])
+    name = options.name or "-".join(["quick" if options.quick else "full", *(options.only or [])])
     name = re.sub(r"[^\w-]+", "_", name)
     write_report(runs, facts, options.out, name)
     print(f"written to {options.out}: {name}.md, {name}.json")

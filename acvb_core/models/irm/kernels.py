@@ -213,7 +213,7 @@ def zeroth_order(
             if are_bounded:
                 bound_weights(plus, minus, bounds, tops)
                 for k in range(n_own):
-                    tops[k] += prior[k]
+                    tops[k] += np.float32(prior[k])
             else:
                 tops[:] = np.inf
             for at in range(n_held):
