@@ -83,7 +83,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
             hyper = replace(hyper, a=a.copy(), b=b.copy())
         first = MOVES_FROM if samples is None else MOVES_FROM_AFTER_CHAIN
         memory = MoveMemory(first) if self.moves.any else None
-        even = 0.0 if self.start.how == "random" else self.start.smoothing
+        # Neither a random start nor a sample is spread over the clusters.
+        even = 0.0 if self.start.how == "random" or samples is not None else self.start.smoothing
         return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples, even=even)
 
     def _sample_start(self, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
