@@ -1,12 +1,17 @@
-"""Processor time in units of a loop that is timed beside it: slow or busy processors slow both."""
+"""Processor time in units of a loop that is timed beside it: slow or busy processors slow both. And all kernels."""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numba as nb
+from numba.core.dispatcher import Dispatcher
+
+from acvb_core import warmup
 
 
 @nb.njit(nogil=True)
@@ -60,3 +65,15 @@ class Gaps:
     def longest(self) -> float:
         """The longest gap, in units of work."""
         return max(self.seconds) / reference_seconds()
+
+
+def find_kernels() -> dict[str, Any]:
+    """Return all compiled functions of the package by module and name; each is compiled, or read from the cache."""
+    warmup.warm_up()
+    return {
+        f"{module.__name__}.{name}": value
+        for module in list(sys.modules.values())
+        if getattr(module, "__name__", "").startswith("acvb_core.")
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher) and value.py_func.__module__ == module.__name__
+    }

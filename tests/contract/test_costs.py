@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 from collections import deque
 from collections.abc import Callable
@@ -11,9 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 
-from acvb_core import warmup
 from acvb_core.core.rows import Method
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import build_problem
@@ -23,7 +20,7 @@ from acvb_core.models.irm import memory
 from acvb_core.models.irm.gibbs import chain
 from acvb_core.registry import METHODS
 from acvb_core.samples.planted_mixtures import planted_topics
-from tests.costs import Gaps
+from tests.costs import Gaps, find_kernels
 
 from .cases import (
     CASES,
@@ -201,13 +198,6 @@ def peak_of(do: Callable[[], object]) -> int:
 
 def test_every_kernel_lets_other_threads_work() -> None:
     """A page must be answered while a run computes."""
-    warmup.warm_up()
-    kernels = {
-        f"{module.__name__}.{name}": value
-        for module in list(sys.modules.values())
-        if getattr(module, "__name__", "").startswith("acvb_core.")
-        for name, value in vars(module).items()
-        if isinstance(value, Dispatcher)
-    }
+    kernels = find_kernels()
     assert {f"acvb_core.models.{name}" for name in KERNELS} <= set(kernels)
     assert [name for name, kernel in kernels.items() if not kernel.targetoptions.get("nogil")] == []

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 import numba as nb
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
-from acvb_core import warmup
+from tests.costs import find_kernels
 
 #: A statement of the compiler's record of types: what is set, to what, and its type.
 STATEMENT = re.compile(r"\s*#\s+(?P<name>[\w.$]+) = (?P<value>.*?)\s+:: (?P<type>\S+)$")
@@ -73,14 +71,7 @@ def find_promotions(kernel: Any) -> Iterator[str]:
 
 
 def test_loops_over_single_precision_stay_in_it() -> None:
-    warmup.warm_up()
-    kernels = {
-        f"{module.__name__}.{name}": value
-        for module in list(sys.modules.values())
-        if getattr(module, "__name__", "").startswith("acvb_core.")
-        for name, value in vars(module).items()
-        if isinstance(value, Dispatcher) and value.py_func.__module__ == module.__name__
-    }
+    kernels = find_kernels()
     single = [name for name, value in kernels.items() if "float32" in str(value.nopython_signatures)]
     assert {
         f"acvb_core.models.lda.{name}" for name in ("kernels.zeroth_order", "gibbs.sample_labels")
