@@ -66,7 +66,7 @@ class PaperPart:
     plan: Plan | None
     limits: PaperLimits = PaperLimits()
     searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
-    is_slow: bool = False  #: large data in full, which are made only where that is asked for
+    is_slow: bool = False  #: large data in full, made only on request
 
 
 def plan_part(
