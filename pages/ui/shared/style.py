@@ -47,6 +47,7 @@ _STYLE = f"""
 img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
 [class*="st-key-"][class*="_loader"] {{ overflow: hidden; }} /* nothing to scroll to */
 .stSelectbox input {{ text-overflow: ellipsis; }}
+.stCheckbox .stMarkdownEllipsis, .stCheckbox .stMarkdownEllipsis p {{ white-space: normal; }} /* never cut */
 .heatmap-label [style*="rgb(68, 68, 68)"] {{ fill: #0B1117 !important; }} /* Plotly's own is below 4.5:1 on colours */
 [data-testid^="stBaseButton-primary"]:not(:disabled), .stMultiSelect span[title] {{
   color: light-dark(#FFFFFF, #0B1117); }}
