@@ -76,7 +76,7 @@ def choose_clustering(result: Result) -> str:
     return st.segmented_control(
         "Clusters",
         list(sides),
-        format_func=sides.get,
+        format_func=sides.__getitem__,
         default="rows",
         required=True,
         key="label_domain",

@@ -40,15 +40,15 @@ def show_link_prediction(key: Key, result: Result) -> None:
         )  # fmt: skip
         if n_unknown:
             among = st.segmented_control(
-                "Search missing links among", list(AMONG), format_func=AMONG.get, default="unlinked", required=True,
-                key="link_among", persist_state="session",
+                "Search missing links among", list(AMONG), format_func=AMONG.__getitem__, default="unlinked",
+                required=True, key="link_among", persist_state="session",
                 help=f"The data say nothing about {say.count(n_unknown, 'pair')}: whether they are linked is "
                 "unknown.",
             )  # fmt: skip
         if n_samples:
             choices = {True: f"Mean of {n_samples} samples", False: "Clusters shown"}
             averaged = st.segmented_control(
-                "Predict by", list(choices), format_func=choices.get, required=True, key=f"link_by_{key[0]}",
+                "Predict by", list(choices), format_func=choices.__getitem__, required=True, key=f"link_by_{key[0]}",
                 default=prefer_average(result.posterior, result.snapshot.heldout),
                 help="The samples are other clusterings that fit about as well, from the start of the run.",
             )  # fmt: skip
@@ -112,8 +112,8 @@ def rank_likely_links(key: Key, number: int, among: str, averaged: bool, _result
         posterior,
         strengths,
         number,
-        among=among,
-        averaged=averaged,  # type: ignore[arg-type]
+        among=among,  # type: ignore[arg-type]
+        averaged=averaged,
     )
 
 

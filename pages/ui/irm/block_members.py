@@ -25,7 +25,7 @@ def show_members(result: Result) -> None:
             domain = st.segmented_control(
                 "Objects",
                 list(domains),
-                format_func=domains.get,
+                format_func=domains.__getitem__,
                 default="rows",
                 required=True,
                 key="member_domain",

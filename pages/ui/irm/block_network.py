@@ -22,7 +22,12 @@ def show_network(key: Key, result: Result) -> None:
     """Draw the graph of the clusters, or of the nodes if they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
         shown = st.segmented_control(
-            "Show", list(VIEWS), format_func=VIEWS.get, default="groups", required=True, key="network_shown"
+            "Show",
+            list(VIEWS),
+            format_func=VIEWS.__getitem__,
+            default="groups",
+            required=True,
+            key="network_shown",
         )
         n_clusters = result.posterior.n_clusters()["rows"]
         chosen = st.selectbox(

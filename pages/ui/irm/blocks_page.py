@@ -71,7 +71,7 @@ def show_blocks() -> None:
         view = st.segmented_control(
             "View",
             list(VIEWS),
-            format_func=VIEWS.get,
+            format_func=VIEWS.__getitem__,
             default="matrix",
             required=True,
             key="blocks_view",

@@ -44,7 +44,7 @@ def choose_sides(prefix: str, choice: KindChoice) -> dict[str, Any]:
 
 
 def _choose(label: str, names: dict[Any, str], key: str) -> Any:
-    return st.selectbox(label, list(names), format_func=names.get, key=key, persist_state="session")
+    return st.selectbox(label, list(names), format_func=names.__getitem__, key=key, persist_state="session")
 
 
 def _show_reason(reason: str) -> None:

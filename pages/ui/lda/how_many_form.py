@@ -54,7 +54,7 @@ class GridPlan:
     check_memory: bool = True
 
     @property
-    def length(self) -> dict[str, float]:
+    def length(self) -> dict[str, Any]:
         """The length of a run, as a setting of the method."""
         streams = method_row(MODEL, self.method).streams
         return {"epochs": self.epochs} if streams else {"max_sweeps": self.max_sweeps}

@@ -81,7 +81,7 @@ def choose_storage(
     where: Where = st.segmented_control(
         "Where to keep the texts",
         list(_NAMES),
-        format_func=_NAMES.get,
+        format_func=_NAMES.__getitem__,
         default=found.where,
         required=True,
         key=f"{prefix}_where",

@@ -29,7 +29,7 @@ def show_documents(view: TopicView, names: Names, topic: int) -> None:
         by = st.segmented_control(
             "Order by",
             list(_BY),
-            format_func=_BY.get,
+            format_func=_BY.__getitem__,
             default="share",
             required=True,
             key="documents_by",

@@ -44,7 +44,7 @@ def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
         by = st.segmented_control(
             "Words by",
             list(get_args(Ranking)),
-            format_func=_ORDERS.get,
+            format_func=_ORDERS.__getitem__,
             default="relevance",
             required=True,
             key="topics_by",

@@ -33,7 +33,7 @@ def choose_settings(view: FeatureView) -> tuple[int, Units]:
             units = st.segmented_control(
                 "Weights in",
                 list(_UNITS),
-                format_func=_UNITS.get,
+                format_func=_UNITS.__getitem__,
                 default="table",
                 required=True,
                 key="features_units",

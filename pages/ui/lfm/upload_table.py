@@ -251,7 +251,7 @@ def _list_text_columns(layout: TableLayout) -> list[int]:
 
 def _choose_policy(label: str, names: dict[str, str], key: str, help: str) -> str:
     chosen = st.selectbox(
-        label, list(names), format_func=names.get, key=key, persist_state="session", help=help
+        label, list(names), format_func=names.__getitem__, key=key, persist_state="session", help=help
     )
     return str(chosen)
 

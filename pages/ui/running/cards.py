@@ -8,7 +8,8 @@ from functools import partial
 import streamlit as st
 
 from acvb_core.core.display import write_number
-from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.handle import Status
+from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
 from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour

@@ -192,7 +192,7 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
     key = f"experiment_{job.id}"
     names = {name: _name_score(name) for name in experiment.scores}
     score = st.selectbox(
-        "Score", list(names), index=list(names).index(SCORE) if SCORE in names else 0, format_func=names.get,
+        "Score", list(names), index=list(names).index(SCORE) if SCORE in names else 0, format_func=names.__getitem__,
         key=f"{key}_score", width=300,
     )  # fmt: skip
     st.markdown(f"**{experiment.conclusion(score)}**")

@@ -148,7 +148,6 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
         Of the widget.
     """
     default: Any = parameter.default
-    bounds: Any
     if parameter.kind == "bool":
         return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")
     if parameter.kind == "choice":
@@ -162,12 +161,13 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
         )
         return parameter.check(chosen)
     text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; default: {parameter.default:g}.*"
+    # Streamlit wants all of them to be whole numbers, or none.
+    limits: Any = (parameter.low, parameter.high, _step(default), "%g")
     if parameter.kind == "int":
-        bounds = (_whole(parameter.low), _whole(parameter.high), "min" if was_filled(key) else default, 1)
-        number = st.number_input(label, *bounds, help=text, key=key, persist_state="session")
-    else:
-        bounds = (parameter.low, parameter.high, "min" if was_filled(key) else default, _step(default))
-        number = st.number_input(label, *bounds, format="%g", help=text, key=key, persist_state="session")
+        limits = (_whole(parameter.low), _whole(parameter.high), 1, None)
+    low, high, step, shown = limits
+    begin: Any = "min" if was_filled(key) else default
+    number = st.number_input(label, low, high, begin, step, shown, key, text, persist_state="session")
     return parameter.check(number)
 
 

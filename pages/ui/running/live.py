@@ -125,7 +125,7 @@ def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
     return st.segmented_control(
         "Curves against",
         list(axes),
-        format_func=axes.get,
+        format_func=axes.__getitem__,
         default=next(iter(axes)) if comparable else "cpu_seconds",
         required=True,
         key=key if comparable else f"{key}_time",

@@ -223,7 +223,7 @@ def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
         with column:
             fixed = choice.values.get(field.parameter.name)
             entered.append((field, show_field(field) if fixed is None else show_fixed_field(field, fixed)))
-    starts = _show_seeds(*columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
+    starts = _show_seeds(columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
     entered += _show_fields(separate, 4)
     with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
         entered += _show_fields(advanced, 3)
@@ -242,17 +242,12 @@ def _show_fields(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]
     return entered
 
 
-def _show_seeds(
-    first_column: DeltaGenerator,
-    number_column: DeltaGenerator,
-    restarts_column: DeltaGenerator,
-    row: ModelRow,
-    racing: bool,
-) -> tuple[range, int]:
+def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelRow, racing: bool) -> tuple[range, int]:
     """Draw the fields of the seeds; return the first of each run, and how many starts race in a run.
 
     Not `racing`: there is nothing that a race could go by.
     """
+    first_column, number_column, restarts_column = columns
     number = number_column.number_input(
         "Runs per method",
         1,

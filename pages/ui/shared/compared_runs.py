@@ -62,9 +62,10 @@ def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
     """Draw two select boxes and return the positions of the two runs chosen in them."""
     order = list(range(len(labels)))
     with st.container(horizontal=True, gap="medium", key=key):
-        return tuple(
+        one, other = (
             st.selectbox(
                 label, order, index=index, format_func=labels.__getitem__, key=f"{key}_{end}", width=300
             )
             for index, (label, end) in enumerate((("From", "one"), ("To", "other")))
         )
+        return one, other

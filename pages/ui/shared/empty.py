@@ -14,7 +14,7 @@ from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 
 
-def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], None]) -> None:
+def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], object]) -> None:
     """Draw an empty state; `actions` draws the links and buttons below the text."""
     with st.container(border=True, horizontal_alignment="center", gap="small", key="empty"):
         st.space("small")

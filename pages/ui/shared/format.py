@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from acvb_core.engine.handle import Handle
-from acvb_core.engine.job import Inspection, Job, Status
+from acvb_core.engine.handle import Handle, Status
+from acvb_core.engine.job import Inspection, Job
 from acvb_core.engine.run_label import clean_name
 from acvb_core.engine.snapshot import Verdict
 

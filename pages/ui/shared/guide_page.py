@@ -13,7 +13,7 @@ from acvb_core.registry import methods_of
 from pages.ui.running.live import model_in_use
 from pages.ui.shared import format as say
 from pages.ui.shared import words
-from pages.ui.shared.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS
+from pages.ui.shared.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS, State
 from pages.ui.shared.model_pages import ModelPages, all_model_pages
 from pages.ui.shared.workspace import current_workspace
 
@@ -80,19 +80,18 @@ def show_curves(pages: ModelPages) -> None:
 def show_verdicts(pages: ModelPages) -> None:
     st.subheader("How a run ends", anchor=False)
     for verdict in Verdict:
-        state = VERDICTS[verdict]
-        _show_verdict(verdict.value, state.text, state.icon, state.colour, state.meaning)
-    _show_verdict("MAX_SWEEPS, Gibbs", COMPLETE.text, COMPLETE.icon, COMPLETE.colour, COMPLETE.meaning)
+        _show_verdict(verdict.value, VERDICTS[verdict])
+    _show_verdict("MAX_SWEEPS, Gibbs", COMPLETE)
     if any(row.streams for row in methods_of(pages.model)):
         for name, state in (("MAX_SWEEPS, streams", STREAMED), ("MAX_SWEEPS, averaged streams", EPOCH_LIMIT)):
-            _show_verdict(name, state.text, state.icon, state.colour, state.meaning)
+            _show_verdict(name, state)
     _show_texts((("How convergence is judged", pages.words.convergence), *pages.words.notes))
 
 
-def _show_verdict(name: str, text: str, icon: str, colour: str, meaning: str) -> None:
+def _show_verdict(name: str, state: State) -> None:
     badge, explanation = st.columns([1, 4], vertical_alignment="center")
-    badge.badge(text, icon=icon, color=colour, help=name)
-    explanation.markdown(meaning)
+    badge.badge(state.text, icon=state.icon, color=state.colour, help=name)
+    explanation.markdown(state.meaning)
 
 
 def show_references(_: ModelPages) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
@@ -25,7 +26,11 @@ _PLURALS = {"search": "searches"}
 
 def count_moving_jobs(workspace: Workspace) -> Counter[str]:
     """Return how many runs, experiments and searches are started or queued and not paused, by these nouns."""
-    jobs = {"run": workspace.jobs, "experiment": workspace.experiments, "search": workspace.searches}
+    jobs: dict[str, Iterable[Handle[Any]]] = {
+        "run": workspace.jobs,
+        "experiment": workspace.experiments,
+        "search": workspace.searches,
+    }
     return +Counter({noun: sum(map(_moves, some)) for noun, some in jobs.items()})
 
 

@@ -208,7 +208,7 @@ class Workspace:
         return services.job_book().add(self.key, problem)
 
     @owner_only
-    def relabel(self, job_id: str, **changes: Any) -> None:
+    def relabel(self, job_id: str, /, **changes: Any) -> None:
         """Change the name, note, tags or pin of a run."""
         services.job_book().relabel(self.key, job_id, **changes)
 

@@ -29,8 +29,13 @@ def choose_sample(workspace: Workspace) -> None:
     sample = SAMPLES[key]
     st.caption(f"{sample.size_text}. {sample.origin} {sample.licence}")
     # The primary button is the next step: with data in use, that is to go on.
-    kind = "primary" if workspace.dataset is None else "secondary"
-    if st.button("Use this sample", type=kind, icon=":material/check:", key="use_sample"):
+    is_next = workspace.dataset is None
+    if st.button(
+        "Use this sample",
+        type="primary" if is_next else "secondary",
+        icon=":material/check:",
+        key="use_sample",
+    ):
         if refusal := workspace.explain_no_room():
             st.warning(refusal, icon=":material/warning:")
             return
@@ -83,7 +88,7 @@ def _choose_data(workspace: Workspace) -> bool:
     source = st.segmented_control(
         "Source",
         list(_SOURCES),
-        format_func=_SOURCES.get,
+        format_func=_SOURCES.__getitem__,
         default=None if was_filled("source") else "Sample",
         required=True,
         key="source",

@@ -80,7 +80,7 @@ def choose_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindCho
         kind = st.segmented_control(
             "What kind of data do you have?",
             list(names),
-            format_func=names.get,
+            format_func=names.__getitem__,
             default=guess.kind,
             required=True,
             key=f"{prefix}_kind",

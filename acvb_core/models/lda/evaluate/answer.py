@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -163,7 +164,7 @@ def frequent_words(corpus: Corpus, document: int) -> tuple[NDArray[np.int64], ND
     return words[order].astype(np.int64), times[order].astype(np.int64)
 
 
-def share_vocabulary(answers: list[TopicAnswer]) -> bool:
+def share_vocabulary(answers: Sequence[TopicAnswer]) -> bool:
     """Return whether the topics of several answers are distributions over the same words."""
     first = answers[0].corpus.vocabulary
     return all(np.array_equal(answer.corpus.vocabulary, first) for answer in answers[1:])
