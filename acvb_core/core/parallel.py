@@ -136,6 +136,8 @@ class _Team:
 
     def run(self) -> None:
         n_helpers = min(_share(self._limit, self._leader), len(self._waiting)) - 1
+        if n_helpers < 1:
+            return self._work(self._come_by)
         helpers = _recruit([partial(self._help, number) for number in range(1, n_helpers + 1)])
         try:
             while True:

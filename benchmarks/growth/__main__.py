@@ -1,6 +1,6 @@
 """How time and memory of a sweep grow with the data and with the number of clusters or topics.
 
-    python -m benchmarks.growth [--quick] [--only PART] [--memory 16] [--out docs/benchmarks]
+    python -m benchmarks.growth [--quick] [--only PART] [--largest 30000000] [--memory 16] [--out docs/benchmarks]
 
 Four parts, every size in a process of its own: `ones` (relations whose objects keep their number of links), `tokens`
 (texts of one length), `clusters` and `topics` (the same data, more of either). `papers` runs ACVB0 to convergence on
@@ -16,7 +16,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ class Part:
     unit: str
     sizes: tuple[int, ...]
     quick: tuple[int, ...]
-    command: Callable[[int], list[str]]
+    #: The module and arguments, of links or words, and of clusters or topics where these grow.
+    command: Callable[..., list[str]]
 
 
 def list_sweep_arguments(ones: int, clusters: int = 20) -> list[str]:
@@ -57,11 +59,11 @@ PARTS = {
         list_sweep_arguments,
     ),
     "clusters": Part(
-        "A CVB0 sweep of 3 million links by the number of clusters a side",
+        "A CVB0 sweep by the number of clusters a side, links",
         "clusters",
         (10, 20, 50, 100, 200, 400),
         (10, 20),
-        lambda k: list_sweep_arguments(3_000_000, k),
+        list_sweep_arguments,
     ),
     "tokens": Part(
         "A CVB0 sweep of texts, 50 topics, 60 words a document, 50,000 different words",
@@ -71,11 +73,11 @@ PARTS = {
         _measure_texts,
     ),
     "topics": Part(
-        "A CVB0 sweep of 3 million words of text by the number of topics",
+        "A CVB0 sweep by the number of topics, words",
         "topics",
         (10, 20, 50, 100, 200, 400),
         (10, 20),
-        lambda k: _measure_texts(3_000_000, k),
+        _measure_texts,
     ),
 }
 
@@ -85,6 +87,15 @@ PAPERS = {
     "Movielens-10M": (10_681, 69_878, 10_000_054, 2_087),
     "Netflix, rate 5": (480_189, 17_770, 23_168_232, 13_440),
 }
+
+
+def choose_sizes(part: Part, largest: int, *, quick: bool) -> tuple[Part, tuple[int, ...]]:
+    """Return a part and its sizes, no links or words beyond `largest`; of these, clusters and topics get a tenth."""
+    sizes = part.quick if quick else part.sizes
+    if part.unit in ("links", "words"):
+        return part, tuple(size for size in sizes if size <= largest)
+    fixed = min(largest // 10, 3_000_000)
+    return replace(part, title=f"{part.title}: {fixed:,}", command=partial(part.command, fixed)), sizes
 
 
 def run_module(arguments: Sequence[str]) -> dict[str, Any]:
@@ -188,6 +199,13 @@ def main() -> None:
     )
     parser.add_argument("--only", choices=[*PARTS, "papers"], help="only this part")
     parser.add_argument(
+        "--largest",
+        type=int,
+        default=30_000_000,
+        metavar="N",
+        help="links and words at most; clusters and topics grow over a tenth of it, 3 million at most",
+    )
+    parser.add_argument(
         "--memory", type=float, default=16.0, help="GB whose largest size is wanted (default: 16)"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", metavar="DIR")
@@ -196,33 +214,41 @@ def main() -> None:
     sections, measured = [], dict[str, Any]()
     for name, part in PARTS.items():
         if options.only in (None, name):
-            rows = measured[name] = measure_part(part, part.quick if options.quick else part.sizes)
+            part, sizes = choose_sizes(part, options.largest, quick=options.quick)
+            rows = measured[name] = measure_part(part, sizes)
             sections.append(write_part(part, rows, options.memory))
+            write_page(options.out, sections, measured, begun)
     if options.only in (None, "papers") and not options.quick:
-        runs = {}
+        runs = measured["papers"] = dict[str, Any]()
         for name, (rows_, cols, ones, seconds) in PAPERS.items():
+            if ones > 1.01 * options.largest:
+                continue
             shape = ["--rows", str(rows_), "--cols", str(cols), "--ones", str(ones)]
             runs[name] = {**run_module(["benchmarks.growth.convergence", *shape]), "paper_seconds": seconds}
             print(f"{name}: {runs[name]}", flush=True)
-        measured["papers"] = runs
-        sections.append(write_papers(runs))
+            write_page(options.out, [*sections, write_papers(runs)], measured, begun)
+
+
+def write_page(folder: Path, sections: Sequence[str], measured: dict[str, Any], begun: float) -> None:
+    """Write what was measured so far: a table, all figures, and curves; `begun` is the load average at the start."""
     facts = describe_machine(sys.argv[1:], (begun, os.getloadavg()[0]))
     facts["command"] = " ".join(["python -m benchmarks.growth", *sys.argv[1:]])
-    options.out.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
     for name in ("ones", "tokens"):
         if name in measured:
-            curve = {PARTS[name].unit: [(row["size"], row["seconds"]) for row in measured[name]]}
-            picture = draw_curves(PARTS[name].title, "CPU seconds of a sweep", curve, across=PARTS[name].unit)
-            (options.out / f"growth-{name}.svg").write_text(picture)
-            sections.append(f"![{PARTS[name].title}](growth-{name}.svg)")
+            part = PARTS[name]
+            curve = {part.unit: [(row["size"], row["seconds"]) for row in measured[name]]}
+            picture = draw_curves(part.title, "CPU seconds of a sweep", curve, across=part.unit)
+            (folder / f"growth-{name}.svg").write_text(picture)
+            pictures.append(f"![{part.title}](growth-{name}.svg)")
     head = (
         f"# Growth\n\n`{facts['command']}` on {facts['machine']}; load average {facts['load'][0]} at the start, "
-        f"{facts['load'][1]} at the end."
+        f"{facts['load'][1]} at the end. Seconds are processor time of one thread. Other programs on the cores make "
+        "them longer too, as caches are shared."
     )
-    (options.out / "growth.md").write_text("\n\n".join([head, *sections]) + "\n")
-    text = json.dumps({**facts, **measured}, indent=1)
-    (options.out / "growth.json").write_text(text + "\n")
-    print(f"written to {options.out}: growth.md, growth.json")
+    (folder / "growth.md").write_text("\n\n".join([head, *sections, *pictures]) + "\n")
+    (folder / "growth.json").write_text(json.dumps({**facts, **measured}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

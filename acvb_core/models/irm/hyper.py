@@ -16,6 +16,8 @@ from acvb_core.models.irm.layout import TWO_DOMAINS
 
 #: Fixed points run towards 0 or infinity where the data say nothing; they are held between these.
 _LOW, _HIGH = 1e-4, 1e6
+#: Blocks whose digammas differ less than this, with and without their entries, have none: they say nothing.
+_LEAST_DOWN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Hyper:
     def blocks(self, shape: tuple[int, int]) -> tuple[Floats, Floats]:
         """Return a and b as contiguous arrays of the given shape (K1, K2)."""
         # Copies: what `broadcast_to` returns is read-only, and kernels would be compiled once more for that.
-        a, b = (np.array(np.broadcast_to(values, shape), order="C") for values in (self.a, self.b))
+        a, b = np.empty((2, *shape))
+        a[:], b[:] = self.a, self.b
         return a, b
 
 
@@ -93,11 +96,18 @@ def update_concentration(alpha: float, mass: Floats, *, printed: bool = False) -
     `printed`: K and all K sticks, as IRM14 eqs. 58 and 109 have it.
     """
     sticks = len(mass) - (0 if printed else 1)
-    if not sticks:
-        return alpha
-    beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)[:sticks]
-    rate = float((psi(mass[:sticks] + beyond + alpha + 1.0) - psi(beyond + alpha)).sum())
-    return float(np.clip(sticks / rate, _LOW, _HIGH))
+    return min(max(sticks / _sum_stick_rates(mass, sticks, alpha), _LOW), _HIGH) if sticks else alpha
+
+
+@nb.njit(**OPTIONS)
+def _sum_stick_rates(mass: Floats, sticks: int, alpha: float) -> float:
+    """Return the sum of E[-log(1 - v_k)] over the first sticks."""
+    beyond = total = 0.0
+    for k in range(mass.shape[0] - 1, -1, -1):
+        if k < sticks:
+            total += digamma(mass[k] + beyond + alpha + 1.0) - digamma(beyond + alpha)
+        beyond += mass[k]
+    return total
 
 
 def update_beta_explicit(a: Floats, b: Floats, ones: Floats, entries: Floats) -> tuple[Floats, Floats]:
@@ -114,17 +124,15 @@ def update_beta(
     a: Floats, b: Floats, ones: Floats, entries: Floats, *, tied: bool, distinct: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return a and b after one step of Minka's fixed point, tied over the blocks or one for each block."""
+    if tied:
+        one, zero = _step_beta(*_list_blocks(ones, entries, distinct), a.item(), b.item())
+        return np.full((1, 1), one), np.full((1, 1), zero)
     ones = np.maximum(ones, 0.0)
     zeros = np.maximum(entries - ones, 0.0)
-    up_a = psi(a + ones) - psi(a)
-    up_b = psi(b + zeros) - psi(b)
     down = psi(a + b + ones + zeros) - psi(a + b)
-    if tied:
-        weight = np.ones((1, 1)) if distinct is None else distinct
-        up_a, up_b, down = (np.full((1, 1), (part * weight).sum()) for part in (up_a, up_b, down))
-    observed = down > 1e-12  # a block without observed entries tells nothing
-    ratio_a = np.divide(up_a, down, out=np.ones_like(down), where=observed)
-    ratio_b = np.divide(up_b, down, out=np.ones_like(down), where=observed)
+    observed = down > _LEAST_DOWN
+    ratio_a = np.divide(psi(a + ones) - psi(a), down, out=np.ones_like(down), where=observed)
+    ratio_b = np.divide(psi(b + zeros) - psi(b), down, out=np.ones_like(down), where=observed)
     return np.clip(a * ratio_a, _LOW, _HIGH), np.clip(b * ratio_b, _LOW, _HIGH)
 
 
@@ -135,26 +143,51 @@ def climb_beta(
 
     The height is sum_kl [log B(a + n_kl, b + N_kl) - log B(a, b)], the blocks' part of the lower bound.
     """
-    # Blocks without observed entries say nothing.
-    counted = (np.broadcast_to(1.0 if distinct is None else distinct, ones.shape) > 0) & (entries > 0)
+    one, zero = _climb(*_list_blocks(ones, entries, distinct), a.item(), b.item(), steps)
+    return np.full((1, 1), one), np.full((1, 1), zero)
+
+
+def _list_blocks(ones: Floats, entries: Floats, distinct: Floats | None) -> tuple[Floats, Floats]:
+    """Return ones and zeros of the blocks that say something about their prior: distinct ones with entries."""
+    counted = entries > 0.0 if distinct is None else (entries > 0.0) & (distinct > 0.0)
     n = np.maximum(ones[counted], 0.0)
-    zeros = np.maximum(entries[counted] - n, 0.0)
-    one, zero = float(a[0, 0]), float(b[0, 0])
-    height = log_evidence(n, zeros, one, zero)
+    return n, np.maximum(entries[counted] - n, 0.0)
+
+
+@nb.njit(**OPTIONS)
+def _step_beta(ones: Floats, zeros: Floats, a: float, b: float) -> tuple[float, float]:
+    """Return tied a and b after one step of Minka's fixed point."""
+    up_a = up_b = down = 0.0
+    for e in range(ones.shape[0]):
+        up_a += digamma(a + ones[e])
+        up_b += digamma(b + zeros[e])
+        down += digamma(a + b + ones[e] + zeros[e])
+    up_a -= ones.shape[0] * digamma(a)
+    up_b -= ones.shape[0] * digamma(b)
+    down -= ones.shape[0] * digamma(a + b)
+    if not down > _LEAST_DOWN:
+        return a, b
+    return min(max(a * up_a / down, _LOW), _HIGH), min(max(b * up_b / down, _LOW), _HIGH)
+
+
+@nb.njit(**OPTIONS)
+def _climb(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> tuple[float, float]:
+    """Do what `climb_beta` does."""
+    height = log_evidence(ones, zeros, a, b)
     for _ in range(steps):
-        slope_a, slope_b, bend_a, bend_b, bend = _slopes(n, zeros, one, zero)
+        slope_a, slope_b, bend_a, bend_b, bend = _slopes(ones, zeros, a, b)
         determinant = bend_a * bend_b - bend**2
         if not (bend_a < 0 and determinant > 0):
             break  # no maximum near: the fixed point goes on in the next sweep
         step_a, step_b = (bend * slope_b - bend_b * slope_a), (bend * slope_a - bend_a * slope_b)
         shrink = max(1.0, abs(step_a / determinant), abs(step_b / determinant)) * determinant
-        next_one = min(max(one * math.exp(step_a / shrink), _LOW), _HIGH)
-        next_zero = min(max(zero * math.exp(step_b / shrink), _LOW), _HIGH)
-        higher = log_evidence(n, zeros, next_one, next_zero)
+        next_a = min(max(a * math.exp(step_a / shrink), _LOW), _HIGH)
+        next_b = min(max(b * math.exp(step_b / shrink), _LOW), _HIGH)
+        higher = log_evidence(ones, zeros, next_a, next_b)
         if not higher > height:
             break
-        one, zero, height = next_one, next_zero, higher
-    return np.full((1, 1), one), np.full((1, 1), zero)
+        a, b, height = next_a, next_b, higher
+    return a, b
 
 
 @nb.njit(**OPTIONS)

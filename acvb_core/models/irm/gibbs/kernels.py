@@ -96,6 +96,7 @@ def draw_some(
     Returns the position of the next object, the number of clusters in use, and how many objects changed company.
     """
     labels, places, names, sizes = members
+    own_links, is_network = side.links.own, side.is_network
     halves, room, n_other = blocks.ones.shape
     brought = np.zeros((2 * halves, n_other), np.int64)
     own = np.zeros(2, np.int64)
@@ -109,13 +110,13 @@ def draw_some(
         alone = sizes[old] == 0
         # One that is alone may stay so in its own cluster.
         n_choices = width if alone else width + 1
-        if side.is_network:
+        if is_network:
             n_other = n_choices
-            own[0], own[1] = int(side.links.own[i, 0]), int(side.links.own[i, 1])
-        _sum_links(i, members, n_other, side, brought)
-        _put(-1, old, brought, own, n_other, side, blocks, gammas)
+            own[0], own[1] = int(own_links[i, 0]), int(own_links[i, 1])
+        _sum_links(i, n_other, members, side, brought)
+        _put(-1, old, brought, own, n_other, is_network, blocks, gammas)
         weights = log_weights[:n_choices]
-        _weigh(brought, own, n_other, side, blocks, gammas, weights)
+        _weigh(brought, own, n_other, is_network, blocks, gammas, weights)
         for k in range(n_choices):
             weights[k] += log(float(sizes[k]) if sizes[k] > 0 else alpha)
         normalise(weights)
@@ -127,13 +128,13 @@ def draw_some(
         moved += new != old
         labels[i] = names[new]
         sizes[new] += 1
-        _put(1, new, brought, own, n_other, side, blocks, gammas)
+        _put(1, new, brought, own, n_other, is_network, blocks, gammas)
         if new == width:
             width += 1
         elif alone and new != old:
             width -= 1
             _swap_places(old, width, members)
-            _move_blocks(width, old, width + 1 if side.is_network else n_other, side, blocks)
+            _move_blocks(width, old, width + 1 if is_network else n_other, is_network, blocks)
         at += 1
     return at, width, moved
 
@@ -148,7 +149,7 @@ def _swap_places(one: int, other: int, members: Members) -> None:
 
 
 @nb.njit(**OPTIONS)
-def _move_blocks(old: int, new: int, n_other: int, side: Side, blocks: BlockTable) -> None:
+def _move_blocks(old: int, new: int, n_other: int, is_network: bool, blocks: BlockTable) -> None:
     """Swap the blocks of the cluster at place `old` with those of an empty one at `new`."""
     for half in range(blocks.ones.shape[0]):
         ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
@@ -156,7 +157,7 @@ def _move_blocks(old: int, new: int, n_other: int, side: Side, blocks: BlockTabl
             ones[old, m], ones[new, m] = ones[new, m], ones[old, m]
             zeros[old, m], zeros[new, m] = zeros[new, m], zeros[old, m]
             terms[old, m], terms[new, m] = terms[new, m], terms[old, m]
-        if side.is_network:
+        if is_network:
             for k in range(n_other):
                 ones[k, old], ones[k, new] = ones[k, new], ones[k, old]
                 zeros[k, old], zeros[k, new] = zeros[k, new], zeros[k, old]
@@ -164,28 +165,30 @@ def _move_blocks(old: int, new: int, n_other: int, side: Side, blocks: BlockTabl
 
 
 @nb.njit(**OPTIONS)
-def _sum_links(i: int, members: Members, n_other: int, side: Side, brought: Counts) -> None:
+def _sum_links(
+    i: int,
+    n_other: int,
+    members: Members,
+    side: Side,
+    brought: Counts,
+) -> None:
     """Write what object i brings to the blocks, by cluster across, itself left out."""
-    sizes = members.sizes if side.is_network else side.sizes
+    labels, places, _, sizes = members
+    (pointers, indices, _, _), across, others, is_network = side
+    for which in range(brought.shape[0]):
+        first, neighbours, out = pointers[which], indices[which], brought[which]
+        for m in range(n_other):
+            out[m] = 0
+        for p in range(first[i], first[i + 1]):
+            j = neighbours[p]
+            if not is_network:
+                out[others[j]] += 1
+            elif j != i:
+                out[places[labels[j]]] += 1
     for half in range(brought.shape[0] // 2):
         ones, zeros = brought[2 * half], brought[2 * half + 1]
         for m in range(n_other):
-            ones[m] = 0
-            zeros[m] = sizes[m]
-        for which in range(2):
-            pointers = side.links.pointers[2 * half + which]
-            indices = side.links.indices[2 * half + which]
-            for p in range(pointers[i], pointers[i + 1]):
-                j = indices[p]
-                if side.is_network:
-                    if j == i:
-                        continue
-                    m = members.places[members.labels[j]]
-                else:
-                    m = side.others[j]
-                zeros[m] -= 1
-                if which == 0:
-                    ones[m] += 1
+            zeros[m] = (sizes[m] if is_network else across[m]) - zeros[m] - ones[m]
 
 
 @nb.njit(**OPTIONS)
@@ -195,7 +198,7 @@ def _put(
     brought: Counts,
     own: Counts,
     n_other: int,
-    side: Side,
+    is_network: bool,
     blocks: BlockTable,
     gammas: LogGammas,
 ) -> None:
@@ -206,7 +209,7 @@ def _put(
         for m in range(n_other):
             ones[k, m] += sign * brought[2 * half, m]
             zeros[k, m] += sign * brought[2 * half + 1, m]
-        if side.is_network:
+        if is_network:
             # Block (k, k) has all that the object brings to it, in both directions.
             for other in range(halves):
                 if other != half:
@@ -216,7 +219,7 @@ def _put(
             zeros[k, k] += sign * own[1]
         for m in range(n_other):
             terms[k, m] = log_beta(gammas, ones[k, m], zeros[k, m])
-    if side.is_network:
+    if is_network:
         for half in range(halves):
             ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
             turned = halves - 1 - half
@@ -231,7 +234,7 @@ def _weigh(
     brought: Counts,
     own: Counts,
     n_other: int,
-    side: Side,
+    is_network: bool,
     blocks: BlockTable,
     gammas: LogGammas,
     out: Floats,
@@ -246,7 +249,7 @@ def _weigh(
             more_ones, more_zeros = brought[2 * half], brought[2 * half + 1]
             for m in range(n_other):
                 gain += log_beta(gammas, ones[m] + more_ones[m], zeros[m] + more_zeros[m]) - terms[m]
-        if side.is_network:
+        if is_network:
             # Block (k, k) comes only once, with all that the object brings to it.
             one, zero = blocks.ones[0, k, k], blocks.zeros[0, k, k]
             both_ones, both_zeros = one + own[0], zero + own[1]

@@ -28,7 +28,6 @@ from acvb_core.models.irm.kernels import (
     block_terms,
     log_prior,
     normalise,
-    total_of,
 )
 
 Indices = NDArray[np.int32]
@@ -74,18 +73,6 @@ def make_workspace(n_choices: int, n_clusters: int, directed: bool) -> Workspace
 
 
 @nb.njit(**OPTIONS)
-def sum_neighbours(i: int, indptr: Indices, indices: Indices, values: Floats, out: Floats) -> None:
-    """Write the sum of `values` over the stored entries of row i, the diagonal left out."""
-    for m in range(out.shape[0]):
-        out[m] = 0.0
-    for p in range(indptr[i], indptr[i + 1]):
-        j = indices[p]
-        if j != i:
-            for m in range(out.shape[0]):
-                out[m] += values[j, m]
-
-
-@nb.njit(**OPTIONS)
 def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats, out: Floats) -> None:
     """Write what object i brings to the blocks, by cluster of the other object.
 
@@ -94,12 +81,20 @@ def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats,
     `out`: shape (4, K); ones and zeros of the object's row, ones and zeros of its column (directed only), itself left
       out.
     """
-    for side in range(2 if links.directed else 1):
-        ones, zeros = out[2 * side], out[2 * side + 1]
-        sum_neighbours(i, links.pointers[2 * side], links.indices[2 * side], values, ones)
-        sum_neighbours(i, links.pointers[2 * side + 1], links.indices[2 * side + 1], values, zeros)
-        for m in range(ones.shape[0]):
-            zeros[m] = max(total[m] - values[i, m] - zeros[m] - ones[m], 0.0)
+    n_clusters, sides = total.shape[0], 2 if links.directed else 1
+    for which in range(2 * sides):
+        indptr, indices = links.pointers[which], links.indices[which]
+        for m in range(n_clusters):
+            out[which, m] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j != i:
+                for m in range(n_clusters):
+                    out[which, m] += values[j, m]
+    for side in range(sides):
+        for m in range(n_clusters):
+            others = total[m] - values[i, m]
+            out[2 * side + 1, m] = max(others - out[2 * side + 1, m] - out[2 * side, m], 0.0)
 
 
 @nb.njit(**OPTIONS)
@@ -141,27 +136,38 @@ def refresh_terms(
 
 @nb.njit(**OPTIONS)
 def add_object(
-    k: int, item: ObjectLinks, least: float, ones: Floats, zeros: Floats, x: Floats, y: Floats
+    choices: NDArray[np.int64],
+    item: ObjectLinks,
+    least: float,
+    spare: float,
+    ones: Floats,
+    zeros: Floats,
+    x: Floats,
+    y: Floats,
 ) -> None:
-    """Write the counts (or variances) of the blocks of cluster k, `least` at least, with the object put in.
+    """Write the counts (or variances) of the blocks of some clusters, `least` at least, with the object put in.
 
-    x, y : shape (K,) undirected, (2 K,) directed: the blocks (k, .), then (., k), of which (k, k) comes only once.
+    x, y : shape (C, K) undirected, (C, 2 K) directed: the blocks (k, .), then (., k), of which (k, k) comes only once;
+      in its second place stand 1 and `spare`.
     """
+    # All choices in one call, and no views of rows: to count who holds an array takes longer than the additions.
     brought, own, directed = item
     n_clusters = ones.shape[0]
-    for m in range(n_clusters):
-        x[m] = max(ones[k, m], least) + brought[OUT_ONES, m]
-        y[m] = max(zeros[k, m], least) + brought[OUT_ZEROS, m]
-    x[k] += own[0]
-    y[k] += own[1]
-    if directed:
+    for at in range(choices.shape[0]):
+        k = choices[at]
         for m in range(n_clusters):
-            x[n_clusters + m] = max(ones[m, k], least) + brought[IN_ONES, m]
-            y[n_clusters + m] = max(zeros[m, k], least) + brought[IN_ZEROS, m]
-        x[k] += brought[IN_ONES, k]
-        y[k] += brought[IN_ZEROS, k]
-        x[n_clusters + k] = 1.0
-        y[n_clusters + k] = 1.0
+            x[at, m] = max(ones[k, m], least) + brought[OUT_ONES, m]
+            y[at, m] = max(zeros[k, m], least) + brought[OUT_ZEROS, m]
+        x[at, k] += own[0]
+        y[at, k] += own[1]
+        if directed:
+            for m in range(n_clusters):
+                x[at, n_clusters + m] = max(ones[m, k], least) + brought[IN_ONES, m]
+                y[at, n_clusters + m] = max(zeros[m, k], least) + brought[IN_ZEROS, m]
+            x[at, k] += brought[IN_ONES, k]
+            y[at, k] += brought[IN_ZEROS, k]
+            x[at, n_clusters + k] = 1.0
+            y[at, n_clusters + k] = spare
 
 
 @nb.njit(**OPTIONS)
@@ -180,21 +186,20 @@ def cluster_terms(
     ones, zeros, _ = blocks
     x, y, around = room
     n_clusters, width = ones.shape[0], x.shape[1]
-    for at in range(choices.shape[0]):
-        add_object(choices[at], item, SMALLEST, ones, zeros, x[at], y[at])
-        if item.directed:
-            y[at, n_clusters + choices[at]] = _SPARE
+    add_object(choices, item, SMALLEST, _SPARE, ones, zeros, x, y)
     block_terms(x.reshape(-1), y.reshape(-1), choices.shape[0] * width, around)
     for at in range(choices.shape[0]):
         k = choices[at]
-        without = 0.0
+        total = without = 0.0
+        for t in range(at * width, (at + 1) * width):
+            total += around[t]
         for m in range(n_clusters):
             without += terms[k, m]
         if item.directed:
             for m in range(n_clusters):
                 without += terms[m, k]
             without -= terms[k, k] + math.log(_SPARE)
-        out[at] = total_of(around[at * width : (at + 1) * width]) - without
+        out[at] = total - without
 
 
 @nb.njit(**OPTIONS)

@@ -132,13 +132,11 @@ def second_order_network(
             variance[1].reshape(-1),
             terms.reshape(-1),
         )
-        for at in range(n_choices):
-            k = choices[at]
-            add_object(k, item, SMALLEST, ones, zeros, x[at], y[at])
-            add_object(k, certain_spreads, 0.0, variance[0], variance[1], var_x[at], var_y[at])
-            if directed:
-                var_x[at, n_clusters + k] = 0.0
-                var_y[at, n_clusters + k] = 0.0
+        add_object(choices, item, SMALLEST, 1.0, ones, zeros, x, y)
+        add_object(choices, certain_spreads, 0.0, 0.0, variance[0], variance[1], var_x, var_y)
+        if directed:
+            for at in range(n_choices):
+                var_x[at, n_clusters + choices[at]] = 0.0
         _second_terms(x.reshape(-1), y.reshape(-1), var_x.reshape(-1), var_y.reshape(-1), around.reshape(-1))
         log_prior(mass, alpha, prior)
         for at in range(n_choices):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numba as nb
 import numpy as np
 
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import OPTIONS, Floats
+from acvb_core.models.irm.network.kernels import Indices
 from acvb_core.models.irm.state import IrmState, observed_sums
 
 #: Ones and zeros, shape (N, K) each.
@@ -26,11 +28,14 @@ class SplitCounts:
         `moved`: shape (N,); what each object gives of cluster k to the new one.
         """
         symmetric, (going, coming) = state.layout.symmetric, self._sums_of(state, checkpoint)
-        among = _sum_between(self.relation, moved[:, None], checkpoint)
+        patterns, self_links = (self.relation.ones, self.relation.missing), self.relation.self_links
+        linked, unknown = (_sum_pairs(pattern.indptr, pattern.indices, moved) for pattern in patterns)
+        checkpoint()
+        among = np.array([linked, moved.sum() ** 2 - linked - unknown]) - moved**2 @ self_links
         counts = []
         for which, before in enumerate((state.ones, state.entries - state.ones)):
             row, column = moved @ going[which], moved @ coming[which]
-            own, pairs = moved @ self.relation.self_links[:, which], moved @ among[which][:, 0]
+            own, pairs = moved @ self_links[:, which], among[which]
             inside = pairs / 2.0 if symmetric else pairs
             counted = np.zeros((len(before) + 1, len(before) + 1))
             counted[:-1, :-1] = before
@@ -52,6 +57,19 @@ class SplitCounts:
                 coming = _sum_between(self.relation.transposed, q, checkpoint)
             self._known = q, going, coming
         return self._known[1:]
+
+
+@nb.njit(**OPTIONS)
+def _sum_pairs(indptr: Indices, indices: Indices, shares: Floats) -> float:
+    """Return the sum of s_i s_j over the stored entries (i, j) of a pattern."""
+    total = 0.0
+    for i in range(shares.shape[0]):
+        if shares[i] != 0.0:
+            beside = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                beside += shares[indices[p]]
+            total += shares[i] * beside
+    return total
 
 
 def _sum_between(relation: Relation, q: Floats, checkpoint: Checkpoint) -> Sums:
