@@ -60,7 +60,7 @@ class Limits(NamedTuple):
     #: A cluster that must weigh so many nats less than another does not get any of an object.
     reach: float = OUT_OF_REACH
     #: The tables of a cluster's bounds are made anew when this share of its objects has come or gone.
-    tolerance: float = 0.02
+    tolerance: float = 0.1
 
 
 #: All clusters are weighed, and every change is taken over.

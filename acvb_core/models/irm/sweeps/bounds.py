@@ -83,10 +83,12 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
         total += out[m]
         empty[m, k] = out[m]
     whole[k] = total
+    before = np.empty(n_other)
+    for m in range(n_other):
+        before[m] = lgamma_two(ones[m], zeros[m] + sizes[m])
     for j in range(nodes.shape[1]):
         for m in range(n_other):
-            rest = zeros[m] + sizes[m] - nodes[m, j]
-            out[m] = lgamma_two(ones[m] + nodes[m, j], rest) - lgamma_two(ones[m], zeros[m] + sizes[m])
+            out[m] = lgamma_two(ones[m] + nodes[m, j], zeros[m] + sizes[m] - nodes[m, j]) - before[m]
         for m in range(n_other):
             chords[j, m, k] = out[m]
     stale[k] = 0.0
