@@ -10,11 +10,13 @@ from starlette.middleware import Middleware
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from acvb_core.core.compiler_process import start_first_compiler
 from pages.ui.shared.serving import AccessGuard, exit_normally, require_guard
 
 if get_script_run_ctx(suppress_warning=True) is None:
     # The navigation below lists the pages. Streamlit would serve those of the folder `pages` until it has run once.
     PagesManager.uses_pages_directory = False
+    start_first_compiler()
     app = st.App(__file__, lifespan=exit_normally, middleware=[Middleware(AccessGuard)])
 else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)

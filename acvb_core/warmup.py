@@ -1,81 +1,106 @@
 """`python -m acvb_core.warmup`: compiles every kernel into Numba's cache on disk, so that no first run waits for it.
 
-A run compiles what it needs before it starts. An app that starts reads all kernels from the cache in the background;
-where one is missing, this program compiles all of them beside it, at low priority.
+A run compiles what it needs before it starts. An app that starts has this program compile beside it where a kernel is
+missing, in two processes where there are two cores, and reads all kernels from the cache in the background.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from numba.core import event
+
+from acvb_core.core.compiler_process import (
+    BESIDE,
+    IF_NEW,
+    share_compiling,
+    start_compiler,
+    start_first_compiler,
+)
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.tables.readers import load_table
-from acvb_core.engine.compilation import CompilationRequest, compile_method, refuse_to_compile
+from acvb_core.engine.compilation import (
+    CompilationRequest,
+    compile_method,
+    compile_other_half,
+    refuse_to_compile,
+)
 from acvb_core.engine.threads import one_thread
-from acvb_core.registry import MODELS, methods_of
+from acvb_core.registry import MODELS, method_row, methods_of, model_row
 
 #: Two topics of five words each, the words of a document repeated now and then.
 _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(12) for j in range(5))
 
-#: Followed by the id of the app's process.
-BESIDE = "--beside"
+#: Compile all functions, those first that another process comes to last.
+_BACKWARDS = "--backwards"
+#: Pages are drawn before the process of an app goes on; runs, which may wait for it, are not.
+_NICENESS = 5
 
 #: Settings that decide which compiled functions are used: all their values are tried.
 _VARIED = ("variance", "track")
 
 
 def warm_up_beside() -> None:
-    """Make every compiled function ready in this process; what the cache on disk lacks, another one compiles first."""
-    try:
-        with refuse_to_compile():
-            warm_up()
-    except CompilationRequest:
-        with suppress(OSError):
-            # In a session of its own, Ctrl-C does not interrupt it while it writes.
-            subprocess.run(
-                [sys.executable, "-m", "acvb_core.warmup", BESIDE, str(os.getpid())],
-                cwd=Path(__file__).parents[1],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        warm_up()
+    """Make every compiled function ready in this process; what the cache on disk lacks, others compile first."""
+    for start in (start_first_compiler, start_compiler):
+        try:
+            with refuse_to_compile():
+                warm_up()
+        except CompilationRequest:
+            compiler = start()
+            if compiler is not None:
+                compiler.wait()
+    warm_up()
 
 
-def warm_up(go_on: Callable[[], bool] = lambda: True) -> int:
-    """Use every compiled function once on tiny data, those that a first run needs before others.
-
-    `go_on`: asked before each run; False ends the work early.
-    """
+def warm_up() -> int:
+    """Use every compiled function once on tiny data, those that a first run needs before others."""
     _read_files()
-    runs = 0
-    for model, method, values in sorted(_choices(), key=_is_rare):
-        if not go_on():
-            return runs
-        runs += compile_method(model, method, values)
+    runs = sum(compile_method(*choice) for choice in _choices())
     _use_figures()
     return runs
 
 
-def _choices() -> Iterator[tuple[ModelRow, Method, dict[str, Any]]]:
-    """Give each method with each of its settings that decide what is compiled."""
-    for model in MODELS:
-        for method in methods_of(model.name):
-            for chosen in _settings(method):
-                yield model, method, method.values(chosen)
+def _warm_up_backwards() -> None:
+    """Do the same, but of the first method the other half, and then the others from the last."""
+    first, *others = _choices()
+    compile_other_half(*first)
+    for choice in reversed(others):
+        compile_method(*choice)
+    _use_figures()
+    _read_files()
+
+
+def _is_new() -> bool:
+    """Return whether a function is missing that the first method needs."""
+    try:
+        with refuse_to_compile():
+            compile_method(*_choices()[0])
+    except CompilationRequest:
+        return True
+    return False
+
+
+def _choices() -> list[tuple[ModelRow, Method, dict[str, Any]]]:
+    """Return each method with each of its settings that decide what is compiled, the most common first."""
+    choices = [
+        (model, method, method.values(chosen))
+        for model in MODELS
+        for method in methods_of(model.name)
+        for chosen in _settings(method)
+    ]
+    return sorted(choices, key=_is_rare)
 
 
 def _is_rare(choice: tuple[ModelRow, Method, dict[str, Any]]) -> tuple[bool, bool]:
@@ -112,14 +137,45 @@ def _read_files() -> None:
     load_table(b"a,b,c\n1.5,-2,3e5\n0.25,4,\n7,1,-2\n", name="warmup")
 
 
+class _Orphan(event.Listener):
+    """Ends this process before it compiles, once the one that started it is gone."""
+
+    def __init__(self, parent: int) -> None:
+        self._parent = parent
+
+    def on_start(self, event: Any) -> None:
+        if os.getppid() != self._parent:
+            os._exit(1)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def _end_with(parent: int) -> None:
+    event.register("numba:compile", _Orphan(parent))
+
+
 def main() -> int:
-    """Compile, and say in one line how long it took; beside an app, at low priority and only while that runs."""
-    app = int(sys.argv[2]) if sys.argv[1:2] == [BESIDE] else None
-    if app is not None and hasattr(os, "nice"):
-        os.nice(19)
+    """Compile, and say in one line how long it took; beside another process, what that one asks for."""
     begun = time.monotonic()
+    arguments = sys.argv[1:]
+    if arguments[:1] == [BESIDE]:
+        _end_with(int(arguments[1]))
+        arguments = arguments[2:]
+        if arguments in ([], [IF_NEW]) and hasattr(os, "nice"):
+            os.nice(_NICENESS)
     with one_thread():
-        runs = warm_up(lambda: app is None or os.getppid() == app)
+        if len(arguments) == 3:
+            model, method, what = arguments
+            compile_other_half(model_row(model), method_row(model, method), *json.loads(what))
+            return 0
+        if arguments == [_BACKWARDS]:
+            _warm_up_backwards()
+            return 0
+        if arguments == [IF_NEW] and not _is_new():
+            return 0
+        with share_compiling(_BACKWARDS):
+            runs = warm_up()
     sys.stdout.write(f"The kernels are compiled ({runs} runs, {time.monotonic() - begun:.1f} s).\n")
     return 0
 

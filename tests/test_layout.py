@@ -24,7 +24,7 @@ PACKAGE = "acvb_core"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors", "core.printable", "core.references", "core.papers", "core.versions"),
     ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
-    ("core.display", "core.parallel"),
+    ("core.display", "core.parallel", "core.compiler_process"),
     ("core.rows",),
     ("core.clusters",),
     ("core.averaging",),

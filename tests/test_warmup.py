@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -118,41 +121,87 @@ def test_runs_find_everything_compiled() -> None:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What an app's warm-up does; its tiny runs do nothing."""
+    """What an app's warm-up does; its tiny runs do nothing, and neither do other processes."""
     made: list[str] = []
+
+    def start(name: str) -> Callable[..., SimpleNamespace]:
+        return lambda *arguments: SimpleNamespace(wait=lambda: made.append(" ".join([name, *arguments])))
+
     monkeypatch.setattr(compilation, "_ready", set())
-    monkeypatch.setattr(compilation, "_run_tiny", lambda model, row, choices, goes_on: made.append(row.label))
+    monkeypatch.setattr(compilation, "_run_tiny", lambda model, row, *_: made.append(row.label))
     monkeypatch.setattr(warmup, "_read_files", lambda: made.append("files"))
     monkeypatch.setattr(warmup, "_use_figures", lambda: made.append("figures"))
-    monkeypatch.setattr(warmup.subprocess, "run", lambda command, **_: made.append(" ".join(command[1:])))
+    monkeypatch.setattr(warmup, "start_first_compiler", start("first"))
+    monkeypatch.setattr(warmup, "start_compiler", start("whole"))
+    monkeypatch.setattr(warmup, "share_compiling", lambda *arguments: nullcontext(made.extend(arguments)))
     return made
 
 
-def test_an_app_whose_kernels_are_compiled_starts_no_other_process(steps: list[str]) -> None:
+def test_an_app_whose_kernels_are_compiled_waits_for_no_other_process(steps: list[str]) -> None:
     warmup.warm_up_beside()
     assert steps[:2] == ["files", "ACVB0"]
     assert steps[-1] == "figures"
     assert len(steps) > 30
-    assert not any("warmup" in step for step in steps)
+    assert not {"first", "whole"} & set(steps)
 
 
-def test_a_missing_kernel_is_compiled_by_another_process(
-    steps: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("lacking", "waits"), [(1, ["first"]), (2, ["first", "whole"])])
+def test_missing_kernels_are_compiled_by_other_processes(
+    lacking: int, waits: list[str], steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By the one that started with the app; where that has only looked, by another one."""
+
     def read_or_compile() -> None:
         steps.append("files")
-        if steps.count("files") == 1:
-            with event.trigger_event("numba:compile"):
+        if steps.count("files") <= lacking:
+            with event.trigger_event("numba:compile", data={}):
                 steps.append("compiled here")
 
     monkeypatch.setattr(warmup, "_read_files", read_or_compile)
     warmup.warm_up_beside()
-    assert steps[:4] == ["files", f"-m acvb_core.warmup --beside {os.getpid()}", "files", "ACVB0"]
+    begin = [step for wait in waits for step in ("files", wait)]
+    assert steps[: len(begin) + 2] == [*begin, "files", "ACVB0"]
     assert "compiled here" not in steps
 
 
-def test_the_other_process_ends_with_the_app(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["warmup", "--beside", "0"])
+def run_beside(steps: list[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
+    """Return what a process beside this one does."""
+    monkeypatch.setattr(sys, "argv", ["warmup", "--beside", str(os.getppid()), *arguments])
     monkeypatch.setattr(os, "nice", steps.append)
+    monkeypatch.setattr(warmup, "_end_with", lambda parent: steps.append(f"ends with {parent}"))
     assert warmup.main() == 0
-    assert steps == [19, "files"]
+    return steps
+
+
+def test_a_process_that_starts_with_the_app_ends_where_the_first_method_is_compiled(
+    steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run_beside(steps, monkeypatch, "--if-new") == [f"ends with {os.getppid()}", 5, "ACVB0"]
+
+
+def test_two_processes_begin_at_different_ends(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    forwards = run_beside(steps, monkeypatch)[2:]
+    assert forwards[:3] == ["--backwards", "files", "ACVB0"]
+    steps.clear()
+    monkeypatch.setattr(compilation, "_ready", set())
+    backwards = run_beside(steps, monkeypatch, "--backwards")[1:]
+    assert backwards[0] == "ACVB0"
+    assert backwards[1] == forwards[-2]
+    assert backwards[-2:] == ["figures", "files"]
+    assert sorted(backwards) == sorted(forwards[1:])
+
+
+def test_a_process_may_compile_the_other_half_of_one_method(
+    steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    what = json.dumps([{"init": "spectral"}, False])
+    assert run_beside(steps, monkeypatch, "irm", "vb", what) == [f"ends with {os.getppid()}", "VB"]
+
+
+def test_a_process_ends_before_it_compiles_once_the_app_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    warmup._Orphan(os.getppid()).on_start(None)
+    assert ended == []
+    warmup._Orphan(os.getpid()).on_start(None)
+    assert ended == [1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
@@ -116,6 +116,8 @@ class WarmUp:
     use_figures: Callable[[], None] | None = None
     #: (method name, values, posterior, training data) -> what another run can continue from.
     start_from: Callable[[str, Values, Posterior, Any], Start] | None = None
+    #: Settings under which a run begins with functions that it otherwise comes to late.
+    other_half: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

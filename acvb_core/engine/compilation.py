@@ -6,15 +6,17 @@ some too. Neither is the method's time.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 from numba.core import event
 
+from acvb_core.core.compiler_process import share_compiling
 from acvb_core.core.kernel_cache import lock_cache
 from acvb_core.core.protocols import Inference, Posterior, predict_averaged
 from acvb_core.core.rows import Method, ModelRow, Values
@@ -39,9 +41,8 @@ def compile_for(problem: Problem, announce: Callable[[], object] = lambda: None)
 
     `announce` is called once where something is compiled and not only read from the cache on disk.
     """
-    compile_method(
-        problem.model_row, problem.row, dict(problem.settings.values), bool(problem.settings.start), announce
-    )
+    values, goes_on = dict(problem.settings.values), bool(problem.settings.start)
+    compile_method(problem.model_row, problem.row, values, goes_on, announce, shared=True)
 
 
 def compile_method(
@@ -50,15 +51,15 @@ def compile_method(
     values: Values,
     goes_on: bool = False,
     announce: Callable[[], object] = lambda: None,
+    *,
+    shared: bool = False,
 ) -> int:
     """Run a method on its model's tiny data, unless that was done before; return the number of runs made.
 
     Of the settings, only choices decide which functions are used; numbers do not. `goes_on`: the run continues from an
-    earlier one; `announce` as for `compile_for`.
+    earlier one; `announce` as for `compile_for`; `shared`: another process compiles half of what is missing.
     """
-    choices = {
-        p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)
-    }
+    choices = _choices_of(row, values)
     key = (model.name, row.name, goes_on, *sorted(choices.items()))
     if key in _ready:
         return 0
@@ -66,15 +67,26 @@ def compile_method(
         if key in _ready:
             return 0
         try:
-            _make_ready(model, row, choices, goes_on, announce)
+            _make_ready(model, row, choices, goes_on, announce, shared)
         except Exception:  # no reason not to run: what is left is compiled by the run itself
             _LOG.exception("The compiled functions of %s could not be made ready.", row.label)
         _ready.add(key)
         return len(_SHARES)
 
 
+def _choices_of(row: Method, values: Values) -> Values:
+    return {
+        p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)
+    }
+
+
 def _make_ready(
-    model: ModelRow, row: Method, choices: Values, goes_on: bool, announce: Callable[[], object]
+    model: ModelRow,
+    row: Method,
+    choices: Values,
+    goes_on: bool,
+    announce: Callable[[], object],
+    shared: bool,
 ) -> None:
     """Read what a method needs from the cache on disk; where something is missing, compile it, one method at a time.
 
@@ -86,8 +98,16 @@ def _make_ready(
                 _run_tiny(model, row, choices, goes_on)
         except CompilationRequest:
             announce()
-            with _compiler:
+            what = (model.name, row.name, json.dumps([choices, goes_on]))
+            with _compiler, share_compiling(*what) if shared else nullcontext():
                 _run_tiny(model, row, choices, goes_on)
+
+
+def compile_other_half(model: ModelRow, row: Method, values: Values, goes_on: bool = False) -> None:
+    """Compile for a method first what `compile_method`, called in another process at the same time, comes to last."""
+    choices = {**_choices_of(row, values), **model.warm_up().other_half}
+    with one_thread():
+        _run_tiny(model, row, choices, goes_on, _SHARES[::-1])
 
 
 class CompilationRequest(BaseException):
@@ -115,12 +135,14 @@ def refuse_to_compile() -> Iterator[None]:
         yield
 
 
-def _run_tiny(model: ModelRow, row: Method, choices: Values, goes_on: bool) -> None:
+def _run_tiny(
+    model: ModelRow, row: Method, choices: Values, goes_on: bool, shares: Sequence[float] = _SHARES
+) -> None:
     """Run a method on tiny data without and with held-out entries, and evaluate everything."""
     case = model.warm_up()
     data, sizes = case.tiny_data()
     values = row.values({**choices, **sizes, **_begin_to_average(row)})
-    for share in _SHARES:
+    for share in shares:
         split = model.hold_out(data, share, 0)
         posterior = _evaluate(model, row.build(split.train, values), split, case.sweeps)
         if goes_on and row.build_from is not None and case.start_from is not None:

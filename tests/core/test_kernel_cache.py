@@ -6,12 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Both processes write every function at the same time, for different arguments; they are slow to read the index.
 CODE = """
 import sys, time
 from pathlib import Path
+
+import pytest
 from numba.core.caching import IndexDataCacheFile
 from acvb_core.core.kernel_cache import lock_cache
 
@@ -61,3 +65,78 @@ print(IndexDataCacheFile(sys.argv[1], "function", "stamp").load("key"))
         [sys.executable, "-c", code, str(tmp_path / "none")], cwd=ROOT, capture_output=True, text=True
     )
     assert done.stdout == "None\n"
+
+
+# Each of two processes calls the same function; the second does once the first has begun to compile it.
+CALL = """
+import os, signal, sys, time
+from pathlib import Path
+
+import pytest
+from numba.core import event
+from acvb_core.core.kernel_cache import ELSEWHERE, lock_cache
+from acvb_core.engine.compilation import CompilationRequest, refuse_to_compile
+
+folder, process, end = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+sys.path.insert(0, str(folder))
+import function
+
+def wait_for(name):
+    for _ in range(6000):
+        if (folder / name).exists():
+            return
+        time.sleep(0.01)
+    os._exit(3)
+
+class Watch(event.Listener):
+    def on_start(self, event):
+        if event.data == ELSEWHERE:
+            if not refuses:
+                (folder / "waits").touch()
+        elif event.data["dispatcher"] is function.double:
+            print("compiles", flush=True)
+            if process == "one":
+                (folder / "compiles").touch()
+                wait_for("waits")
+                if end == "killed":
+                    os.kill(os.getpid(), signal.SIGKILL)
+    def on_end(self, event):
+        pass
+
+lock_cache()
+event.register("numba:compile", Watch())
+refuses = process == "two"
+if refuses:
+    wait_for("compiles")
+    try:
+        with refuse_to_compile():
+            function.double(3)
+    except CompilationRequest:
+        print("refused")
+    refuses = False
+print(function.double(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "first", "second"),
+    [("done", ["compiles", "6"], ["6"]), ("killed", ["compiles"], ["compiles", "6"])],
+)
+def test_a_function_that_another_process_compiles_is_waited_for(
+    tmp_path: Path, end: str, first: list[str], second: list[str]
+) -> None:
+    """A process that is killed while it compiles leaves the function to the one that waits."""
+    (tmp_path / "function.py").write_text(
+        "import numba\n\n@numba.njit(cache=True)\ndef double(x):\n    return 2 * x\n"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", CALL, str(tmp_path), process, end],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for process in ("one", "two")
+    ]
+    said = [process.communicate(timeout=300)[0].splitlines() for process in processes]
+    assert said == [first, ["refused", *second]]

@@ -8,7 +8,8 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,13 @@ import pytest
 
 from acvb_core.cli.progress import Progress
 from acvb_core.engine import compilation, run
-from acvb_core.engine.compilation import CompilationRequest, compile_for, compile_method, refuse_to_compile
+from acvb_core.engine.compilation import (
+    CompilationRequest,
+    compile_for,
+    compile_method,
+    compile_other_half,
+    refuse_to_compile,
+)
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.handle import Status
@@ -46,6 +53,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(compilation, "_ready", set())
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
+    monkeypatch.setattr(compilation, "share_compiling", lambda *_: nullcontext())
     monkeypatch.setattr(run, "Clock", Clock)
     return seen
 
@@ -204,6 +212,51 @@ def test_a_refused_method_is_not_taken_for_ready(
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
     compile_method(model_row("irm"), row, row.values({}))
     assert events == ["compile vb"]
+
+
+def test_another_process_compiles_the_other_half_for_a_run(
+    events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where nothing is missing, nor for the warm-up, which shares the methods among its processes."""
+
+    def run_tiny(*_: object) -> None:
+        if lacks:
+            with compilation.event.trigger_event("numba:compile", data={}):
+                events.append("compiled")
+
+    @contextmanager
+    def share_compiling(*arguments: str) -> Iterator[None]:
+        events.append("begin")
+        asked.append(arguments)
+        yield
+        events.append("end")
+
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
+    monkeypatch.setattr(compilation, "share_compiling", share_compiling)
+    lacks = False
+    compile_for(small_problem("cvb0"))
+    lacks = True
+    row = method_row("irm", "cvb")
+    compile_method(model_row("irm"), row, row.values({}))
+    assert events == ["compiled"]
+    compile_for(small_problem("vb"))
+    assert events == ["compiled", "begin", "compiled", "end"]
+    ((model, method, what),) = asked
+    assert (model, method) == ("irm", "vb")
+    assert json.loads(what)[1] is False
+
+
+def test_the_other_half_begins_without_the_chain_and_with_held_out_entries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(compilation, "_run_tiny", lambda *given: seen.extend(given))
+    row = method_row("irm", "acvb0")
+    compile_other_half(model_row("irm"), row, row.values({}))
+    _, _, choices, _, shares = seen
+    assert choices["init"] == "random"
+    assert shares == compilation._SHARES[::-1]
 
 
 def test_the_runs_that_make_a_method_ready_are_counted(events: list[str]) -> None:
