@@ -16,6 +16,8 @@ from acvb_core.models.irm.network.kernels import NetworkLinks
 
 #: Sums are added up in their order: tables are read faster one by one than several at once.
 STRICT = {**OPTIONS, "fastmath": False}
+#: Signs of what is put in and taken out: of a Python number in its place, each would be compiled for itself.
+_IN, _OUT = np.int64(1), np.int64(-1)
 Labels = NDArray[np.int64]
 Counts = NDArray[np.int64]
 
@@ -114,7 +116,7 @@ def draw_some(
             n_other = n_choices
             own[0], own[1] = int(own_links[i, 0]), int(own_links[i, 1])
         _sum_links(i, n_other, members, side, brought)
-        _put(-1, old, brought, own, n_other, is_network, blocks, gammas)
+        _put(_OUT, old, brought, own, n_other, is_network, blocks, gammas)
         weights = log_weights[:n_choices]
         _weigh(brought, own, n_other, is_network, blocks, gammas, weights)
         for k in range(n_choices):
@@ -128,7 +130,7 @@ def draw_some(
         moved += new != old
         labels[i] = names[new]
         sizes[new] += 1
-        _put(1, new, brought, own, n_other, is_network, blocks, gammas)
+        _put(_IN, new, brought, own, n_other, is_network, blocks, gammas)
         if new == width:
             width += 1
         elif alone and new != old:
@@ -202,7 +204,7 @@ def _put(
     blocks: BlockTable,
     gammas: LogGammas,
 ) -> None:
-    """Put what an object brings into the blocks of cluster k (sign 1), or take it out (-1)."""
+    """Put what an object brings into the blocks of cluster k, or take it out, by the sign."""
     halves = blocks.ones.shape[0]
     for half in range(halves):
         ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
