@@ -42,6 +42,7 @@ def test_the_version_is_the_packages() -> None:
     assert acvb_core.__version__ == project["version"]
 
 
+LINKS = ROOT / "sample_data/southern_women.csv"
 #: Libraries that take long to import.
 SLOW = ("numba", "pandas", "scipy", "sklearn", "pyarrow", "dask", "distributed")
 
@@ -60,6 +61,11 @@ def slow_imports(code: str) -> str:
         ("import acvb_core.registry", []),
         ("from acvb_core.cli import main\nmain(['methods'])", []),
         ("from acvb_core.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass", []),
+        # Nor does a small file of links need tables.
+        (
+            f"from acvb_core.cli import main\nmain(['fit', {str(LINKS)!r}, '--max-sweeps', '2'])",
+            ["numba", "scipy"],
+        ),
         # A small relation needs no scikit-learn.
         (
             "import acvb_core\nacvb_core.fit([('a', 'x'), ('b', 'y'), ('a', 'y'), ('c', 'x')], 'cvb0', max_sweeps=2)",
@@ -70,7 +76,7 @@ def slow_imports(code: str) -> str:
             ["numba", "pandas", "scipy", "pyarrow"],
         ),
     ],
-    ids=["import", "registry", "methods", "help", "small fit", "app"],
+    ids=["import", "registry", "methods", "help", "small file", "small fit", "app"],
 )
 def test_nothing_slow_is_imported_before_it_is_used(code: str, imported: list[str]) -> None:
     assert slow_imports(code) == str(imported)

@@ -6,9 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
@@ -17,6 +15,9 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.store.export import run_dict, to_plain
 from acvb_core.store.known_labels import compare_known_labels
+
+if TYPE_CHECKING:
+    pass
 
 _ENDED = {
     Verdict.CONVERGED: "converged",
@@ -150,6 +151,8 @@ def comparison_text(
 
 def _describe_agreement(comparison: Comparison) -> str:
     """Return a table of how well each run's clusters agree with what is known of the objects; "" without any."""
+    import pandas as pd
+
     tables = [compare_known_labels(result).set_index("attribute") for result in comparison.results]
     if tables[0].empty:
         return ""

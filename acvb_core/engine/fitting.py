@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
@@ -23,6 +21,9 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import method_row, model_for, model_row
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Watcher = Callable[[Problem, Snapshot], None]
 
@@ -135,9 +136,7 @@ def solve(
       from.
     `executor`: computes the run; by default this thread does.
     """
-    starting = getattr(watch, "starting", None)
-    if starting is not None:
-        starting(problem)
+    getattr(watch, "starting", lambda _: None)(problem)
     announce = getattr(watch, "compiling", None)
     update = None
     keeper = Keeper(lambda: keep(update) if keep is not None and update is not None else None)
@@ -264,11 +263,15 @@ class Comparison:
         Missing where a model or method has no such score; settled as `Snapshot.has_settled`. All of it is the run's
         own; where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
         """
+        import pandas as pd
+
         table = pd.DataFrame([comparison_row(result) for result in self.results])
         return table.astype({"lower_bound": "float64", "pseudo_loo": "float64", "settled": "boolean"})
 
     def agreement(self, domain: str, measure: str = "ari") -> pd.DataFrame:
         """Return how alike the runs' clusterings of a domain are, run by run ("ari" or "nmi")."""
+        import pandas as pd
+
         names = [result.label for result in self.results]
         labels = [result.labels(domain) for result in self.results]
         values = [[agreement(one, other)[measure] for other in labels] for one in labels]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.engine.snapshot import Snapshot
 from acvb_core.engine.stored_arrays import StoredArrays
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ROWS = "history"
 
@@ -90,6 +93,8 @@ class History:
 
     def frame(self) -> pd.DataFrame:
         """Return a copy as a frame; sweep, samples, burn_in and effective_k_* as whole numbers."""
+        import pandas as pd
+
         columns, buffer, length = self._read()
         frame = pd.DataFrame(buffer[:length].copy(), columns=list(columns))
         for name in frame.columns:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from acvb_core.engine.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What restarts may be ranked by, in words.
 RACE_CRITERIA = {
@@ -103,6 +104,8 @@ class RaceReport:
 
     def table(self) -> pd.DataFrame:
         """Return one row an entrant, by seed, with the columns of `Entrant`; missing where there is no value."""
+        import pandas as pd
+
         frame = pd.DataFrame([asdict(entrant) for entrant in self.entrants])
         return frame.astype(
             dict.fromkeys(("cpu_seconds", *RACE_CRITERIA), "float64") | {"out_after": "Int64"}

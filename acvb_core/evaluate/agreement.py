@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from acvb_core.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def agreement(one: Any, other: Any) -> dict[str, float]:
@@ -25,6 +27,8 @@ def agreement(one: Any, other: Any) -> dict[str, float]:
 
 def contingency(one: Any, other: Any) -> pd.DataFrame:
     """Return how many objects each cluster of one labelling shares with each of the other."""
+    import pandas as pd
+
     return pd.crosstab(np.asarray(one), np.asarray(other), rownames=["one"], colnames=["other"])
 
 
@@ -56,6 +60,8 @@ def label_agreement(clusters: ArrayLike, labels: ArrayLike, n_clusters: int | No
     `n_clusters`: by default the largest number that occurs.
     Raises ParameterError: there are not as many labels as objects.
     """
+    import pandas as pd
+
     numbers = np.asarray(clusters, dtype=np.int64)
     names = np.asarray(labels, dtype=object)
     if numbers.shape != names.shape:
@@ -92,6 +98,8 @@ def attribute_agreement(
     Returns: one line an attribute, as given: attribute, labels (how many), known, unknown (objects), ari, nmi.
     Returns: the same with the tables.
     """
+    import pandas as pd
+
     agreements = {name: label_agreement(clusters, labels, n_clusters) for name, labels in attributes.items()}
     lines = [
         (name, item.table.shape[1], item.known, item.unknown, item.ari, item.nmi)

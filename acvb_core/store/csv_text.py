@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 # Spaces before the sign do not keep a spreadsheet from running it; some take the wide forms for the signs themselves.
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
@@ -15,6 +17,8 @@ _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Return a frame as CSV, without its index; text that a spreadsheet would run is guarded by an apostrophe."""
+    import pandas as pd
+
     guarded = frame.copy()
     texts = [name for name in guarded.columns if not pd.api.types.is_numeric_dtype(guarded[name])]
     for name in texts:

@@ -14,14 +14,16 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-import pandas as pd
 
 from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.known_labels import add_known_labels, compare_known_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def to_plain(value: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import attribute_agreement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def compare_known_labels(result: Result) -> pd.DataFrame:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import can_keep
@@ -31,6 +30,9 @@ from acvb_core.store.files import (
     write_arrays,
 )
 from acvb_core.store.states import decode_state, encode_state
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Version 2 says which run it holds, and of which data. Version 3 may be of a run that is not over, and have the state
 #: that it goes on from.
@@ -252,6 +254,8 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
 
 
 def _decode_history(about: dict[str, Any], arrays: Arrays) -> pd.DataFrame:
+    import pandas as pd
+
     if arrays["history"].dtype != np.float64:
         raise ValueError(f"no history: {arrays['history'].dtype}")
     frame = pd.DataFrame(arrays["history"], columns=about["history"])

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError, shorten
@@ -233,6 +232,8 @@ def _list_values(column: Any) -> Any:
 
 def _find_names(source: Any) -> list[str] | None:
     """Return the names that the index of a pandas column gives, None where it only numbers (as for frames)."""
+    import pandas as pd
+
     index = getattr(source, "index", None)
     if not isinstance(index, pd.Index):
         return None
@@ -243,4 +244,6 @@ def _find_names(source: Any) -> list[str] | None:
 
 
 def _is_missing(one: Any) -> bool:
+    import pandas as pd
+
     return one is None or (np.ndim(one) == 0 and not isinstance(one, str) and pd.isna(one) is True)

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import numpy as np
-from scipy import io as scipy_io
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, shorten
@@ -120,7 +119,9 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRel
     """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
     _check_market_head(source, options)
     try:
-        matrix = scipy_io.mmread(_MarketText(source))
+        from scipy.io import mmread
+
+        matrix = mmread(_MarketText(source))
     except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
         message = str(problem)
         place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)

@@ -24,12 +24,12 @@ from acvb_core.data.table import LARGEST, Floats, find_infinite
 from acvb_core.data.tables.layout import (
     MISSING,
     NUMBER,
-    TEXT_TYPES,
     TableLayout,
     TableOptions,
     column_types,
     inspect_columns,
     is_number,
+    is_text,
 )
 
 #: What is a number to people, but has separators of thousands, or a sign of per cent or of a currency.
@@ -168,7 +168,7 @@ def read_columns(
     typed = []
     if isinstance(source, FrameSource):
         kinds = enumerate(column_types(source))
-        typed = [i for i, kind in kinds if kind not in TEXT_TYPES and i not in raw.as_texts | raw.left_out]
+        typed = [i for i, kind in kinds if not is_text(kind) and i not in raw.as_texts | raw.left_out]
     used = [i for i in range(layout.n_fields) if i not in raw.left_out.union(typed)]
     # A column whose head is blank may hold anything further down.
     tables = {i: LabelTable() for i in used if i in raw.as_texts or layout.kinds[i] in ("text", "missing")}

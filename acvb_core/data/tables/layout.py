@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import pyarrow as pa
-
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.sources.byte_source import ByteSource
@@ -26,8 +24,6 @@ NUMBER = {
     decimal: rf"[+-]?([0-9]+({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
     for decimal, mark in ((".", r"\."), (",", ","))
 }
-#: Arrow's types of texts.
-TEXT_TYPES = {pa.string(), pa.large_string(), pa.string_view()}
 Header = Literal["auto"] | bool | None
 ColumnChoice = str | int
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
@@ -130,7 +126,7 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
     if isinstance(source, FrameSource):
         first = next(iter(column_types(source)), None)
-        may_name &= first in TEXT_TYPES or (first is not None and pa.types.is_integer(first))
+        may_name &= first is not None and (is_text(first) or _is_of(first, "integer"))
     names = tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields))
     width = min(n_fields, PREVIEW_FIELDS)
     shown = tuple((*record, *[""] * n_fields)[:width] for record in head[named : named + PREVIEW_ROWS])
@@ -142,7 +138,20 @@ def column_types(source: FrameSource) -> list[Any]:
     """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] where it has no rows."""
     schema: Any = next((batch.schema for batch in source.frame.batches()), [])
     types = [column.type for column in schema][: len(source.frame.names)]
-    return [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types]
+    return [kind.value_type if _is_of(kind, "dictionary") else kind for kind in types]
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    return any(_is_of(kind, name) for name in ("string", "large_string", "string_view"))
+
+
+def _is_of(kind: Any, name: str) -> bool:
+    from pyarrow import (
+        types,  # takes a tenth of a second to import, which files without types need not wait for
+    )
+
+    return bool(getattr(types, f"is_{name}")(kind))
 
 
 def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool | None]]) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
@@ -16,6 +15,9 @@ from acvb_core.models.irm.evaluate.sampled import prefer_average
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.leftovers import has_heading
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Files that a run may leave, and how each is recognised: by the columns that it begins with.
 OWN_FILES = (
@@ -33,6 +35,8 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
 
     The columns are object, cluster_1 … cluster_K, numbered as everywhere. Another domain raises a ParameterError.
     """
+    import pandas as pd
+
     sides = result.posterior.averaged
     if domain not in sides:
         raise ParameterError(f"there is no domain {domain!r}; there are {', '.join(sides)}.")
@@ -101,6 +105,8 @@ def links_table(result: Result, number: int) -> pd.DataFrame:
     At most `number` of each, with a column pair ("unknown" or "unlinked") before those of `likely_links`. The mean of
     samples predicts, unless the clusters predict held-out pairs better (`prefer_average`).
     """
+    import pandas as pd
+
     data, posterior = result.problem.data, result.posterior
     strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
     averaged = prefer_average(posterior, result.snapshot.heldout)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import betaincinv, xlogy
 
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
@@ -21,6 +20,9 @@ from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.network.model import NetworkPass
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ def result_tables(
 
 def assignments(labels: np.ndarray, responsibilities: Floats) -> pd.DataFrame:
     """Return one line for each object: its most probable cluster, that probability, the entropy in nats."""
+    import pandas as pd
+
     best = responsibilities.argmax(axis=1)
     return pd.DataFrame(
         {
@@ -167,6 +171,8 @@ def assignments(labels: np.ndarray, responsibilities: Floats) -> pd.DataFrame:
 
 def blocks(ones: Floats, entries: Floats, hyper: Hyper) -> pd.DataFrame:
     """Return one line for each block with the posterior Beta(a + n, b + N) of its link probability."""
+    import pandas as pd
+
     n = np.maximum(ones, 0.0)
     alpha = np.broadcast_to(hyper.a, n.shape) + n
     beta = np.broadcast_to(hyper.b, n.shape) + np.maximum(entries - n, 0.0)

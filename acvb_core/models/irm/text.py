@@ -15,7 +15,11 @@ from acvb_core.store.known_labels import compare_known_labels
 
 def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the agreement with known labels, and of the held-out scores."""
-    rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
+    rows = []
+    if (
+        result.problem.data.attributes
+    ):  # without any, a table of them would only take the time to import pandas
+        rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
     score = result.snapshot.heldout
     if score is not None:
         name, number = held_out(result)

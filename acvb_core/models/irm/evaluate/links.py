@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
@@ -15,6 +14,9 @@ from acvb_core.evaluate.products import pair_products
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.evaluate.sides import is_mirrored, links_of, one_clustering, sides, without_diagonal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -130,6 +132,8 @@ class _PairProbabilities:
 
     def table(self, probability: Floats, rows: Places, columns: Places) -> pd.DataFrame:
         """Return one line for each of some pairs."""
+        import pandas as pd
+
         relation = self.relation
         row_cluster = self.rows.argmax(axis=1)[rows]
         column_cluster = self.columns.argmax(axis=1)[columns]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Sides = tuple[str, str]
 
@@ -76,5 +79,7 @@ def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> N
 
 def n_components(network: Relation) -> int:
     """Return the number of connected components, without regard to the direction of links."""
+    from scipy.sparse.csgraph import connected_components
+
     number: int = connected_components(network.ones, directed=False, return_labels=False)
     return number
