@@ -12,11 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from acvb_core.core.clusters import match_clusters, mean_l1_change, order_by_size, renormalise, take
-from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
     Array,
@@ -31,11 +29,11 @@ from acvb_core.core.protocols import (
     no_checkpoint,
 )
 from acvb_core.core.rows import BURN_IN_CAP
+from acvb_core.core.running_mean import blend, update_mean
 
 #: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm), or
 #: after BURN_IN_CAP sweeps.
 BURN_IN_TOLERANCE = 1e-3
-_AT_ONCE = 1 << 20  # numbers of a mean that a call takes: less than a millisecond
 
 
 @dataclass(frozen=True)
@@ -79,11 +77,6 @@ class _RunningMean:
     def responsibilities(self, state: AveragedState) -> AnyResponsibilities | None:
         """Return the mean of the responsibilities behind averaged counts, or those of the sweep during burn-in."""
         return self.inner.responsibilities(state.inner) if state.samples == 0 else state.shared
-
-
-def update_mean(old: Mapping[str, Array], new: Mapping[str, Array], samples: int) -> dict[str, Array]:
-    """Return the mean of `samples` samples, given that of all but the last and the last."""
-    return {name: old[name] + (new[name] - old[name]) / samples for name in new}
 
 
 @dataclass(frozen=True)
@@ -204,36 +197,6 @@ def align_arrays(
 def averaged_arrays(posterior: Posterior) -> dict[str, Array]:
     """Return the arrays of a posterior that a running mean is taken of."""
     return {name: posterior.arrays[name] for name in posterior.averaged}
-
-
-def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
-    """Move `mean` (n, K) by `share` of the way to `new`, in place, on as many threads as there are.
-
-    Returns the sum of the rows' L1 change, each row weighted by its `weights` (n,).
-    """
-
-    def blend_some(rows: slice) -> float:
-        return float(blend_rows(mean[rows], new[rows], weights[rows], share))
-
-    step = max(1, _AT_ONCE // max(mean.shape[1], 1))
-    return sum(map_together(blend_some, (slice(at, at + step) for at in range(0, len(mean), step))), 0.0)
-
-
-@nb.njit(nogil=True, cache=True, fastmath=True)
-def blend_rows(mean: Array, new: Array, weights: Array, share: float) -> float:
-    """Do what `blend` does, at once."""
-    part = mean.dtype.type(share)
-    total = 0.0
-    for e in range(mean.shape[0]):
-        own = mean[e]
-        other = new[e]
-        moved = mean.dtype.type(0)
-        for k in range(own.shape[0]):
-            step = (other[k] - own[k]) * part
-            own[k] += step
-            moved += abs(step)
-        total += weights[e] * moved
-    return total
 
 
 @dataclass(frozen=True)

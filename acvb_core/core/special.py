@@ -118,9 +118,12 @@ def lbeta_large(x: float, y: float) -> float:
 @nb.njit(**INLINE)
 def trigamma(x: float) -> float:
     """Second derivative of log Gamma: the asymptotic series at x + 8, shifted back."""
-    total = 0.0
-    for t in range(8):
-        total += 1.0 / ((x + t) * (x + t))
+    u, s = x * (x + 7.0), 2.0 * x + 7.0
+    first, last = u * (u + 6.0), (u + 10.0) * (u + 12.0)
+    r = 1.0 / (first * last)
+    a, b, c, d = (u + 6.0) * last * r, u * last * r, first * (u + 12.0) * r, first * (u + 10.0) * r
+    total = (s * s - 2.0 * u) * a * a + (s * s - 2.0 * u - 12.0) * b * b
+    total += (s * s - 2.0 * u - 20.0) * c * c + (s * s - 2.0 * u - 24.0) * d * d
     r = 1.0 / (x + 8.0)
     r2 = r * r
     tail = 1.0 / 6.0 - r2 * (
@@ -166,9 +169,11 @@ def exp_single(x: np.float32) -> np.float32:
 @nb.njit(**INLINE)
 def digamma(x: float) -> float:
     """Digamma: the asymptotic series at x + 8, brought back by the recurrence."""
-    below = 1.0 / x + 1.0 / (x + 1.0) + 1.0 / (x + 2.0) + 1.0 / (x + 3.0)
-    below += 1.0 / (x + 4.0) + 1.0 / (x + 5.0) + 1.0 / (x + 6.0) + 1.0 / (x + 7.0)
+    u = x * (x + 7.0)
+    first, last = u * (u + 6.0), (u + 10.0) * (u + 12.0)
+    below = (2.0 * x + 7.0) * ((2.0 * u + 6.0) * last + (2.0 * u + 22.0) * first) / (first * last)
     y = x + 8.0
-    f = 1.0 / (y * y)
+    r = 1.0 / y
+    f = r * r
     series = f * (1 / 12 - f * (1 / 120 - f * (1 / 252 - f * (1 / 240 - f * (1 / 132 - f * (691 / 32760))))))
-    return log(y) - 0.5 / y - series - below
+    return log(y) - 0.5 * r - series - below

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.core import averaging
-from acvb_core.core.averaging import AveragedInference, blend
+from acvb_core.core import running_mean
+from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import (
     Checkpoint,
@@ -21,6 +21,7 @@ from acvb_core.core.protocols import (
     UnaveragedMethod,
     no_checkpoint,
 )
+from acvb_core.core.running_mean import blend
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 
@@ -126,7 +127,7 @@ def test_pieces_of_a_mean_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -
     new, weights = rng.dirichlet(np.ones(5), 301), rng.integers(1, 50, 301).astype(np.float32)
     mean = rng.dirichlet(np.ones(5), 301)
     before, moved = mean.copy(), blend(mean, new, weights, 0.3)
-    monkeypatch.setattr(averaging, "_AT_ONCE", 36)
+    monkeypatch.setattr(running_mean, "_AT_ONCE", 36)
     found = set()
     for threads in (1, 2, 3):
         pieces = before.copy()

@@ -16,7 +16,7 @@ from acvb_core.core.rows import Values
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.cells import CellPass, Cells, choose_cells
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
-from acvb_core.models.lda.kernels import Counts, Floats, Singles, add_counts, add_log_absences, zeroth_order
+from acvb_core.models.lda.kernels import Counts, Floats, Singles, add_counts, multiply_absences, zeroth_order
 from acvb_core.models.lda.kernels_second import second_order
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import (
@@ -221,9 +221,11 @@ class CollapsedLda(VariationalMethod):
             hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
             return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
         absent = zero_counts(self.tokens, q.shape[1])
+        absent.by_document.fill(1.0)
+        absent.by_word.fill(1.0)
         self._cut(state.buffers.cells).run(
             CellPass(),
-            lambda begin, end, pairs, _: add_log_absences(begin, end, pairs, q, absent),
+            lambda begin, end, pairs, _: multiply_absences(begin, end, pairs, q, absent),
             q.shape[1],
         )
         counts = state.counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import psi
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parallel import map_together
+from acvb_core.core.protocols import Array
 from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma
 from acvb_core.models.lda.kernels import OPTIONS, Floats, SinglePrior
@@ -23,8 +24,10 @@ LOW, HIGH = 1e-4, 1e4
 LEARNED = 0.01
 #: A count that is present with less than this probability adds nothing that could be seen.
 _NEGLIGIBLE = 1e-6
-#: Documents, or words, whose sums are worked out at a time, in double precision.
+#: Documents whose sums are worked out at a time, …
 BLOCK = 1 << 14
+#: … and rows of counts in one call of the kernel.
+_AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def minka_step(
     """Return the concentrations after one step of Minka's fixed point on expected counts.
 
     `by_document`, `by_word`: shapes (D, K), (V, K); expected counts n_dk, n_wk.
-    `absent_document`, `absent_word`: of the same shapes; log probability that the count is zero, sum of c log(1 - q).
+    `absent_document`, `absent_word`: of the same shapes; probability that the count is zero, product of (1 - q)^c.
       The expectation of psi(alpha + n) - psi(alpha), which is zero where n is, is then taken as P(n > 0) [psi(alpha +
       n / P(n > 0)) - psi(alpha)] (Teh, Kurihara and Welling, NIPS 20, 2008); the counts as they are would take every
       tiny one for a topic that is present, and raise alpha. Without them the counts are taken as they are: exact for
@@ -112,27 +115,27 @@ def minka_step_of_gains(
     n_words = by_word.shape[0]
     sizes = by_word.sum(axis=0, dtype=np.float64, keepdims=True)
     # No token of a topic at all: none of any word.
-    empty = None if absent_word is None else absent_word.sum(axis=0, dtype=np.float64, keepdims=True)
+    empty = None if absent_word is None else np.multiply.reduce(absent_word, 0, np.float64, keepdims=True)
     down = n_words * float(_gain(sizes, empty, np.full(sizes.shape[1], n_words * beta)).sum())
-    up_beta, prior = 0.0, np.full(by_word.shape[1], beta)
-    for begin in range(0, n_words, BLOCK):
-        block = slice(begin, begin + BLOCK)
-        up_beta += float(
-            _gain(by_word[block], None if absent_word is None else absent_word[block], prior).sum()
-        )
-    new_beta = float(np.clip(beta * up_beta / down, LOW, HIGH)) if down > 0 else beta
+    up = float(_gain(by_word, absent_word, np.full(by_word.shape[1], beta)).sum())
+    new_beta = float(np.clip(beta * up / down, LOW, HIGH)) if down > 0 else beta
     return Concentrations(new_alpha, new_beta)
 
 
 def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, concentration: Floats) -> Floats:
     """Return the sum over rows of E psi(concentration + n) - psi(concentration), shape (K,)."""
-    log_absence = np.empty((0, counts.shape[1])) if absent is None else absent
-    counts, log_absence = (np.ascontiguousarray(array, np.float64) for array in (counts, log_absence))
-    return _sum_gains(counts, log_absence, concentration)
+    counts = np.ascontiguousarray(counts)
+    absence = np.empty((0, counts.shape[1]), np.float32) if absent is None else np.ascontiguousarray(absent)
+
+    def add_up(begin: int) -> Floats:
+        rows = slice(begin, begin + _AT_ONCE)
+        return _sum_gains(counts[rows], absence[rows], concentration)
+
+    return sum(map_together(add_up, range(0, len(counts), _AT_ONCE)), np.zeros(len(concentration)))
 
 
 @nb.njit(**OPTIONS)
-def _sum_gains(counts: Floats, absent: Floats, concentration: Floats) -> Floats:
+def _sum_gains(counts: Array, absent: Array, concentration: Floats) -> Floats:
     """Return `_gain`; `absent` has no rows where the counts are taken as they are."""
     total, base = np.zeros(counts.shape[1]), np.empty(counts.shape[1])
     for k in range(base.shape[0]):
@@ -140,13 +143,13 @@ def _sum_gains(counts: Floats, absent: Floats, concentration: Floats) -> Floats:
     for i in range(counts.shape[0]):
         if absent.shape[0] == 0:
             for k in range(base.shape[0]):
-                total[k] += digamma(concentration[k] + max(counts[i, k], 0.0)) - base[k]
+                total[k] += digamma(concentration[k] + max(np.float64(counts[i, k]), 0.0)) - base[k]
             continue
         for k in range(base.shape[0]):
-            # Most counts are next to nothing: log P(n = 0) is then all but - P(n > 0).
-            if absent[i, k] < -_NEGLIGIBLE:
-                present = -math.expm1(absent[i, k])
-                total[k] += present * (digamma(concentration[k] + max(counts[i, k], 0.0) / present) - base[k])
+            present = 1.0 - np.float64(absent[i, k])
+            share = present if present > _NEGLIGIBLE else _NEGLIGIBLE
+            gain = digamma(concentration[k] + max(np.float64(counts[i, k]), 0.0) / share) - base[k]
+            total[k] += present * gain if present > _NEGLIGIBLE else 0.0
     return total
 
 

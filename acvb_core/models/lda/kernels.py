@@ -37,9 +37,11 @@ OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy
 
 GAP = 256
 _LINE = 16  # single-precision numbers in a cache line
+_VECTORS = 32  # single-precision numbers that a loop takes at a time
 _AHEAD = 2  # pairs that the counts of a word are fetched ahead of their use
 _ZERO, _ONE = np.float32(0), np.float32(1)
-_LEAST = np.float32(1e-7)
+#: Probabilities below it are as good as none; their products stay normal numbers, which are fast.
+_FAINT = np.float32(1e-15)
 
 
 class Counts(NamedTuple):
@@ -73,6 +75,14 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, index), codegen
+
+
+@nb.njit(nogil=True, inline="always")
+def fetch_ahead(flat: Singles, words: Integers, e: int, n_topics: int) -> None:
+    """Have the counts of the word of a pair that comes soon fetched; `flat`: counts by word, shape (V K,)."""
+    ahead = np.int64(words[min(e + _AHEAD, words.shape[0] - 1)]) * n_topics
+    for k in range(0, n_topics, _LINE):
+        prefetch(flat, ahead + k)
 
 
 @nb.njit(nogil=True, inline="always")
@@ -112,7 +122,6 @@ def zeroth_order(
     rows = workspace(3, n_topics, np.float32)
     p, total, own = rows[1], rows[2], rows[3]
     flat = by_word.reshape(-1)
-    last = words.shape[0] - 1
     concentration = 0.0
     for k in range(n_topics):
         concentration += alpha[k]
@@ -126,9 +135,7 @@ def zeroth_order(
         length = 0.0
         moved_here: Any = _ZERO
         for e in range(pointers[d], pointers[d + 1]):
-            ahead = np.int64(words[min(e + _AHEAD, last)]) * n_topics
-            for k in range(0, n_topics, _LINE):
-                prefetch(flat, ahead + k)
+            fetch_ahead(flat, words, e, n_topics)
             row = q[e]
             word = by_word[words[e]]
             c = counts[e]
@@ -168,9 +175,11 @@ def add_counts(begin: int, end: int, documents: Shard, q: Singles, expected: Cou
     by_document, by_word, totals = expected
     n_topics = q.shape[1]
     sums = workspace(1, n_topics, np.float32)[1]
+    flat = by_word.reshape(-1)
     for d in range(begin, end):
         sums[:n_topics] = _ZERO
         for e in range(pointers[d], pointers[d + 1]):
+            fetch_ahead(flat, words, e, n_topics)
             c = counts[e]
             row = q[e]
             word = by_word[words[e]]
@@ -188,11 +197,16 @@ def add_counts(begin: int, end: int, documents: Shard, q: Singles, expected: Cou
 @nb.njit(**OPTIONS)
 def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Singles) -> float:
     """Return sum_e c_e H(q_e) over the pairs of documents `begin` to `end`, in nats."""
+    n_topics = q.shape[1]
+    row = workspace(1, n_topics, np.float32)[1]
+    row[:] = _ZERO  # zeros have none; with some behind the topics no number is left over that fills no vector
+    length = (n_topics + _VECTORS - 1) // _VECTORS * _VECTORS
     total = 0.0
     for e in range(pointers[begin], pointers[end]):
-        row = q[e]
+        for k in range(n_topics):
+            row[k] = q[e, k]
         here = _ZERO
-        for k in range(row.shape[0]):
+        for k in range(length):
             x = row[k]
             here += x * log_single(x if x > np.float32(1e-30) else np.float32(1e-30))
         total -= weights[e] * here
@@ -200,22 +214,34 @@ def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Sin
 
 
 @nb.njit(**OPTIONS)
-def add_log_absences(begin: int, end: int, documents: Shard, q: Singles, absent: Counts) -> None:
-    """Add c log(1 - q), the log probability that none of a pair's tokens is of a topic, by document and by word."""
+def multiply_absences(begin: int, end: int, documents: Shard, q: Singles, absent: Counts) -> None:
+    """Multiply by (1 - q)^c, the probability that none of a pair's tokens is of a topic, by document and by word."""
     pointers, words, counts = documents
     by_document, by_word, _ = absent
     n_topics = q.shape[1]
+    rest = workspace(1, n_topics, np.float32)[1]
+    flat = by_word.reshape(-1)
     for d in range(begin, end):
         here = by_document[d]
         for e in range(pointers[d], pointers[d + 1]):
-            c = counts[e]
+            fetch_ahead(flat, words, e, n_topics)
             row = q[e]
             word = by_word[words[e]]
+            # Factors 1 - q, to the 2nd, 4th, 8th …, as the bits of c say: mostly there is but one.
+            left = np.int64(counts[e])
             for k in range(n_topics):
-                rest = _ONE - row[k]
-                x = c * log_single(rest if rest > _LEAST else _LEAST)
-                here[k] += x
-                word[k] += x
+                rest[k] = _ONE - row[k]
+            while left > 0:
+                if left & 1:
+                    for k in range(n_topics):
+                        x, y = here[k] * rest[k], word[k] * rest[k]
+                        here[k] = x if x > _FAINT else _FAINT
+                        word[k] = y if y > _FAINT else _FAINT
+                left >>= 1
+                if left > 0:
+                    for k in range(n_topics):
+                        x = rest[k] * rest[k]
+                        rest[k] = x if x > _FAINT else _FAINT
 
 
 @nb.njit(**OPTIONS)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array, Posterior, UnaveragedMethod
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import Shard
@@ -22,6 +23,9 @@ TOPICS = "topics"
 BEGINNING = 20
 #: … nor, up to this one, in a sweep that moves more than the one before.
 RISING_UNTIL = 100
+
+
+_COPIED = 1 << 18  # numbers of a copy that a thread takes at a time: a tenth of a millisecond
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +108,14 @@ def padded_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
 
 
 def padded_copy(array: Array) -> Array:
-    """Return a copy with room on both sides."""
+    """Return a copy with room on both sides, made on the run's threads."""
     copy = padded_zeros(array.shape, array.dtype)
-    copy[...] = array
+    step = max(1, _COPIED // max(math.prod(array.shape[1:]), 1))
+
+    def copy_some(begin: int) -> None:
+        copy[begin : begin + step] = array[begin : begin + step]
+
+    map_together(copy_some, range(0, len(array), step))
     return copy
 
 

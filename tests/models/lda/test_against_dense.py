@@ -10,7 +10,7 @@ import pytest
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import sum_counts
-from acvb_core.models.lda.kernels import add_log_absences
+from acvb_core.models.lda.kernels import multiply_absences
 from acvb_core.models.lda.state import zero_counts
 from tests.models.lda.adapters import (
     ORDERS,
@@ -101,14 +101,16 @@ def test_counts_and_variances(name: str) -> None:
 
 @every_case
 def test_presence(name: str) -> None:
-    """P(n > 0) from the log probabilities of absence."""
+    """P(n > 0) from the probabilities of absence."""
     case = CASES[name]
     tokens, absent = entries_of(case.triplets), zero_counts(entries_of(case.triplets), case.size)
-    add_log_absences(0, tokens.n_documents, tokens.documents, given_of(case).q, absent)
+    absent.by_document.fill(1.0)
+    absent.by_word.fill(1.0)
+    multiply_absences(0, tokens.n_documents, tokens.documents, given_of(case).q, absent)
     wanted = dense.presence(case.triplets, case.gamma)
-    np.testing.assert_allclose(-np.expm1(absent.by_document), wanted.documents, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(-np.expm1(absent.by_word), wanted.words, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(-np.expm1(absent.by_word.sum(axis=0)), wanted.topics, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(1 - absent.by_document, wanted.documents, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(1 - absent.by_word, wanted.words, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(1 - absent.by_word.prod(axis=0), wanted.topics, rtol=1e-4, atol=1e-5)
 
 
 @every_case

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.averaging import blend, update_mean
 from acvb_core.core.protocols import Array
+from acvb_core.core.running_mean import blend, update_mean
 from acvb_core.models.lda.evaluate.evidence import DocumentTerms, document_terms
 from acvb_core.models.lda.hyper import BLOCK, Concentrations, DocumentGains, document_gains
 from acvb_core.models.lda.kernels import (
@@ -17,8 +17,8 @@ from acvb_core.models.lda.kernels import (
     Floats,
     Singles,
     add_counts,
-    add_log_absences,
     entropies,
+    multiply_absences,
     zeroth_order,
 )
 from acvb_core.models.lda.sharded.parts import Part
@@ -132,16 +132,18 @@ class CollapsedShard:
         return self.recount()
 
     def gains(self, hyper: Concentrations) -> tuple[DocumentGains, Singles]:
-        """Return what a step of the concentrations takes: sums over documents, and of words the log absences."""
+        """Return what a step of the concentrations takes: sums over documents, and of words the absences."""
         n_topics = self.rows.n_topics
         by_word, totals = padded_zeros((self.tokens.n_words, n_topics), np.float32), np.zeros(n_topics)
+        by_word.fill(1.0)
         up, down = np.zeros(n_topics), 0.0
         for begin in range(0, self.tokens.n_documents, BLOCK):
             end = min(begin + BLOCK, self.tokens.n_documents)
             absent = padded_zeros((end - begin, n_topics), np.float32)
+            absent.fill(1.0)
             for piece in self.rows.pieces(begin, end):
                 part = Counts(absent[piece.begin - begin : piece.end - begin], by_word, totals)
-                add_log_absences(0, piece.n, piece.documents, piece.q, part)
+                multiply_absences(0, piece.n, piece.documents, piece.q, part)
             sums = document_gains(hyper, self.by_document[begin:end], absent)
             up, down = up + sums.up, down + sums.down
         return DocumentGains(up, down), by_word

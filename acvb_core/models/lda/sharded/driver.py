@@ -139,7 +139,7 @@ class ShardedLda(UnaveragedMethod, ABC):
 
     @abstractmethod
     def gains(self, state: ShardedState) -> tuple[DocumentGains, Array | None]:
-        """Return what a step of the concentrations takes: sums over documents, and of words the log absences."""
+        """Return what a step of the concentrations takes: sums over documents, and of words the absences."""
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> ShardedState:
         """Open the shards and return the first state."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -76,8 +76,9 @@ class ShardedCvb0(ShardedLda):
         return replace(state, by_word=by_word, totals=totals)
 
     def gains(self, state: ShardedState) -> tuple[DocumentGains, Array | None]:
-        """Return sums over documents, and of words the log probability that no token is of a topic."""
-        return tree_sum(state.group.ask("gains", state.hyper))
+        """Return sums over documents, and of words the probability that no token is of a topic."""
+        gains, absences = zip(*state.group.ask("gains", state.hyper), strict=True)
+        return tree_sum(gains), reduce(np.multiply, absences)
 
 
 @dataclass(frozen=True, eq=False)
