@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.display", "core.parallel", "core.compiler_process"),
     ("core.rows",),
     ("core.clusters",),
+    ("core.running_mean",),
     ("core.averaging",),
     ("shards",),
     ("data",),

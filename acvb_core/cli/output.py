@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
@@ -15,9 +15,6 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.store.export import run_dict, to_plain
 from acvb_core.store.known_labels import compare_known_labels
-
-if TYPE_CHECKING:
-    pass
 
 _ENDED = {
     Verdict.CONVERGED: "converged",
