@@ -8,6 +8,7 @@
                                                                        (--hard: clusters that hide)
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
     python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine
+    python -m benchmarks.scale parts --k 50 --sweeps 40                what a run of ACVB0 spends its time on
     python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
@@ -23,7 +24,7 @@ from typing import Any
 import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import planted_topics
-from benchmarks.scale import links, measure, rotation, staleness, threads
+from benchmarks.scale import links, measure, parts, rotation, staleness, threads
 
 NUMBERS = [1, 2, 4, 8, 16]
 
@@ -39,7 +40,8 @@ def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "what", choices=("run", "links", "shards", "relations", "network", "streams", "threads", "rotation")
+        "what",
+        choices=("run", "links", "shards", "relations", "network", "streams", "threads", "parts", "rotation"),
     )
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--method", default="cvb0")
@@ -61,6 +63,7 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=4, help="threads: parts of documents and of words")
     parser.add_argument("--threads", type=int, default=2, help="threads: how many")
     parser.add_argument("--rounds", type=int, default=15, help="threads: sweeps that are timed")
+    parser.add_argument("--burn-in", type=int, default=0, help="parts: sweeps before the mean")
     parser.add_argument("--json", action="store_true", help="threads: all figures as JSON")
     given = parser.parse_args()
     values: dict[str, Any] = {"k": given.k, "max_sweeps": given.sweeps, "tol": 1e-12}
@@ -97,6 +100,8 @@ def main() -> None:
             seeds=given.seeds,
             as_json=given.json,
         )
+    elif given.what == "parts":
+        parts.print_parts(given.k, given.sweeps, given.burn_in)
     else:
         rotation.compare(load(given.source), given.k, given.sweeps, NUMBERS)
 

@@ -1,17 +1,15 @@
 """What a run of ACVB0 on texts spends its time on, part by part.
 
-    python -m benchmarks.scale.parts --documents 10000 --k 50 --sweeps 40
-    python -m benchmarks.scale.parts --documents 10000 --k 50 --sweeps 40 --burn-in 1
+    python -m benchmarks.scale parts --k 50 --sweeps 40 [--burn-in 1]
 
-The texts are planted, of 50,000 words. All runs on one thread; times are CPU seconds, from a profile of the run itself:
-start, sweeps and diagnostics. With `--burn-in 1` the running mean begins at once, so its part is that of every sweep.
-For comparison: what NumPy takes to copy the responsibilities, and to add as many numbers to them, the pace that memory
-allows one thread.
+The 10,000 texts are planted, of 50,000 words. All runs on one thread; times are CPU seconds, from a profile of the run
+itself: start, sweeps and diagnostics. With `--burn-in 1` the running mean begins at once, so its part is that of every
+sweep. For comparison: what NumPy takes to copy the responsibilities, and to add as many numbers to them, the pace that
+memory allows one thread.
 """
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import os
 import pstats
@@ -36,7 +34,7 @@ PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "collapsed bound": (("models/lda/model.py", "extras"),),
     "start": (("models/lda/cvb.py", "init"),),
 }
-_ROUNDS = 7
+_ROUNDS, _DOCUMENTS = 7, 10_000
 
 
 def time_parts(documents: int, k: int, sweeps: int, burn_in: int) -> dict[str, float]:
@@ -86,22 +84,11 @@ def time_memory(n_numbers: int) -> dict[str, float]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--documents", type=int, default=10_000)
-    parser.add_argument("--k", type=int, default=50)
-    parser.add_argument("--sweeps", type=int, default=40)
-    parser.add_argument("--burn-in", type=int, default=0)
-    given = parser.parse_args()
-    parts = time_parts(given.documents, given.k, given.sweeps, given.burn_in)
+def print_parts(k: int, sweeps: int, burn_in: int) -> None:
+    """Print the parts of a run, and the pace of memory beside them."""
+    parts = time_parts(_DOCUMENTS, k, sweeps, burn_in)
     for part, milliseconds in parts.items():
         print(f"{part:30} {milliseconds:8.2f} ms a sweep {milliseconds / parts['whole']:6.1%}")
-    for name, pace in time_memory(1_000_000 * given.k // 2).items():
+    for name, pace in time_memory(1_000_000 * k // 2).items():
         print(f"{name:30} {pace:8.1f} GB/s")
     print(f"load average {os.getloadavg()[0]:.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,6 +12,7 @@ from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves.neighbours import cluster_sums, neighbour_sums
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.irm.network.split_counts import sum_pairs
 from acvb_core.models.irm.sweeps.bounds import make_bounds
 
 
@@ -39,6 +40,7 @@ def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
     hard = np.eye(train.shape[1], 5)
     neighbour_sums(train.ones, hard)
     cluster_sums(hard, hard)
+    sum_pairs(train.ones.indptr, train.ones.indices, hard[:, 0].copy())
     blocks = np.ones((5, 2))
     make_bounds(blocks, blocks, blocks, np.ones(2), 24)
     if count_samples(posterior):

@@ -50,16 +50,22 @@ function liftCurves(node) {
 }
 const runOf = (item) => item?.__data__?.[0]?.trace?.legendgroup;
 function watchNames(node) {
+  const runAt = (target) => {
+    const name = target?.closest?.(".legend .traces");
+    const card = target?.closest?.("[class*='st-key-card_']");
+    return node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
+  };
   node.watchNames ??= ({ target }) => {
-    const name = target.closest?.(".legend .traces");
-    const card = target.closest?.("[class*='st-key-card_']");
-    const run = node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
+    const run = runAt(target);
     if (run === node.lifted) return;
     node.lifted = run;
     liftCurves(node);
   };
   // Every time: a node that is taken off and put back has lost them. Adding one twice changes nothing.
   for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, node.watchNames);
+  // The pointer may have left in between.
+  const places = [document.activeElement, [...document.querySelectorAll(":hover")].at(-1)];
+  if (node.lifted && !places.some((place) => runAt(place) === node.lifted)) node.lifted = undefined;
 }
 
 // Pixels below which panels stand one below another.

@@ -29,7 +29,8 @@ class SplitCounts:
         """
         symmetric, (going, coming) = state.layout.symmetric, self._sums_of(state, checkpoint)
         patterns, self_links = (self.relation.ones, self.relation.missing), self.relation.self_links
-        linked, unknown = (_sum_pairs(pattern.indptr, pattern.indices, moved) for pattern in patterns)
+        moved = np.ascontiguousarray(moved)
+        linked, unknown = (sum_pairs(pattern.indptr, pattern.indices, moved) for pattern in patterns)
         checkpoint()
         among = np.array([linked, moved.sum() ** 2 - linked - unknown]) - moved**2 @ self_links
         counts = []
@@ -60,7 +61,7 @@ class SplitCounts:
 
 
 @nb.njit(**OPTIONS)
-def _sum_pairs(indptr: Indices, indices: Indices, shares: Floats) -> float:
+def sum_pairs(indptr: Indices, indices: Indices, shares: Floats) -> float:
     """Return the sum of s_i s_j over the stored entries (i, j) of a pattern."""
     total = 0.0
     for i in range(shares.shape[0]):
