@@ -19,7 +19,7 @@ from functools import cache, partial
 from typing import TypeVar
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Array, Checkpoint, no_checkpoint
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -108,6 +108,12 @@ def run_together(tasks: Sequence[Task], checkpoint: Checkpoint = no_checkpoint) 
     raises, all have ended theirs when this does: what is left of the tasks can be done later.
     """
     _Team(tasks, checkpoint).run()
+
+
+def cut_rows(array: Array, at_once: int) -> list[slice]:
+    """Return slices of the rows of an array (n, …) with about so many numbers each, for threads to share."""
+    step = max(1, at_once // max(array[:1].size, 1))
+    return [slice(begin, begin + step) for begin in range(0, len(array), step)]
 
 
 def map_together(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numba as nb
 import numpy as np
 
-from acvb_core.core.parallel import map_together
+from acvb_core.core.parallel import cut_rows, map_together
 from acvb_core.core.protocols import Array
 
 _IN_CACHE = 1 << 16  # numbers of a small piece
@@ -18,22 +18,15 @@ def update_mean(old: Mapping[str, Array], new: Mapping[str, Array], samples: int
     """Return the mean of `samples` samples, given that of all but the last and the last, on the run's threads."""
     mean = {name: np.empty(new[name].shape, np.result_type(old[name], new[name], np.float32)) for name in new}
 
-    def add_some(name: str, rows: slice) -> None:
+    def add_some(some: tuple[str, slice]) -> None:
+        name, rows = some
         part = mean[name][rows]
         np.subtract(new[name][rows], old[name][rows], out=part)
         part /= samples
         part += old[name][rows]
 
-    map_together(
-        lambda some: add_some(*some), [(name, rows) for name in mean for rows in _cut(mean[name], _IN_CACHE)]
-    )
+    map_together(add_some, [(name, rows) for name in mean for rows in cut_rows(mean[name], _IN_CACHE)])
     return mean
-
-
-def _cut(array: Array, at_once: int) -> list[slice]:
-    """Return slices of the rows with about so many numbers each."""
-    step = max(1, at_once // max(array[:1].size, 1))
-    return [slice(begin, begin + step) for begin in range(0, len(array), step)]
 
 
 def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
@@ -45,7 +38,7 @@ def blend(mean: Array, new: Array, weights: Array, share: float) -> float:
     def blend_some(rows: slice) -> float:
         return float(blend_rows(mean[rows], new[rows], weights[rows], share))
 
-    return sum(map_together(blend_some, _cut(mean, _AT_ONCE)), 0.0)
+    return sum(map_together(blend_some, cut_rows(mean, _AT_ONCE)), 0.0)
 
 
 @nb.njit(nogil=True, cache=True, fastmath=True)

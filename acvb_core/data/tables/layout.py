@@ -125,8 +125,10 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     kinds = tuple(_KINDS[frozenset(mark[i] for mark in marks[named:]) - {None}] for i in range(n_fields))
     may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
     if isinstance(source, FrameSource):
+        from pyarrow import types
+
         first = next(iter(column_types(source)), None)
-        may_name &= first is not None and (is_text(first) or _is_of(first, "integer"))
+        may_name &= first is not None and (is_text(first) or types.is_integer(first))
     names = tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields))
     width = min(n_fields, PREVIEW_FIELDS)
     shown = tuple((*record, *[""] * n_fields)[:width] for record in head[named : named + PREVIEW_ROWS])
@@ -136,22 +138,20 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
 
 def column_types(source: FrameSource) -> list[Any]:
     """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] where it has no rows."""
+    from pyarrow.types import is_dictionary
+
     schema: Any = next((batch.schema for batch in source.frame.batches()), [])
     types = [column.type for column in schema][: len(source.frame.names)]
-    return [kind.value_type if _is_of(kind, "dictionary") else kind for kind in types]
+    return [kind.value_type if is_dictionary(kind) else kind for kind in types]
 
 
 def is_text(kind: Any) -> bool:
     """Return whether an Arrow type is one of texts."""
-    return any(_is_of(kind, name) for name in ("string", "large_string", "string_view"))
-
-
-def _is_of(kind: Any, name: str) -> bool:
     from pyarrow import (
-        types,  # takes a tenth of a second to import, which files without types need not wait for
-    )
+        types,
+    )  # here: it takes a tenth of a second, which files without types need not wait for
 
-    return bool(getattr(types, f"is_{name}")(kind))
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool | None]]) -> bool:

@@ -16,9 +16,7 @@ from acvb_core.store.known_labels import compare_known_labels
 def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the agreement with known labels, and of the held-out scores."""
     rows = []
-    if (
-        result.problem.data.attributes
-    ):  # without any, a table of them would only take the time to import pandas
+    if result.problem.data.attributes:  # else an empty table would take the time that pandas is imported in
         rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
     score = result.snapshot.heldout
     if score is not None:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.parallel import map_together
+from acvb_core.core.parallel import cut_rows, map_together
 from acvb_core.core.protocols import Array, Posterior, UnaveragedMethod
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import Shard
@@ -23,9 +23,8 @@ TOPICS = "topics"
 BEGINNING = 20
 #: … nor, up to this one, in a sweep that moves more than the one before.
 RISING_UNTIL = 100
-
-
-_COPIED = 1 << 18  # numbers of a copy that a thread takes at a time: a tenth of a millisecond
+#: Numbers of a copy that a thread takes at a time: a tenth of a millisecond.
+_COPIED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +109,11 @@ def padded_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
 def padded_copy(array: Array) -> Array:
     """Return a copy with room on both sides, made on the run's threads."""
     copy = padded_zeros(array.shape, array.dtype)
-    step = max(1, _COPIED // max(math.prod(array.shape[1:]), 1))
 
-    def copy_some(begin: int) -> None:
-        copy[begin : begin + step] = array[begin : begin + step]
+    def copy_some(rows: slice) -> None:
+        copy[rows] = array[rows]
 
-    map_together(copy_some, range(0, len(array), step))
+    map_together(copy_some, cut_rows(array, _COPIED))
     return copy
 
 
