@@ -147,9 +147,8 @@ def column_types(source: FrameSource) -> list[Any]:
 
 def is_text(kind: Any) -> bool:
     """Return whether an Arrow type is one of texts."""
-    from pyarrow import (
-        types,
-    )  # here: it takes a tenth of a second, which files without types need not wait for
+    # Here: it takes a tenth of a second, which files without types need not wait for.
+    from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
