@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from pages.ui.running import live_plot
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
@@ -37,6 +38,14 @@ FAINT = """() => [...document.querySelectorAll('.st-key-curves .scatterlayer .tr
 LAST_X = """() => {
   const plot = document.querySelector('.st-key-curves .js-plotly-plot');
   return Math.max(...plot._fullData.filter((t) => t.xaxis === 'x').map((t) => t.x[t.x.length - 1] ?? 0));
+}"""
+# Streamlit calls a component anew for each frame. It cleans up at once for a call that the next one overtook.
+OVERTAKE = """async (script) => {
+  const node = document.querySelector('.st-key-curves .js-plotly-plot');
+  const { default: show } = await import(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));
+  const figure = { data: node.data, layout: node.layout, narrow: node.layout };
+  show({ data: { figure: JSON.stringify(figure) }, parentElement: node.parentElement })();
+  return node._fullData?.length > 0;
 }"""
 RANGE = "() => [...document.querySelector('.st-key-curves .js-plotly-plot')._fullLayout.xaxis.range]"
 
@@ -161,6 +170,8 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
     wait_for(page, f"before => ({LAST_X})() > before + 10", arg=before)
     assert page.evaluate(RANGE) == zoomed
     assert page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark") == "same"
+
+    assert page.evaluate(OVERTAKE, live_plot.SCRIPT)
 
     # Nothing offers to send the figure anywhere.
     titles = page.locator(".modebar-btn").evaluate_all("found => found.map((one) => one.dataset.title)")

@@ -13,7 +13,7 @@ from pages.ui.shared.charts import suit_page
 _HTML = '<div class="live-plot" style="width:100%;min-height:10rem"></div>'
 # The figure is drawn by the Plotly that Streamlit bundles. It is loaded with the first chart on the page, hence the
 # waiting; a frame that is overtaken by a newer one meanwhile is dropped.
-_JS = r"""
+SCRIPT = r"""
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function bundledPlotly() {
@@ -50,22 +50,16 @@ function liftCurves(node) {
 }
 const runOf = (item) => item?.__data__?.[0]?.trace?.legendgroup;
 function watchNames(node) {
-  const runAt = (target) => {
-    const name = target?.closest?.(".legend .traces");
-    const card = target?.closest?.("[class*='st-key-card_']");
-    return node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
-  };
-  node.watchNames ??= ({ target }) => {
-    const run = runAt(target);
+  if (node.watchNames) return;
+  node.watchNames = ({ target }) => {
+    const name = target.closest?.(".legend .traces");
+    const card = target.closest?.("[class*='st-key-card_']");
+    const run = node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
     if (run === node.lifted) return;
     node.lifted = run;
     liftCurves(node);
   };
-  // Every time: a node that is taken off and put back has lost them. Adding one twice changes nothing.
   for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, node.watchNames);
-  // The pointer may have left in between.
-  const places = [document.activeElement, [...document.querySelectorAll(":hover")].at(-1)];
-  if (node.lifted && !places.some((place) => runAt(place) === node.lifted)) node.lifted = undefined;
 }
 
 // Pixels below which panels stand one below another.
@@ -92,20 +86,10 @@ export default function ({ data, parentElement }) {
       family: read("--st-font", "sans-serif"),
       color: read("--st-text-color", "#1F2933"),
     };
-    // Drawing goes on in steps; when the node is taken off and put back between two of them, as on a busy machine,
-    // Plotly fails on what it lost. Drawn anew, it works.
-    for (let left = 3; !overtaken(); left--) {
-      while (node.isDragged) await pause(50);
-      if (overtaken()) return;
-      try {
-        await Plotly.react(node, figure.data, figure.layout, CONFIG);
-        liftCurves(node);
-        return;
-      } catch (problem) {
-        if (left === 0) throw problem;
-        await pause(100);
-      }
-    }
+    while (node.isDragged) await pause(50);
+    if (overtaken()) return;
+    await Plotly.react(node, figure.data, figure.layout, CONFIG);
+    liftCurves(node);
   };
   const report = (problem) => {
     if (!overtaken()) node.textContent = `The curves cannot be drawn: ${problem.message}`;
@@ -117,13 +101,15 @@ export default function ({ data, parentElement }) {
   });
   node.widths.observe(node);
   return () => {
-    node.widths?.disconnect();
+    // Streamlit also cleans up for a call that a newer one overtook; the node then stays on the page.
+    if (node.isConnected) return;
+    node.widths.disconnect();
     for (const kind of ["pointerover", "focusin"]) document.removeEventListener(kind, node.watchNames);
     window.Plotly?.purge(node);
   };
 }
 """
-_component = st.components.v2.component("acvb_live_plot", html=_HTML, js=_JS, isolate_styles=False)
+_component = st.components.v2.component("acvb_live_plot", html=_HTML, js=SCRIPT, isolate_styles=False)
 _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 10}}
 
 
