@@ -86,9 +86,12 @@ export default function ({ data, parentElement }) {
       family: read("--st-font", "sans-serif"),
       color: read("--st-text-color", "#1F2933"),
     };
+    const drawing = JSON.stringify(figure);
+    if (drawing === node.drawing) return; // until the next point, frames are all the same
     while (node.isDragged) await pause(50);
     if (overtaken()) return;
     await Plotly.react(node, figure.data, figure.layout, CONFIG);
+    node.drawing = drawing;
     liftCurves(node);
   };
   const report = (problem) => {
