@@ -1,7 +1,8 @@
 """Sums of responsibilities over the links of each object: the one product every method needs.
 
 A pattern needs no stored values, and after some sweeps most objects sit in one cluster: then only the
-responsibilities worth counting are added, which is faster than a dense product.
+responsibilities worth counting are added, which is faster than a dense product. At the start most objects sit in one
+cluster but for a share that is spread evenly over all: it is added at once, and the rest as later.
 """
 
 from __future__ import annotations
@@ -28,35 +29,37 @@ def neighbour_sums(
 ) -> Floats:
     """Return pattern @ responsibilities, shape (N, K), for values in [0, 1]; those below 1e-12 may count as zero."""
     responsibilities = np.ascontiguousarray(responsibilities, dtype=np.float64)
-    n_counted = count_large(responsibilities)
+    even, n_counted = count_apart(responsibilities)
     if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:
         return pattern_product(pattern, responsibilities, checkpoint)
     out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
-    pairs, shares, starts, clusters, values = compress(responsibilities, n_counted)
+    pairs, shares, starts, clusters, values = compress(responsibilities, n_counted, even)
     per_link = max(n_counted / len(responsibilities), 1.0)
 
     def add(rows: tuple[int, int]) -> None:
         _add_compressed(pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, *rows, out)
 
     map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), checkpoint)
+    if even:
+        out += even * np.diff(pattern.indptr)[:, None]
     return out
 
 
 def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
     """Return responsibilities.T @ values, shape (K, L), for values of any size; see `neighbour_sums`."""
-    if count_large(responsibilities) > _COMPRESS_BELOW * responsibilities.size:
+    even, n_counted = count_apart(responsibilities)
+    if n_counted > _COMPRESS_BELOW * responsibilities.size:
         return np.asarray(responsibilities.T @ values)
     responsibilities, values = np.ascontiguousarray(responsibilities), np.ascontiguousarray(values)
 
     def add(rows: slice) -> Floats:
         out = np.zeros((responsibilities.shape[1], values.shape[1]))
-        _add_to_clusters(responsibilities[rows], values[rows], out)
+        _add_to_clusters(responsibilities[rows], values[rows], even, out)
         return out
 
     step = max(_ROWS, len(values) // 8 + 1)
-    return np.asarray(
-        sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)]))
-    )
+    sums = sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)]))
+    return np.asarray(sums + even * values.sum(axis=0) if even else sums)
 
 
 def pattern_product(
@@ -85,20 +88,34 @@ def _runs_of_rows(indptr: NDArray[np.int32], links_per_run: int) -> list[tuple[i
     return [(int(begin), int(end)) for begin, end in zip(edges[:-1], edges[1:], strict=True)]
 
 
+def count_apart(responsibilities: Floats) -> tuple[float, int]:
+    """Return the share that every object has of every cluster, and how many responsibilities are larger.
+
+    It is looked for, and may be more than zero, only where most responsibilities are worth counting.
+    """
+    n_counted = count_large(responsibilities, 0.0)
+    if n_counted <= _COMPRESS_BELOW * responsibilities.size:
+        return 0.0, n_counted
+    even = float(responsibilities.min())
+    return even, count_large(responsibilities, even)
+
+
 @nb.njit(**OPTIONS)
-def count_large(responsibilities: Floats) -> int:
-    """Return how many responsibilities are not negligible."""
+def count_large(responsibilities: Floats, even: float) -> int:
+    """Return how many responsibilities are not negligible beside what all have."""
     count = 0
     for i in range(responsibilities.shape[0]):
         for k in range(responsibilities.shape[1]):
-            if responsibilities[i, k] > NEGLIGIBLE:
+            if responsibilities[i, k] - even > NEGLIGIBLE:
                 count += 1
     return count
 
 
 @nb.njit(**OPTIONS)
-def compress(responsibilities: Floats, count: int):  # type: ignore[no-untyped-def]
+def compress(responsibilities: Floats, count: int, even: float):  # type: ignore[no-untyped-def]
     """Return the non-negligible responsibilities: clusters and values of two of each object, and then the rest.
+
+    Values are what there is beyond `even`.
 
     Most objects have one or two, and reading two without asking is faster than a loop of one or two steps. A missing
     second one is a zero in the first one's cluster.
@@ -112,7 +129,7 @@ def compress(responsibilities: Floats, count: int):  # type: ignore[no-untyped-d
     for i in range(n):
         n_found = 0
         for k in range(responsibilities.shape[1]):
-            share = responsibilities[i, k]
+            share = responsibilities[i, k] - even
             if share > NEGLIGIBLE:
                 if n_found < 2:
                     shares[i, n_found] = share
@@ -129,10 +146,10 @@ def compress(responsibilities: Floats, count: int):  # type: ignore[no-untyped-d
 
 
 @nb.njit(**OPTIONS)
-def _add_to_clusters(responsibilities: Floats, values: Floats, out: Floats) -> None:
+def _add_to_clusters(responsibilities: Floats, values: Floats, even: float, out: Floats) -> None:
     for i in range(responsibilities.shape[0]):
         for k in range(responsibilities.shape[1]):
-            share = responsibilities[i, k]
+            share = responsibilities[i, k] - even
             if share > NEGLIGIBLE:
                 for m in range(values.shape[1]):
                     out[k, m] += share * values[i, m]

@@ -9,7 +9,7 @@ from scipy import sparse
 from acvb_core.core.parallel import use_threads
 from acvb_core.data.relations.patterns import as_pattern
 from acvb_core.models.irm.moves import neighbours
-from acvb_core.models.irm.moves.neighbours import neighbour_sums, pattern_product
+from acvb_core.models.irm.moves.neighbours import cluster_sums, count_apart, neighbour_sums, pattern_product
 
 
 def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:
@@ -25,6 +25,17 @@ def test_sums(concentration: float, rng: np.random.Generator, monkeypatch: pytes
         found = neighbour_sums(pattern, q, lambda: calls.append(1))
     np.testing.assert_allclose(found, pattern.astype(float) @ q, atol=1e-10)
     assert len(calls) > 3
+
+
+def test_what_is_spread_over_all_clusters_is_added_at_once(rng: np.random.Generator) -> None:
+    pattern, values = a_pattern(rng), rng.random((45, 4))
+    q = 0.02 + 0.9 * np.eye(5)[rng.integers(5, size=45)]
+    q[3] = [0.5, 0.4, 0.04, 0.04, 0.02]
+    even, n_larger = count_apart(q)
+    assert (even, n_larger) == (0.02, 45 - 1 + 4)
+    np.testing.assert_allclose(neighbour_sums(pattern, q), pattern.astype(float) @ q, atol=1e-12)
+    np.testing.assert_allclose(cluster_sums(q, values), q.T @ values, atol=1e-12)
+    assert count_apart(np.eye(5)[rng.integers(5, size=45)]) == (0.0, 45)
 
 
 def test_product_of_signed_values(rng: np.random.Generator) -> None:
