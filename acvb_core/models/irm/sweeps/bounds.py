@@ -38,6 +38,7 @@ class Bounds(NamedTuple):
     empty: Singles  #: shape (L, K); g(0, M)
     whole: Singles  #: shape (K,); the sum of `empty` over l
     chords: Singles  #: shape (J, L, K); g(n, M - n) - g(0, M) at each node
+    slopes: Singles  #: shape (K,); the sum over l of the slopes of the chords before the first node
     stale: Floats  #: shape (K,); how much of objects came or went since a cluster's tables were made
 
 
@@ -62,6 +63,7 @@ def make_bounds(ones: Floats, zeros: Floats, links: Floats, sizes: Floats, n_obj
         np.empty((n_other, n_own), np.float32),
         np.empty(n_own, np.float32),
         np.empty((len(nodes), n_other, n_own), np.float32),
+        np.empty(n_own, np.float32),
         np.zeros(n_own),
     )
     for k in range(n_own):
@@ -72,7 +74,7 @@ def make_bounds(ones: Floats, zeros: Floats, links: Floats, sizes: Floats, n_obj
 @nb.njit(**OPTIONS)
 def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> None:
     """Bring the tables of cluster k up to date."""
-    sizes, nodes, empty, whole, chords, stale = bounds
+    sizes, nodes, empty, whole, chords, slopes, stale = bounds
     n_other = sizes.shape[0]
     out = np.empty(n_other)
     for m in range(n_other):
@@ -91,16 +93,28 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
             out[m] = lgamma_two(ones[m] + nodes[m, j], zeros[m] + sizes[m] - nodes[m, j]) - before[m]
         for m in range(n_other):
             chords[j, m, k] = out[m]
+    total = 0.0
+    for m in range(n_other):
+        total += chords[0, m, k] / nodes[m, 0]
+    slopes[k] = total
     stale[k] = 0.0
 
 
 @nb.njit(**OPTIONS)
 def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) -> None:
     """Write an upper bound on the log probability of an object's links and zeros, for each cluster that it may join."""
-    sizes, nodes, empty, whole, chords, _ = bounds
+    sizes, nodes, empty, whole, chords, slopes, _ = bounds
     n_own = whole.shape[0]
+    # Up to the first node a chord is straight, so what an object has of every cluster is bounded for all at once. The
+    # start spreads a share of the links over all clusters: cluster by cluster, it would take K L additions an object.
+    spread = np.inf
+    for m in range(sizes.shape[0]):
+        observed = min((links[m] + zeros[m]) / max(sizes[m], 1e-12), 1.0)
+        spread = min(spread, links[m], observed * nodes[m, 0])
+    spread = spread if spread > 1e-9 else 0.0
+    shared = np.float32(spread)
     for k in range(n_own):
-        out[k] = whole[k]
+        out[k] = whole[k] + shared * slopes[k]
     for m in range(sizes.shape[0]):
         n = links[m]
         observed = (n + zeros[m]) / max(sizes[m], 1e-12)
@@ -108,7 +122,7 @@ def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) ->
             less = np.float32(observed - 1.0)
             for k in range(n_own):
                 out[k] += less * empty[m, k]
-        if n > 1e-9:
+        if n > spread + 1e-9:
             n = min(n / observed, nodes[m, nodes.shape[1] - 1])
             j = 0
             while nodes[m, j] < n:
@@ -123,3 +137,7 @@ def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) ->
             else:
                 for k in range(n_own):
                     out[k] += upper * chords[j, m, k]
+            if spread > 0.0:
+                shared = np.float32(spread / nodes[m, 0])
+                for k in range(n_own):
+                    out[k] -= shared * chords[0, m, k]
