@@ -87,10 +87,14 @@ class CollapsedIrm(VariationalMethod):
                 state = replace(state, ones=ones, entries=entries)
         if len(visits["cols"]):
             turned = self.relation.transposed
-            a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-            cols = DomainPass(turned, of_cols.copy(), of_rows, a, b, hyper.alpha["cols"], checkpoint)
+            # Clusters that the first sweep has left empty tell columns nothing, and take as much time as any other.
+            live = np.flatnonzero(of_rows.max(axis=0) > NEGLIGIBLE)
+            left = of_rows if len(live) == len(a) else np.take(of_rows, live, axis=1)
+            a, b = np.ascontiguousarray(a[live].T), np.ascontiguousarray(b[live].T)
+            cols = DomainPass(turned, of_cols.copy(), left, a, b, hyper.alpha["cols"], checkpoint)
             pseudo_loo += cols.run(self.order, visits["cols"], checkpoint, limits=limits["cols"])
-            ones, entries = (np.ascontiguousarray(counts.T) for counts in cols.counts())
+            ones, entries = np.zeros(state.ones.shape), np.zeros(state.ones.shape)
+            ones[live], entries[live] = (counts.T for counts in cols.counts())
             state = replace(state, q={"rows": of_rows, "cols": cols.own}, ones=ones, entries=entries)
         return state, pseudo_loo
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import betaln
 
 from acvb_core.core.parallel import use_threads
-from acvb_core.models.irm import domain
+from acvb_core.models.irm import cvb, domain
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Limits
 from acvb_core.models.irm.state import block_counts
@@ -26,7 +26,21 @@ CASES = [
     pytest.param(
         {"seed": 5, "shape": (80, 90), "sizes": (6, 6), "missing": 0.1, "decided": True}, id="decided"
     ),
+    pytest.param(
+        {"seed": 6, "shape": (60, 90), "sizes": (8, 7), "missing": 0.0, "hard": True, "spread": 0.1},
+        id="spread",
+    ),
+    pytest.param(
+        {"seed": 7, "shape": (60, 90), "sizes": (8, 7), "missing": 0.4, "hard": True, "spread": 0.2},
+        id="spread and missing",
+    ),
 ]
+
+
+def case_of(spread: float = 0.0, **options: Any) -> Case:
+    """Return a case of which a share of every column object is spread over all clusters, as a start does."""
+    case = random_case(**options)
+    return case._replace(q2=(1.0 - spread) * case.q2 + spread / case.sizes[1])
 
 
 def pass_of(case: Case) -> DomainPass:
@@ -44,7 +58,7 @@ def tables_of(rows: DomainPass) -> Bounds:
 
 @pytest.mark.parametrize("options", CASES)
 def test_a_bound_lies_above_the_weight_and_near_it(options: dict[str, Any]) -> None:
-    rows = pass_of(random_case(**options))
+    rows = pass_of(case_of(**options))
     bounds, (ones, zeros, mass) = tables_of(rows), rows.blocks
     out = np.empty(len(mass), np.float32)
     above = []
@@ -52,7 +66,7 @@ def test_a_bound_lies_above_the_weight_and_near_it(options: dict[str, Any]) -> N
         bound_weights(plus, minus, bounds, out)
         above.append(out - (betaln(ones + plus, zeros + minus) - betaln(ones, zeros)).sum(axis=1))
     assert np.min(above) > -1e-4
-    assert np.median(above) < 1.0
+    assert np.median(above) < (3.0 if "spread" in options else 1.0)
     assert np.max(above) > 1e-3, "a chord touches the curve at its ends only"
 
 
@@ -69,13 +83,54 @@ def test_a_bound_is_the_weight_where_links_are_whole_and_at_a_node() -> None:
 
 @pytest.mark.parametrize("options", CASES)
 def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> None:
-    case = random_case(**options)
+    case = case_of(**options)
     q1, q2, pseudo_loo = oracle_sweep(case, "zeroth", seed=3)
     assert tables_of(pass_of(case)).whole.size
     state, info = collapsed(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
     np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
     np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
+
+
+def test_what_is_spread_is_bounded_for_all_clusters_at_once() -> None:
+    """Bounds of links that are 0.3 in every cluster, and of those with more in one, are the sums of their chords."""
+    rows = pass_of(random_case(6, (40, 50), (6, 5), 0.0, hard=True))
+    bounds, n_clusters = tables_of(rows), len(rows.blocks.mass)
+    out = np.empty(n_clusters, np.float32)
+    for plus in (np.full(5, 0.3), np.array([0.3, 2.3, 0.3, 0.8, 0.3])):
+        bound_weights(plus, rows.sizes - plus, bounds, out)
+        chords = [
+            [np.interp(n, [0.0, *nodes], [0.0, *chords[:, k]]) for k in range(n_clusters)]
+            for n, nodes, chords in zip(plus, bounds.nodes, bounds.chords.swapaxes(0, 1), strict=True)
+        ]
+        np.testing.assert_allclose(out, bounds.whole + np.sum(chords, axis=0), rtol=1e-5)
+
+
+def test_columns_are_updated_without_the_clusters_that_no_row_is_left_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The answer is that of the dense sweep, which weighs them all."""
+    case = random_case(5, (80, 200), (6, 6), 0.0, decided=True)
+    q1 = np.hstack([case.q1, np.zeros((80, 1))])
+    q1[np.argmax(case.q1[:, 0] == 1.0)] = np.eye(7)[6]  # it is alone, and goes back
+    case = case._replace(q1=q1, a=20.0, b=20.0)  # an empty cluster expects links for half of all entries
+    widths, plain = [], cvb.DomainPass
+
+    def follow(*args: Any) -> DomainPass:
+        widths.append(args[2].shape[1])
+        return plain(*args)
+
+    monkeypatch.setattr(cvb, "DomainPass", follow)
+    expected = oracle_sweep(case, "zeroth", seed=3)
+    state, info = collapsed(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
+    assert widths == [6, 6]
+    assert state.ones.shape == state.entries.shape == (7, 6)
+    for side, q in zip(("rows", "cols"), expected, strict=False):
+        np.testing.assert_allclose(state.q[side], in_state_order(q), atol=1e-9)
+    assert info.pseudo_loo == pytest.approx(expected[2], rel=1e-10)
+    counts = block_counts(relation_of(case.data), state.q)
+    np.testing.assert_allclose(state.ones, counts[0], atol=1e-9)
+    np.testing.assert_allclose(state.entries, counts[1], atol=1e-9)
 
 
 def test_clusters_out_of_reach_get_nothing_and_others_what_is_theirs() -> None:
