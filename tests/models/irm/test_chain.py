@@ -147,8 +147,11 @@ def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["sampled_rows"]) == 1
 
 
-def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float]) -> list[int]:
-    """Return which sweeps of a chain are kept where the objects move as given; one, the last, for ever."""
+def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float], rising: int = 1000) -> list[int]:
+    """Return which sweeps of a chain are kept where the objects move as given; one, the last, for ever.
+
+    The bound rises in so many sweeps, and then no more.
+    """
     sampler = GibbsIrm(few_columns(), Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0), "fixed")
     first = sampler.init(np.random.default_rng(0))
     drawn: list[int] = []
@@ -162,7 +165,7 @@ def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float]) -> list[int
     monkeypatch.setattr(GibbsIrm, "sweep", sweep)
     merging_after: list[int] = []
     monkeypatch.setattr(chain, "try_merges", lambda *_: merging_after.append(len(drawn)))
-    monkeypatch.setattr(chain, "measure_bound", lambda *_: 0.0)
+    monkeypatch.setattr(chain, "measure_bound", lambda *_: float(min(len(drawn), rising)))
     monkeypatch.setattr(chain, "take_sample", lambda state: int(state.hyper.a[0, 0]))
     monkeypatch.setattr(chain, "pack_samples", lambda samples: {"kept": samples})
     kept = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["kept"]
@@ -177,6 +180,14 @@ RESTLESS, RESTING = 0.5, 0.0
 def test_the_first_sweeps_of_a_chain_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = chain.BURN_IN
     assert kept_sweeps(monkeypatch, [RESTLESS]) == list(range(begin, begin + chain.KEPT))
+
+
+@pytest.mark.parametrize(("rising", "begin"), [(1, 20), (10, 20), (11, 21), (40, 50), (chain.BURN_IN, chain.BURN_IN)])
+def test_the_burn_in_ends_ten_sweeps_after_the_bound_last_rose(
+    rising: int, begin: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Merges are tried after ten; those sweeps do not count."""
+    assert kept_sweeps(monkeypatch, [RESTLESS], rising) == list(range(begin, begin + chain.KEPT))
 
 
 @pytest.mark.parametrize("restless", [0, 5, chain.BURN_IN - 3, chain.BURN_IN + 20])

@@ -18,7 +18,7 @@ from acvb_core.models.irm.layout import Layout
 from acvb_core.models.irm.moves.merge import merge_clusters
 from acvb_core.models.irm.state import stick_log_evidence, sum_evidence
 
-#: Sweeps that are not kept, and samples that are, at most.
+#: Sweeps that are not kept, and samples that are, at most: each sample more makes the predictions better.
 BURN_IN, KEPT = 60, 140
 #: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps.
 _WORK = 5e8
@@ -27,6 +27,9 @@ _WORK = 5e8
 SETTLED, _AT_REST = 10, 5e-3
 #: Sweeps after which merges are tried: where clusters are large, single objects take a hundred sweeps to empty one.
 _MERGE_AFTER = 10
+#: The burn-in ends early after so many sweeps, merges tried, in which no sample had a higher bound than all before:
+#: the chain has arrived. The spectral start of a small network is near enough for that.
+_LEVEL = 10
 #: Samples in a posterior: the cluster of each object, shape (S, N), and the blocks' link probabilities, (S, K, L).
 LABELS, STRENGTHS = "sampled_{}", "sampled_strengths"
 
@@ -43,11 +46,11 @@ class ChainStart(NamedTuple):
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
     """Draw samples until there are enough, the work is done, or they have settled; then the last few are kept."""
     state = sampler.init(rng, checkpoint)
-    best, highest = state, -np.inf
-    work, sweeps, at_rest = 0.0, 0, 0
+    best, highest, risen = state, -np.inf, _MERGE_AFTER
+    work, sweeps, at_rest, burning = 0.0, 0, 0, True
     kept: list[Sample] = []
     while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
-        burning = sweeps < BURN_IN and work < _WORK / 3
+        burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < _WORK / 3
         # The chain's own numbers stay the same, whether merges are tried or not.
         merged = try_merges(sampler, state, rng.spawn(1)[0], checkpoint) if sweeps == _MERGE_AFTER else None
         if merged is None:
@@ -58,7 +61,7 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
         sweeps += 1
         work += sum(map(len, state.labels.values())) * state.ones.size
         if (height := measure_bound(state, sampler.layout)) > highest:
-            best, highest = state, height
+            best, highest, risen = state, height, max(sweeps, risen)
         if burning and not at_rest:
             kept.clear()
         else:
