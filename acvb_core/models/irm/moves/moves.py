@@ -104,7 +104,9 @@ class Moves:
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
             state = replace(state, rest=None, at_rest=AT_REST)
-        over = state.age >= self.until or (not made and memory.last_look)
+        # A chain has left little to find: after it, one attempt in vain is enough.
+        found_all = not made and (memory.last_look or state.samples is not None)
+        over = state.age >= self.until or found_all
         due = state.age + MOVES_EVERY
         return replace(state, moves=None if over else MoveMemory(due, rejected, not made)), made
 

@@ -297,7 +297,7 @@ def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(snapshots) >= MOVES_UNTIL  # not judged converged before
 
 
-def test_moves_are_over_after_two_attempts_in_vain() -> None:
+def test_moves_are_over_after_two_attempts_in_vain_or_one_after_a_chain() -> None:
     relation, truth = small_relation("undirected", 0)
     method: Any = build_problem(relation, "cvb0", {"k_rows": 6}).inference
     state = replace(state_with(relation, truth, sure=1.0), age=15, moves=MoveMemory())
@@ -312,6 +312,7 @@ def test_moves_are_over_after_two_attempts_in_vain() -> None:
     twice, made = MOVES.after(replace(once, age=20), method, rng, no_checkpoint)
     assert not made
     assert twice.moves is None
+    assert MOVES.after(replace(state, samples={}), method, rng, no_checkpoint)[0].moves is None  # after a chain
     assert MOVES.after(replace(twice, age=25), method, rng, no_checkpoint) == (replace(twice, age=25), {})
 
 
