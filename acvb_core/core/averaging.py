@@ -34,6 +34,9 @@ from acvb_core.core.running_mean import blend, update_mean
 #: Burn-in is over when the responsibilities move less than this in a sweep (mean over objects of the L1 norm), or
 #: after BURN_IN_CAP sweeps.
 BURN_IN_TOLERANCE = 1e-3
+#: Where the mean may begin again, burn-in is also over when the responsibilities do not settle: they move more than
+#: this share of what they did so many sweeps before.
+_STILL_MOVING, _SWEEPS_APART = 0.75, 4
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class AveragedState:
     mean: Mapping[str, Array] = field(default_factory=dict)
     change: float | None = None  #: mean over objects of the L1 change of the mean in the last sweep
     begun: float | None = None  #: the sweep's own change when the mean began, where the method knows it
+    #: In burn-in, a sweep (counted from the last move) and its change, which a later one is compared with.
+    earlier: tuple[int, float] | None = None
     #: Running mean of the responsibilities behind averaged counts; handed on, and written over, by the next sweep.
     shared: AnyResponsibilities | None = None
 
@@ -89,7 +94,8 @@ class AveragedInference(_RunningMean):
     distributions over different sets of clusters. After a move (clusters merged or split) burn-in does.
 
     `burn_in`: sweeps before the mean starts, counted from the last move. 0: burn-in ends once moves are over and the
-      responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move.
+      responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move; with `renew`
+      also once they move as much as before.
     `track`: also average responsibilities that the posterior does not hold, if the method hands them out. Without them
       the change of the mean is that of the averaged counts, which is at most as large.
     `restart`: begin the mean again when a cluster is dropped; otherwise it goes on without the cluster.
@@ -111,9 +117,8 @@ class AveragedInference(_RunningMean):
         new = averaged_arrays(posterior)
         swept = AveragedState(inner, 0 if info.moves else state.sweeps + 1)
         if state.samples == 0 or info.moves:
-            if not self._burn_in_over(state, swept, posterior, info):
-                return swept, info
-            return self._start_mean(swept, new, info), info
+            swept, is_over = self._follow_burn_in(state, swept, posterior, info)
+            return self._start_mean(swept, new, info) if is_over else swept, info
         old = align_arrays(state.mean, info.order, posterior)
         before, order = self.inner.posterior(state.inner).n_clusters(), info.order or {}
         dropped = any(len(order[domain]) < before[domain] for domain in order)
@@ -163,20 +168,25 @@ class AveragedInference(_RunningMean):
             return inner
         return inner.with_arrays(state.mean, drop=inner.derived)
 
-    def _burn_in_over(
+    def _follow_burn_in(
         self, state: AveragedState, swept: AveragedState, posterior: Posterior, info: SweepInfo
-    ) -> bool:
-        """Return whether the mean starts with this sweep."""
+    ) -> tuple[AveragedState, bool]:
+        """Return the state after a sweep of the burn-in, and whether the mean starts with this sweep."""
         if self.burn_in:
-            return swept.sweeps > self.burn_in
+            return swept, swept.sweeps > self.burn_in
+        earlier = None if info.moves else state.earlier
         if info.settling:
-            return False
-        if swept.sweeps > BURN_IN_CAP:
-            return True
-        if info.change is not None:
-            return info.change < BURN_IN_TOLERANCE
-        old = align_arrays(averaged_arrays(self.inner.posterior(state.inner)), info.order, posterior)
-        return mean_l1_change(averaged_arrays(posterior), old) < BURN_IN_TOLERANCE
+            return replace(swept, earlier=earlier), False
+        change = info.change
+        if change is None:
+            old = align_arrays(averaged_arrays(self.inner.posterior(state.inner)), info.order, posterior)
+            change = mean_l1_change(averaged_arrays(posterior), old)
+        if change < BURN_IN_TOLERANCE or swept.sweeps > BURN_IN_CAP:
+            return swept, True
+        if earlier is not None and swept.sweeps - earlier[0] < _SWEEPS_APART:
+            return replace(swept, earlier=earlier), False
+        is_level = self.renew > 0.0 and earlier is not None and change > _STILL_MOVING * earlier[1]
+        return replace(swept, earlier=(swept.sweeps, change)), is_level
 
 
 def align_arrays(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,26 @@ def test_automatic_burn_in_ends_at_its_cap() -> None:
     assert samples == [max(n - BURN_IN_CAP, 0) for n in range(len(scripts))]
     settling = [Script(s.rows, s.cols, settling=True) for s in scripts]
     assert not any(state.samples for state in scripted_means(settling, 0))
+
+
+@pytest.mark.parametrize(("factor", "begin"), [(0.5, 16), (0.7, 28), (0.76, 5), (1.0, 5), (1.5, 5)])
+def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_settles(
+    factor: float, begin: int
+) -> None:
+    """Changes that fall by a factor in four sweeps: by less than a quarter, and the mean starts with the next look."""
+    one, step = np.array([[0.6, 0.4], [0.3, 0.7]]), np.array([[1.0, -1.0]]) / 2
+    scripts = [Script(one, one)]
+    for n in range(1, 40):
+        q = scripts[-1].rows + (-1) ** n * 0.01 * factor ** (n // 4) * step
+        scripts.append(Script(q, q))
+    method = AveragedInference(Scripted(scripts), 0, renew=0.1)
+    samples = [state.samples for state, _ in states_of(method, 30)]
+    assert samples == [max(n - begin + 1, 0) for n in range(31)]
+    settling = [replace(script, settling=True) for script in scripts]
+    assert not any(state.samples for state, _ in states_of(replace(method, inner=Scripted(settling)), 30))
+    # Changes of before a move do not count.
+    moved = [replace(script, moves={"split": 1} if n == 4 else None) for n, script in enumerate(scripts)]
+    assert states_of(replace(method, inner=Scripted(moved)), 7)[-1][0].samples == 0
 
 
 @pytest.mark.parametrize("burn_in", [0, 3])
