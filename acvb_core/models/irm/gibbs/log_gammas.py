@@ -6,16 +6,23 @@ from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from acvb_core.core.special import INLINE, lbeta, lgamma
 from acvb_core.models.irm.kernels import OPTIONS, Floats
 
 #: Entries of a table at most (256 KB, which a processor keeps near). Larger counts are computed.
 _MOST = 2**15
+#: Entries of a table at least.
+_SPARE = 65
+Counts = NDArray[np.int64]
 
 
 class LogGammas(NamedTuple):
-    """The Beta prior (a, b) of all blocks, and log Gamma at each of a, b and a + b plus 0, 1, 2, …"""
+    """The Beta prior (a, b) of all blocks, and log Gamma at each of a, b and a + b plus 0, 1, 2, …
+
+    The tables are of one length, so that one look at the entries of a block tells whether all of its counts are there.
+    """
 
     a: float
     b: float
@@ -24,13 +31,18 @@ class LogGammas(NamedTuple):
     both: Floats
 
 
-def tabulate(a: float, b: float, most_ones: int, most_entries: int) -> LogGammas:
-    """Return tables for blocks of up to so many ones and observed entries."""
-    ones = np.empty(min(most_ones + 1, _MOST))
-    zeros, both = np.empty((2, min(most_entries + 1, _MOST)))
-    for start, table in ((a, ones), (b, zeros), (a + b, both)):
-        _fill(start, table)
-    return LogGammas(a, b, ones, zeros, both)
+@nb.njit(**OPTIONS)
+def tabulate(a: float, b: float, ones: Counts, zeros: Counts) -> LogGammas:
+    """Return tables for blocks of up to about twice as many observed entries as there are in any of these."""
+    most = 0
+    for k in range(ones.shape[0]):
+        for m in range(ones.shape[1]):
+            most = max(most, ones[k, m] + zeros[k, m])
+    tables = np.empty((3, min(2 * most + _SPARE, _MOST)))
+    _fill(a, tables[0])
+    _fill(b, tables[1])
+    _fill(a + b, tables[2])
+    return LogGammas(a, b, tables[0], tables[1], tables[2])
 
 
 @nb.njit(**OPTIONS)
@@ -42,7 +54,7 @@ def _fill(start: float, table: Floats) -> None:
 @nb.njit(**INLINE)
 def log_beta(gammas: LogGammas, ones: int, zeros: int) -> float:
     """Return log B(a + ones, b + zeros)."""
-    if ones < gammas.ones.shape[0] and ones + zeros < gammas.both.shape[0]:
+    if ones + zeros < gammas.both.shape[0]:
         # Unsigned, or the compiler would look for indices from the end.
         n, m = np.uint64(ones), np.uint64(zeros)
         return gammas.ones[n] + gammas.zeros[m] - gammas.both[n + m]

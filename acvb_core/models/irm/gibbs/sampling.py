@@ -20,7 +20,7 @@ from acvb_core.models.irm.gibbs.kernels import (
     draw_some,
     fill_terms,
 )
-from acvb_core.models.irm.gibbs.log_gammas import tabulate
+from acvb_core.models.irm.gibbs.log_gammas import LogGammas, tabulate
 from acvb_core.models.irm.kernels import OPTIONS, Floats, chunk_length
 from acvb_core.models.irm.layout import Layout
 
@@ -98,16 +98,16 @@ def draw_side(
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     labels = labels.copy()
     width, at, moved = len(ones), 0, 0
-    # Blocks grow while objects are drawn; what outgrows the tables is computed.
-    gammas = tabulate(*prior, 2 * int(ones.max()) + 64, 2 * int((ones + zeros).max()) + 64)
+    gammas = None
     linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
     while at < len(objects):
         # Always room for clusters to be born; the kernel comes back when it has used it up.
         room = width + max(width // 2, 8)
         shape = (2 if side.links.directed else 1, room, room if side.is_network else ones.shape[1])
-        blocks = BlockTable(_extend(ones, shape), _extend(zeros, shape), np.empty(shape))
-        fill_terms(blocks, gammas)
-        members = Members(labels, np.arange(room), np.arange(room), np.bincount(labels, minlength=room))
+        ones, zeros = np.ascontiguousarray(ones), np.ascontiguousarray(zeros)
+        # Blocks grow while objects are drawn; what outgrows the tables is computed.
+        gammas = tabulate(*prior, ones, zeros) if gammas is None else gammas
+        members, blocks = lay_out(labels, ones, zeros, shape, gammas)
         length = chunk_length(room, shape[2] + linked // len(labels), 3.0)
         while at < len(objects) and width < room:
             at, width, changed = draw_some(
@@ -121,9 +121,20 @@ def draw_side(
     return Draw(labels, ones, zeros, moved)
 
 
-def _extend(counts: Counts, shape: tuple[int, int, int]) -> Counts:
-    """Return counts with empty blocks after them, and where there are two halves turned in the second."""
-    out = np.zeros(shape, np.int64)
-    for half, side in zip(out, (counts, counts.T), strict=False):
-        half[: side.shape[0], : side.shape[1]] = side
-    return out
+@nb.njit(**OPTIONS)
+def lay_out(
+    labels: Labels, ones: Counts, zeros: Counts, shape: tuple[int, int, int], gammas: LogGammas
+) -> tuple[Members, BlockTable]:
+    """Return the places of clusters and the table of their blocks, with room for more clusters."""
+    halves, room, n_other = shape
+    sizes = np.zeros(room, np.int64)
+    for label in labels:
+        sizes[label] += 1
+    blocks = BlockTable(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape))
+    for k in range(ones.shape[0]):
+        for m in range(ones.shape[1]):
+            blocks.ones[0, k, m], blocks.zeros[0, k, m] = ones[k, m], zeros[k, m]
+            if halves == 2:
+                blocks.ones[1, m, k], blocks.zeros[1, m, k] = ones[k, m], zeros[k, m]
+    fill_terms(blocks, gammas)
+    return Members(labels, np.arange(room), np.arange(room), sizes), blocks
