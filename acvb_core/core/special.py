@@ -18,9 +18,23 @@ from numba.extending import intrinsic
 # Reassociation and fused multiply-add are allowed; NaN and infinity keep their meaning, so that a diverged
 # run is seen as one.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-#: Options of the compiled loops of all models.
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
-INLINE: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "inline": "always"}
+#: Options of the compiled loops of all models. Nothing calls them by a C signature, so none is compiled for that.
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "fastmath": FAST,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
+#: Options of what loops call for each element. LLVM inlines it before it vectorises a loop; Numba would repeat its
+#: source in each caller, and infer its types there, which more than doubles the time to compile.
+INLINE: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": FAST,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "forceinline": True,
+}
 
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 _LN2 = 0.6931471805599453
