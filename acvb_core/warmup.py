@@ -44,7 +44,8 @@ _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(1
 
 #: Compile all functions, those first that another process comes to last.
 _BACKWARDS = "--backwards"
-#: Pages are drawn before the process of an app goes on; runs, which may wait for it, are not.
+#: Pages are drawn before the process of an app goes on; runs, which may wait for it, are not until the first method is
+#: compiled. Then the process falls behind them by as much again.
 _NICENESS = 5
 
 #: Settings that decide which compiled functions are used: all their values are tried.
@@ -64,10 +65,14 @@ def warm_up_beside() -> None:
     warm_up()
 
 
-def warm_up() -> int:
+def warm_up(gives_way: bool = False) -> int:
     """Use every compiled function once on tiny data, those that a first run needs before others."""
     _read_files()
-    runs = sum(compile_method(*choice) for choice in _choices())
+    first, *others = _choices()
+    runs = compile_method(*first)
+    if gives_way:
+        _give_way()
+    runs += sum(compile_method(*choice) for choice in others)
     _use_figures()
     return runs
 
@@ -76,6 +81,7 @@ def _warm_up_backwards() -> None:
     """Do the same, but of the first method the other half, and then the others from the last."""
     first, *others = _choices()
     compile_other_half(*first)
+    _give_way()
     for choice in reversed(others):
         compile_method(*choice)
     _use_figures()
@@ -151,6 +157,12 @@ class _Orphan(event.Listener):
         pass
 
 
+def _give_way() -> None:
+    """Let other processes go before this one."""
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+
+
 def _end_with(parent: int) -> None:
     event.register("numba:compile", _Orphan(parent))
 
@@ -159,11 +171,12 @@ def main() -> int:
     """Compile, and say in one line how long it took; beside another process, what that one asks for."""
     begun = time.monotonic()
     arguments = sys.argv[1:]
+    gives_way = False
     if arguments[:1] == [BESIDE]:
         _end_with(int(arguments[1]))
         arguments = arguments[2:]
-        if arguments in ([], [IF_NEW]) and hasattr(os, "nice"):
-            os.nice(_NICENESS)
+        if gives_way := arguments in ([], [IF_NEW]):
+            _give_way()
     with one_thread():
         if len(arguments) == 3:
             model, method, what = arguments
@@ -175,7 +188,7 @@ def main() -> int:
         if arguments == [IF_NEW] and not _is_new():
             return 0
         with share_compiling(_BACKWARDS):
-            runs = warm_up()
+            runs = warm_up(gives_way)
     sys.stdout.write(f"The kernels are compiled ({runs} runs, {time.monotonic() - begun:.1f} s).\n")
     return 0
 
