@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acvb_core.core import clusters
 from acvb_core.core.clusters import is_identity, mean_l1_change, order_by_size, rearrange, renormalise, take
+from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import Posterior
 
 
@@ -144,6 +146,21 @@ def test_mean_l1_change_is_over_the_objects_of_all_domains() -> None:
     assert mean_l1_change(new, new) == 0.0
     nothing = {"rows": np.zeros((2, 3))}
     assert mean_l1_change(nothing, nothing) == 0.0
+
+
+def test_mean_l1_change_is_that_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And has the same bits with any number of threads."""
+    rng = np.random.default_rng(0)
+    old, new = ({name: rng.random((n, 3)) for name, n in (("rows", 50), ("cols", 7))} for _ in range(2))
+    whole = mean_l1_change(new, old)
+    monkeypatch.setattr(clusters, "_AT_ONCE", 12)
+    found = set()
+    for threads in (1, 2, 3):
+        with use_threads(threads):
+            found.add(mean_l1_change(new, old))
+    assert len(found) == 1
+    assert found.pop() == pytest.approx(whole, rel=1e-12)
+    assert mean_l1_change({"rows": new["rows"]}, {"rows": np.ones((50, 1))}) == pytest.approx(2.0)
 
 
 def test_other_widths_count_as_the_most_there_can_be() -> None:

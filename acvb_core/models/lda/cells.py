@@ -146,10 +146,19 @@ class Cells:
         """
         if self.n_parts == 1:
             return 0.0
-        parts, whole = self._lengths
-        return float(
-            (parts * (np.log(parts - 1.0 + concentration) - np.log(whole - 1.0 + concentration))).sum()
-        )
+        known = self._terms.get(concentration)
+        if known is None:
+            parts, whole = self._lengths
+            terms = parts * (np.log(parts - 1.0 + concentration) - np.log(whole - 1.0 + concentration))
+            known = float(terms.sum())
+            self._terms.clear()
+            self._terms[concentration] = known
+        return known
+
+    @cached_property
+    def _terms(self) -> dict[float, float]:
+        """The last length terms, by concentration: few sweeps change it, and threads wait for the logarithms."""
+        return {}
 
     @cached_property
     def _lengths(self) -> tuple[Floats, Floats]:

@@ -102,13 +102,22 @@ def copy_counts(counts: Counts) -> Counts:
 
 def padded_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     """Return zeros with unused room on both sides, so that no other array lies close (see `kernels.py`)."""
-    size = math.prod(shape)
-    return np.zeros(size + 2 * GAP, dtype)[GAP : GAP + size].reshape(shape)
+    return _pad(np.zeros(math.prod(shape) + 2 * GAP, dtype), shape)
+
+
+def padded_room(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+    """Return what `padded_zeros` does, of any numbers: zeros in large arrays are written by one thread alone."""
+    return _pad(np.empty(math.prod(shape) + 2 * GAP, dtype), shape)
+
+
+def _pad(numbers: Array, shape: tuple[int, ...]) -> Array:
+    """Return numbers as an array of a shape with unused room on both sides."""
+    return numbers[GAP:-GAP].reshape(shape)
 
 
 def padded_copy(array: Array) -> Array:
     """Return a copy with room on both sides, made on the run's threads."""
-    copy = padded_zeros(array.shape, array.dtype)
+    copy = padded_room(array.shape, array.dtype)
 
     def copy_some(rows: slice) -> None:
         copy[rows] = array[rows]

@@ -29,7 +29,7 @@ from acvb_core.models.lda.state import (
     chunk_end,
     is_beginning,
     padded_copy,
-    padded_zeros,
+    padded_room,
 )
 
 _WORDS_AT_ONCE = 4096
@@ -54,8 +54,9 @@ class _Part:
 
     at: int  #: document that comes next
     end: int
-    by_word: Floats
+    by_word: Floats  #: filled with zeros when the part begins, by its thread
     entropy: float = 0.0
+    has_begun: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ class VariationalLda(VariationalMethod):
     ) -> tuple[VariationalState, SweepInfo]:
         """Update the documents with the topics fixed, then the topics; nothing is drawn."""
         hyper, before = state.hyper, state.counts
-        log_words, words = padded_zeros(before.by_word.shape), padded_zeros(before.by_word.shape)
+        log_words, words = padded_room(before.by_word.shape), padded_room(before.by_word.shape)
 
         def weigh(begin: int) -> None:
             end = min(begin + _WORDS_AT_ONCE, len(words))
@@ -95,10 +96,13 @@ class VariationalLda(VariationalMethod):
         map_together(weigh, range(0, len(words), _WORDS_AT_ONCE), checkpoint)
         by_document = padded_copy(before.by_document)
         bounds = cut_documents(self.tokens, self.cells)
-        rooms = [padded_zeros(words.shape), *(self._take_room(words.shape) for _ in bounds[2:])]
+        rooms = [padded_room(words.shape), *(self._take_room(words.shape) for _ in bounds[2:])]
         parts = [_Part(*ends, room) for ends, room in zip(pairwise(bounds), rooms, strict=True)]
 
         def advance(part: _Part) -> bool:
+            if not part.has_begun:
+                part.by_word.fill(0.0)
+                part.has_begun = True
             if part.at < part.end:
                 n_topics, inner = len(hyper.alpha), self.inner
                 end = chunk_end(self.tokens.pointers, part.at, part.end, n_topics, 2.0 * inner)
@@ -112,15 +116,17 @@ class VariationalLda(VariationalMethod):
         run_together([partial(advance, part) for part in parts], checkpoint)
         by_word, entropy = parts[0].by_word, sum(part.entropy for part in parts)
 
-        def add_up(begin: int) -> None:
+        def add_up(begin: int) -> tuple[Floats, float]:
             rows = slice(begin, begin + _WORDS_AT_ONCE)
+            own = by_word[rows]
             for part in parts[1:]:
-                by_word[rows] += part.by_word[rows]
+                own += part.by_word[rows]
+            return own.sum(axis=0), float((own * log_words[rows]).sum())
 
-        map_together(add_up, range(0, len(words), _WORDS_AT_ONCE))
+        sums = map_together(add_up, range(0, len(words), _WORDS_AT_ONCE))
         self._rooms.extend(rooms[1:])
-        entropy -= float((by_word * log_words).sum())
-        counts = Counts(by_document, by_word, by_word.sum(axis=0))
+        entropy -= sum(weighted for _, weighted in sums)
+        counts = Counts(by_document, by_word, np.sum([totals for totals, _ in sums], axis=0))
         change = mean_l1_change({"documents": by_document}, {"documents": before.by_document})
         swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
         swept, order = self._drop(swept)
@@ -134,13 +140,12 @@ class VariationalLda(VariationalMethod):
         return []
 
     def _take_room(self, shape: tuple[int, ...]) -> Floats:
-        """Return zeros."""
+        """Return an array of any numbers."""
         while self._rooms:
             room = self._rooms.pop()
             if room.shape == shape:
-                room.fill(0.0)
                 return room
-        return padded_zeros(shape)
+        return padded_room(shape)
 
     def posterior(self, state: VariationalState) -> Posterior:
         """Return what the state says."""

@@ -17,6 +17,7 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import StopRun, run
 from acvb_core.evaluate import products
 from acvb_core.models.lda import cells as cells_module
+from acvb_core.models.lda import vb
 from acvb_core.models.lda.cells import Cells, choose_cells
 from acvb_core.models.lda.cvb import CollapsedLda, sum_counts
 from acvb_core.models.lda.evaluate import evidence
@@ -135,6 +136,15 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
     assert (told > 1e-3) == (n_parts > 1), "the reference can tell cells from documents in order"
 
 
+def test_length_terms_follow_the_concentration() -> None:
+    """Each is that of cells that were never asked before."""
+    cells = Cells.cut(Tokens.of(CORPUS), 3)
+    for concentration in (0.5, 0.5, 2.0, 0.5):
+        fresh = Cells.cut(Tokens.of(CORPUS), 3).length_terms(concentration)
+        assert cells.length_terms(concentration) == fresh
+    assert cells.length_terms(0.5) != cells.length_terms(2.0)
+
+
 @pytest.mark.usefixtures("_many_pieces")
 @pytest.mark.parametrize("cells", [2, 4])
 @pytest.mark.parametrize("name", METHODS)
@@ -194,6 +204,23 @@ def test_parts_of_the_documents_cost_vb_nothing(cells: int) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
         assert states[1].entropy == pytest.approx(states[0].entropy, rel=1e-12)
         assert sweeps[1][1].change == pytest.approx(sweeps[0][1].change, rel=1e-9)
+
+
+def test_pieces_of_the_words_cost_vb_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entropy and totals are those of all words at once, to rounding, and have the same bits on any threads."""
+    method = VariationalLda(Tokens.of(CORPUS), 6, Concentrations.symmetric(6, 0.1, 0.01), cells=2)
+    first = method.init(np.random.default_rng(0))
+    whole, _ = method.sweep(first, np.random.default_rng(0))
+    monkeypatch.setattr(vb, "_WORDS_AT_ONCE", 50)
+    found = []
+    for threads in (1, 2, 3):
+        with use_threads(threads):
+            found.append(method.sweep(first, np.random.default_rng(0))[0])
+    assert found[0].entropy == pytest.approx(whole.entropy, rel=1e-12)
+    np.testing.assert_allclose(found[0].counts.totals, whole.counts.totals, rtol=1e-12)
+    for other in found[1:]:
+        assert other.entropy == found[0].entropy
+        assert other.counts.totals.tobytes() == found[0].counts.totals.tobytes()
 
 
 @pytest.mark.parametrize("cells", [2, 3])
