@@ -44,7 +44,17 @@ def test_the_version_is_the_packages() -> None:
 
 LINKS = ROOT / "sample_data/southern_women.csv"
 #: Libraries that take long to import.
-SLOW = ("numba", "pandas", "scipy", "sklearn", "pyarrow", "dask", "distributed")
+SLOW = (
+    "numba",
+    "pandas",
+    "scipy",
+    "scipy.special",
+    "scipy.stats",
+    "sklearn",
+    "pyarrow",
+    "dask",
+    "distributed",
+)
 
 
 def slow_imports(code: str) -> str:
@@ -66,6 +76,11 @@ def slow_imports(code: str) -> str:
             f"from acvb_core.cli import main\nmain(['fit', {str(LINKS)!r}, '--max-sweeps', '2'])",
             ["numba", "scipy"],
         ),
+        (
+            "import tempfile\nfrom acvb_core.cli import main\nwith tempfile.TemporaryDirectory() as out:\n"
+            f"    main(['fit', {str(LINKS)!r}, '--max-sweeps', '2', '--out', out])",
+            ["numba", "pandas", "scipy", "scipy.special", "pyarrow"],
+        ),
         # A small relation needs no scikit-learn.
         (
             "import acvb_core\nacvb_core.fit([('a', 'x'), ('b', 'y'), ('a', 'y'), ('c', 'x')], 'cvb0', max_sweeps=2)",
@@ -73,10 +88,10 @@ def slow_imports(code: str) -> str:
         ),
         (
             "import pages.ui.shared.services",
-            ["numba", "pandas", "scipy", "pyarrow"],
+            ["numba", "pandas", "scipy", "scipy.special", "scipy.stats", "pyarrow"],
         ),
     ],
-    ids=["import", "registry", "methods", "help", "small file", "small fit", "app"],
+    ids=["import", "registry", "methods", "help", "small file", "files of a run", "small fit", "app"],
 )
 def test_nothing_slow_is_imported_before_it_is_used(code: str, imported: list[str]) -> None:
     assert slow_imports(code) == str(imported)

@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.distributions import distributions
@@ -102,6 +101,8 @@ def frex(word_probability: ArrayLike, weight: float = 0.5) -> Floats:
 def _frex(row: Floats, alone: Floats, weight: float) -> Floats:
     if not 0.0 <= weight <= 1.0:
         raise ParameterError(f"The weight of exclusivity must be between 0 and 1, not {weight}.")
+    from scipy.stats import rankdata  # slow to import
+
     by_exclusivity = rankdata(alone) / len(row)
     by_frequency = rankdata(row) / len(row)
     return 1.0 / (weight / by_exclusivity + (1.0 - weight) / by_frequency)

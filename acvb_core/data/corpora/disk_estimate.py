@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Unpack
 
 import numpy as np
-from scipy.optimize import brentq
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.documents import read_documents
@@ -275,6 +274,7 @@ def _grow_vocabulary(whole: int, half: int, quarter: int, scale: float) -> int:
 
 def _count_repeated(found: int, lines: int, scale: float) -> int:
     """Return how many documents `scale` times the lines show, if each line is of any of them alike."""
+    from scipy.optimize import brentq  # slow to import
 
     def count_lines(documents: float, lines: float) -> float:
         return documents * -math.expm1(-lines / documents)

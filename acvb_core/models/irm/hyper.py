@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numba as nb
 import numpy as np
-from scipy.special import psi
 
 from acvb_core.core.special import digamma, lbeta, trigamma
 from acvb_core.models.irm.kernels import OPTIONS, Floats
@@ -112,6 +111,8 @@ def _sum_stick_rates(mass: Floats, sticks: int, alpha: float) -> float:
 
 def update_beta_explicit(a: Floats, b: Floats, ones: Floats, entries: Floats) -> tuple[Floats, Floats]:
     """Return a and b of each block after one step of IRM14 eqs. 60-61, from q(theta) = Beta(a + n, b + N)."""
+    from scipy.special import psi  # slow to import
+
     ones = np.maximum(ones, 0.0)
     zeros = np.maximum(entries - ones, 0.0)
     before, after = psi(a + b), psi(a + b + ones + zeros)
@@ -127,6 +128,8 @@ def update_beta(
     if tied:
         one, zero = _step_beta(*_list_blocks(ones, entries, distinct), a.item(), b.item())
         return np.full((1, 1), one), np.full((1, 1), zero)
+    from scipy.special import psi  # slow to import
+
     ones = np.maximum(ones, 0.0)
     zeros = np.maximum(entries - ones, 0.0)
     down = psi(a + b + ones + zeros) - psi(a + b)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betaincinv, xlogy
 
 from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
+from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
@@ -164,7 +164,7 @@ def assignments(labels: np.ndarray, responsibilities: Floats) -> pd.DataFrame:
             "object": labels,
             "cluster": best + 1,
             "probability": responsibilities[np.arange(len(best)), best],
-            "entropy": np.maximum(-xlogy(responsibilities, responsibilities).sum(axis=1), 0.0),
+            "entropy": np.maximum(-x_log_x(responsibilities).sum(axis=1), 0.0),
         }
     )
 
@@ -172,6 +172,7 @@ def assignments(labels: np.ndarray, responsibilities: Floats) -> pd.DataFrame:
 def blocks(ones: Floats, entries: Floats, hyper: Hyper) -> pd.DataFrame:
     """Return one line for each block with the posterior Beta(a + n, b + N) of its link probability."""
     import pandas as pd
+    from scipy.special import betaincinv
 
     n = np.maximum(ones, 0.0)
     alpha = np.broadcast_to(hyper.a, n.shape) + n

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, ward
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
@@ -130,7 +129,26 @@ def _cluster_points(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
         return _k_means(points, n_clusters, seed)
     noise = np.random.default_rng(seed).normal(scale=_NOISE * np.sqrt((points**2).mean()), size=points.shape)
     most = min(n_clusters, len(np.unique(points, axis=0)))
-    return np.asarray(fcluster(ward(points + noise), most, "maxclust")) - 1
+    return _cut_hierarchy(points + noise, most)
+
+
+def _cut_hierarchy(points: Floats, n_clusters: int) -> np.ndarray:
+    """Return the cluster of each of a few points where Ward's hierarchy has so many clusters left.
+
+    SciPy's `ward` and `fcluster` find the same clusters, and take longer to import than a small fit.
+    """
+    distances = ((points[:, None] - points) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    labels, sizes = np.arange(len(points)), np.ones(len(points))
+    for _ in range(len(points) - n_clusters):
+        k, other = divmod(int(distances.argmin()), len(points))
+        apart = (sizes[k] + sizes) * distances[k] + (sizes[other] + sizes) * distances[other]
+        apart = (apart - sizes * distances[k, other]) / (sizes[k] + sizes[other] + sizes)
+        distances[k] = distances[:, k] = apart
+        distances[other] = distances[:, other] = np.inf
+        sizes[k] += sizes[other]
+        labels[labels == other] = k
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _k_means(points: Floats, n_clusters: int, seed: int) -> np.ndarray:

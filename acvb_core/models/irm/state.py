@@ -9,11 +9,10 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from scipy.special import xlogy
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size, renormalise, take
 from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
-from acvb_core.core.special import lbeta
+from acvb_core.core.special import lbeta, x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import OPTIONS, Floats
@@ -204,5 +203,5 @@ def lower_bound(state: IrmState) -> float:
     """
     total = block_log_evidence(state)
     for domain, q in state.q.items():
-        total += stick_log_evidence(q.sum(axis=0), state.hyper.alpha[domain]) - xlogy(q, q).sum()
+        total += stick_log_evidence(q.sum(axis=0), state.hyper.alpha[domain]) - x_log_x(q).sum()
     return float(total)

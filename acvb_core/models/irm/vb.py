@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import psi
 
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.rows import Values
@@ -75,6 +74,8 @@ class VariationalIrm(VariationalMethod):
 
 def expected_logs(beta_ones: Floats, beta_zeros: Floats) -> tuple[Floats, Floats]:
     """Return E log theta and E log(1 - theta) under Beta(beta_ones, beta_zeros)."""
+    from scipy.special import psi  # slow to import
+
     log_total = psi(beta_ones + beta_zeros)
     return psi(beta_ones) - log_total, psi(beta_zeros) - log_total
 
@@ -99,6 +100,8 @@ def update_domain(
 
 def expected_log_shares(mass: Floats, alpha: float) -> Floats:
     """Return E log pi_k under q(v_k) = Beta(1 + m_k, alpha + M_k) with v_K = 1, shape (K,)."""
+    from scipy.special import psi
+
     beyond = np.maximum(mass.sum() - np.cumsum(mass), 0.0)
     log_total = psi(1.0 + mass + alpha + beyond)
     stick = psi(1.0 + mass) - log_total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import fcluster, ward
 from sklearn.cluster import KMeans
 
 from acvb_core.evaluate.agreement import agreement
@@ -34,6 +35,15 @@ def test_planted_groups_of_few_and_of_many_points_are_found(n_points: int) -> No
     labels = start._cluster_points(points, 4, seed=1)
     assert set(labels) == {0, 1, 2, 3}
     assert agreement(labels, groups)["ari"] == 1.0
+
+
+@pytest.mark.parametrize("n_clusters", [1, 3, 17, 40])
+def test_the_hierarchy_is_scipys(n_clusters: int) -> None:
+    points = np.random.default_rng(n_clusters).normal(size=(40, 5)) ** 3
+    ours = start._cut_hierarchy(points, n_clusters)
+    assert len(set(ours)) == n_clusters
+    scipys = fcluster(ward(points), n_clusters, "maxclust")
+    assert agreement(ours, scipys)["ari"] == 1.0
 
 
 def test_points_that_are_alike_are_one_cluster() -> None:

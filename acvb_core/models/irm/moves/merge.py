@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, xlogy
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.core.special import lbeta
-from acvb_core.models.irm.kernels import OPTIONS, Floats
+from acvb_core.core.special import lbeta, x_log_x
+from acvb_core.models.irm.kernels import OPTIONS, Floats, block_terms
 from acvb_core.models.irm.state import IrmState, stick_log_evidence
 
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
@@ -84,7 +83,7 @@ def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Ch
         if limits[k, other] <= least:
             break
         both = q[:, k] + q[:, other]
-        entropy = float((xlogy(q[:, k], q[:, k]) + xlogy(q[:, other], q[:, other]) - xlogy(both, both)).sum())
+        entropy = float((x_log_x(q[:, k]) + x_log_x(q[:, other]) - x_log_x(both)).sum())
         if limits[k, other] + entropy > least:
             best = _Pair(float(limits[k, other]) + entropy, domain, k, other)
         checkpoint()
@@ -102,7 +101,7 @@ def _gains_without_entropy(
     n, zeros = np.maximum(state.ones, 0.0), np.maximum(state.entries - state.ones, 0.0)
     if domain != state.layout.axes[0]:
         n, zeros, a, b = (np.ascontiguousarray(array.T) for array in (n, zeros, a, b))
-    terms = betaln(a + n, b + zeros) - betaln(a, b)
+    terms = _log_beta(a + n, b + zeros) - _log_beta(a, b)
     mass = state.q[domain].sum(axis=0)
     alpha = state.hyper.alpha[domain]
     # After a first merge the clusters may be out of order, and will not stay so.
@@ -117,6 +116,12 @@ def _gains_without_entropy(
         _add_stick_gains(k, mass, alpha, sticks, largest_first, gains[k])
         checkpoint()
     return gains
+
+
+def _log_beta(x: Floats, y: Floats) -> Floats:
+    out = np.empty(x.shape)
+    block_terms(x.ravel(), y.ravel(), x.size, out.reshape(-1))
+    return out
 
 
 @nb.njit(**OPTIONS)

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Floats
@@ -240,7 +240,7 @@ class _Side:
         q, new = state.q[self.domain], tried.q[self.domain]
         sticks = self._sticks(new.sum(axis=0), alpha) - self._sticks(q.sum(axis=0), alpha)
         parts, whole = new[members][:, [k, -1]], q[members, k]
-        return float(sticks - xlogy(parts, parts).sum() + xlogy(whole, whole).sum())
+        return float(sticks - x_log_x(parts).sum() + x_log_x(whole).sum())
 
     def _sticks(self, mass: Floats, alpha: float) -> float:
         """Return the prior's part of the bound in the order that the clusters will be put in."""

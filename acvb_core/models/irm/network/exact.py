@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, polygamma
 
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import SMALLEST, Floats, log_prior
@@ -154,5 +153,7 @@ class ExactUpdates:
 
 def _expect_log_gamma(prior: Floats, blocks: Blocks) -> Floats:
     """Return E log Gamma(prior + count) to second order."""
+    from scipy.special import gammaln, polygamma  # slow to import
+
     x = np.maximum(prior + blocks.mean, SMALLEST)
     return np.asarray(gammaln(x) + 0.5 * polygamma(1, x) * np.maximum(blocks.variance, 0.0))
