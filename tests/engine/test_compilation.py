@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,7 @@ def test_another_process_compiles_the_other_half_for_a_run(
     assert json.loads(what)[1] is False
 
 
-def test_the_other_half_begins_without_the_chain_and_with_held_out_entries(
+def test_the_other_half_begins_without_the_chain_and_without_held_out_entries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[Any] = []
@@ -257,6 +258,18 @@ def test_the_other_half_begins_without_the_chain_and_with_held_out_entries(
     _, _, choices, _, shares = seen
     assert choices["init"] == "random"
     assert shares == compilation._SHARES[::-1]
+
+
+def test_the_chain_that_runs_begin_with_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[str] = []
+
+    def build(_: Any, values: Any) -> Any:
+        starts.append(values["init"])
+
+    row = replace(method_row("irm", "acvb0"), build=build)
+    monkeypatch.setattr(compilation, "_evaluate", lambda *_: None)
+    compilation._run_tiny(model_row("irm"), row, {"init": "gibbs"}, False)
+    assert starts == ["gibbs", "random"]
 
 
 def test_the_runs_that_make_a_method_ready_are_counted(events: list[str]) -> None:
