@@ -94,8 +94,8 @@ class AveragedInference(_RunningMean):
     distributions over different sets of clusters. After a move (clusters merged or split) burn-in does.
 
     `burn_in`: sweeps before the mean starts, counted from the last move. 0: burn-in ends once moves are over and the
-      responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move; with `renew`
-      also once they move as much as before.
+      responsibilities move little (mean L1 change below 1e-3), at the latest 100 sweeps after the last move; with
+      `renew` also once they move as much as before.
     `track`: also average responsibilities that the posterior does not hold, if the method hands them out. Without them
       the change of the mean is that of the averaged counts, which is at most as large.
     `restart`: begin the mean again when a cluster is dropped; otherwise it goes on without the cluster.

@@ -182,7 +182,9 @@ def test_the_first_sweeps_of_a_chain_are_not_kept(monkeypatch: pytest.MonkeyPatc
     assert kept_sweeps(monkeypatch, [RESTLESS]) == list(range(begin, begin + chain.KEPT))
 
 
-@pytest.mark.parametrize(("rising", "begin"), [(1, 20), (10, 20), (11, 21), (40, 50), (chain.BURN_IN, chain.BURN_IN)])
+@pytest.mark.parametrize(
+    ("rising", "begin"), [(1, 20), (10, 20), (11, 21), (40, 50), (chain.BURN_IN, chain.BURN_IN)]
+)
 def test_the_burn_in_ends_ten_sweeps_after_the_bound_last_rose(
     rising: int, begin: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

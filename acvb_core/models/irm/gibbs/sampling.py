@@ -126,7 +126,7 @@ def lay_out(
     labels: Labels, ones: Counts, zeros: Counts, shape: tuple[int, int, int], gammas: LogGammas
 ) -> tuple[Members, BlockTable]:
     """Return the places of clusters and the table of their blocks, with room for more clusters."""
-    halves, room, n_other = shape
+    halves, room, _ = shape
     sizes = np.zeros(room, np.int64)
     for label in labels:
         sizes[label] += 1

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.core.special import lbeta, x_log_x
+from acvb_core.core.special import INLINE, lbeta, x_log_x
 from acvb_core.models.irm.kernels import OPTIONS, Floats, block_terms
 from acvb_core.models.irm.state import IrmState, stick_log_evidence
 
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
 _LEAST_GAIN = 1e-6
+#: Blocks that a kernel call takes at most, each with every later cluster of one domain.
+_TERMS = 20_000
 
 
 class _Pair(NamedTuple):
@@ -99,21 +101,22 @@ def _gains_without_entropy(
     """
     a, b = state.hyper.blocks(state.ones.shape)
     n, zeros = np.maximum(state.ones, 0.0), np.maximum(state.entries - state.ones, 0.0)
-    if domain != state.layout.axes[0]:
-        n, zeros, a, b = (np.ascontiguousarray(array.T) for array in (n, zeros, a, b))
-    terms = _log_beta(a + n, b + zeros) - _log_beta(a, b)
+    heights = _log_beta(a + n, b + zeros)
+    blocks = _Blocks(n, zeros, a, b, heights, heights - _log_beta(a, b))
+    turned = _Blocks(*(np.ascontiguousarray(array.T) for array in blocks))
+    layout = state.layout
+    if domain != layout.axes[0]:
+        blocks, turned = turned, blocks
     mass = state.q[domain].sum(axis=0)
     alpha = state.hyper.alpha[domain]
     # After a first merge the clusters may be out of order, and will not stay so.
     sticks = stick_log_evidence(-np.sort(-mass) if largest_first else mass, alpha)
     gains = np.full((len(mass), len(mass)), -np.inf)
-    layout = state.layout
-    for k in range(len(mass) - 1):
-        if layout.one_domain:
-            _gains_within(k, n, zeros, a, b, terms, not layout.symmetric, gains[k])
-        else:
-            _gains_across(k, n, zeros, a, b, terms, gains[k])
-        _add_stick_gains(k, mass, alpha, sticks, largest_first, gains[k])
+    n_rows = max(_TERMS // max(n.size, 1), 1)
+    for begin in range(0, len(mass) - 1, n_rows):
+        end = min(begin + n_rows, len(mass) - 1)
+        _write_gains(begin, end, blocks, turned, layout.one_domain, not layout.symmetric, gains)
+        _add_stick_gains(begin, end, mass, alpha, sticks, largest_first, gains)
         checkpoint()
     return gains
 
@@ -124,59 +127,94 @@ def _log_beta(x: Floats, y: Floats) -> Floats:
     return out
 
 
+class _Blocks(NamedTuple):
+    """Blocks of the clusters of a domain, its own clusters being the rows, shape (K, L)."""
+
+    #: `ones`, `zeros`: expected counts. `a`, `b`: their Beta prior.
+    ones: Floats
+    zeros: Floats
+    a: Floats
+    b: Floats
+    heights: Floats  #: log B(a + ones, b + zeros)
+    terms: Floats  #: the same less log B(a, b): what the block adds to the bound
+
+
+@nb.njit(**INLINE)
+def _gain(k: int, other: int, m: int, blocks: _Blocks) -> float:
+    """Return what block (other, m) gains when it is put into block (k, m)."""
+    ones, zeros, a, b, heights, terms = blocks
+    both = lbeta(a[k, m] + ones[k, m] + ones[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+    return both - heights[k, m] - terms[other, m]
+
+
 @nb.njit(**OPTIONS)
-def _gains_across(k: int, n: Floats, zeros: Floats, a: Floats, b: Floats, terms: Floats, out: Floats) -> None:
+def _write_gains(
+    begin: int,
+    end: int,
+    blocks: _Blocks,
+    turned: _Blocks,
+    one_domain: bool,
+    directed: bool,
+    out: Floats,
+) -> None:
+    """Write what the blocks gain when each later cluster is put into each of the clusters from `begin` to `end`."""
+    for k in range(begin, end):
+        if one_domain:
+            _gains_within(k, blocks, turned, directed, out[k])
+        else:
+            _gains_across(k, blocks, out[k])
+
+
+@nb.njit(**OPTIONS)
+def _gains_across(k: int, blocks: _Blocks, out: Floats) -> None:
     """Write what the blocks gain when each later row cluster is put into cluster k, the columns being others."""
-    n_clusters, n_other = n.shape
+    n_clusters, n_other = blocks.ones.shape
     for other in range(k + 1, n_clusters):
         gain = 0.0
         for m in range(n_other):
-            gain += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
-            gain -= lbeta(a[k, m], b[k, m]) + terms[k, m] + terms[other, m]
+            gain += _gain(k, other, m, blocks)
         out[other] = gain
 
 
 @nb.njit(**OPTIONS)
-def _gains_within(
-    k: int, n: Floats, zeros: Floats, a: Floats, b: Floats, terms: Floats, directed: bool, out: Floats
-) -> None:
+def _gains_within(k: int, blocks: _Blocks, turned: _Blocks, directed: bool, out: Floats) -> None:
     """Write what the blocks gain when each later cluster is put into cluster k, rows and columns being the same."""
-    n_clusters = n.shape[0]
-    for other in range(k + 1, n_clusters):
-        gain = 0.0
-        for m in range(n_clusters):
-            if m != k and m != other:
-                gain += lbeta(a[k, m] + n[k, m] + n[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
-                gain -= lbeta(a[k, m], b[k, m]) + terms[k, m] + terms[other, m]
-                if directed:
-                    gain += lbeta(a[m, k] + n[m, k] + n[m, other], b[m, k] + zeros[m, k] + zeros[m, other])
-                    gain -= lbeta(a[m, k], b[m, k]) + terms[m, k] + terms[m, other]
+    n, zeros, a, b, heights, terms = blocks
+    _gains_across(k, blocks, out)
+    backward = np.zeros(out.shape[0])
+    if directed:
+        _gains_across(k, turned, backward)
+    for other in range(k + 1, n.shape[0]):
+        # The blocks of the two clusters with each other become one.
+        gain = out[other] - _gain(k, other, k, blocks) - _gain(k, other, other, blocks)
         ones = n[k, k] + n[other, other] + n[k, other]
         nothing = zeros[k, k] + zeros[other, other] + zeros[k, other]
-        gain -= terms[k, k] + terms[other, other] + terms[k, other]
+        gain -= heights[k, k] + terms[other, other] + terms[k, other]
         if directed:
+            gain += backward[other] - _gain(k, other, k, turned) - _gain(k, other, other, turned)
             ones += n[other, k]
             nothing += zeros[other, k]
             gain -= terms[other, k]
-        out[other] = gain + lbeta(a[k, k] + ones, b[k, k] + nothing) - lbeta(a[k, k], b[k, k])
+        out[other] = gain + lbeta(a[k, k] + ones, b[k, k] + nothing)
 
 
 @nb.njit(**OPTIONS)
 def _add_stick_gains(
-    k: int, mass: Floats, alpha: float, sticks: float, largest_first: bool, out: Floats
+    begin: int, end: int, mass: Floats, alpha: float, sticks: float, largest_first: bool, out: Floats
 ) -> None:
-    """Add what the prior's part of the bound gains when each later cluster is put into cluster k."""
+    """Add what the prior's part of the bound gains by the same merges."""
     n_clusters = mass.shape[0]
     after = np.empty(n_clusters - 1)
-    for other in range(k + 1, n_clusters):
-        at = 0
-        for c in range(n_clusters):
-            if c != other:
-                after[at] = mass[c] + (mass[other] if c == k else 0.0)
-                at += 1
-        if largest_first:
-            _sort_downwards(after)
-        out[other] += stick_log_evidence(after, alpha) - sticks
+    for k in range(begin, end):
+        for other in range(k + 1, n_clusters):
+            at = 0
+            for c in range(n_clusters):
+                if c != other:
+                    after[at] = mass[c] + (mass[other] if c == k else 0.0)
+                    at += 1
+            if largest_first:
+                _sort_downwards(after)
+            out[k, other] += stick_log_evidence(after, alpha) - sticks
 
 
 @nb.njit(**OPTIONS)

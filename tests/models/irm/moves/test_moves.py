@@ -312,7 +312,9 @@ def test_moves_are_over_after_two_attempts_in_vain_or_one_after_a_chain() -> Non
     twice, made = MOVES.after(replace(once, age=20), method, rng, no_checkpoint)
     assert not made
     assert twice.moves is None
-    assert MOVES.after(replace(state, samples={}), method, rng, no_checkpoint)[0].moves is None  # after a chain
+    assert (
+        MOVES.after(replace(state, samples={}), method, rng, no_checkpoint)[0].moves is None
+    )  # after a chain
     assert MOVES.after(replace(twice, age=25), method, rng, no_checkpoint) == (replace(twice, age=25), {})
 
 
