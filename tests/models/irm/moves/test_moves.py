@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
 
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.fitting import fit
@@ -73,6 +74,36 @@ def test_merging_raises_the_bound_and_leaves_no_gain_behind(seed: int) -> None:
                 joined = {**sorted_again.q, domain: np.delete(q, other, axis=1)}
                 tried, _ = tidy(counted(relation, joined, sorted_again.hyper), relation, 0.0)
                 assert lower_bound(tried) <= lower_bound(sorted_again) + 2e-6
+
+
+@pytest.mark.parametrize("largest_first", [True, False])
+@pytest.mark.parametrize("per_block", [False, True])
+@pytest.mark.parametrize("kind", RELATIONS)
+def test_gain_of_a_merge_is_what_the_bound_gains(
+    kind: str, per_block: bool, largest_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every pair, whether the kernels are called for some clusters at a time or for all."""
+    relation, truth = small_relation(kind, 0, missing=0.1)
+    state = state_with(relation, truth, sure=0.8)
+    state, _ = tidy(state, relation, 0.0)
+    if per_block:
+        a, b = np.random.default_rng(1).gamma(2.0, 1.0, (2, *state.ones.shape))
+        if state.layout.symmetric:
+            a, b = a + a.T, b + b.T
+        state = replace(state, hyper=replace(state.hyper, a=a, b=b))
+    for domain, q in state.q.items():
+        gains = merge._gains_without_entropy(state, domain, largest_first, no_checkpoint)
+        for k in range(q.shape[1]):
+            for other in range(k + 1, q.shape[1]):
+                after = merge._merge_pair(state, domain, k, other)
+                if largest_first:
+                    after, _ = tidy(after, relation, 0.0)
+                entropy = xlogy(after.q[domain], after.q[domain]).sum() - xlogy(q, q).sum()
+                gained = lower_bound(after) - lower_bound(state) + entropy
+                assert gains[k, other] == pytest.approx(gained, abs=1e-6)
+        monkeypatch.setattr(merge, "_TERMS", 1)
+        one_by_one = merge._gains_without_entropy(state, domain, largest_first, no_checkpoint)
+        np.testing.assert_array_equal(one_by_one, gains)
 
 
 def test_merging_per_block_keeps_a_prior_for_each_block() -> None:
