@@ -79,8 +79,8 @@ def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
             return mass, 2.0 * mass
         return mass, float(np.abs(array - before[rows]).sum(dtype=np.float64))
 
-    found = map_together(measure, [(name, rows) for name in new for rows in cut_rows(new[name], _AT_ONCE)])
-    size, total = (sum(column) for column in zip(*found, strict=True)) if found else (0.0, 0.0)
+    sums = map_together(measure, [(name, rows) for name in new for rows in cut_rows(new[name], _AT_ONCE)])
+    size, total = (sum(column) for column in zip(*sums, strict=True)) if sums else (0.0, 0.0)
     return total / size if size else 0.0
 
 
