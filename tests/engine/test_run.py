@@ -147,7 +147,7 @@ def test_stops_again_and_again_and_still_gives_the_same_bits() -> None:
 
 
 def test_stopped_run_is_evaluated_in_full() -> None:
-    problem = small_problem("acvb0", burn_in=3)
+    problem = small_problem("acvb0", init="spectral", burn_in=3)
     schedule = Schedule(bound=1000, heldout=1000)
     counting = Counting()
     for snapshot in run(problem, checkpoint=counting, schedule=schedule):
@@ -183,7 +183,7 @@ def test_cap_is_never_called_convergence(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_extended_run_goes_on_where_it_was(method: str) -> None:
-    problem = small_problem(method)
+    problem = small_problem(method, init="spectral")
     whole = all_snapshots(problem)
     first = all_snapshots(problem, max_sweeps=4)
     assert first[-1].verdict is Verdict.MAX_SWEEPS
