@@ -95,7 +95,7 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
             chords[j, m, k] = out[m]
     total = 0.0
     for m in range(n_other):
-        total += chords[0, m, k] / nodes[m, 0]
+        total += np.float64(chords[0, m, k]) / nodes[m, 0]
     slopes[k] = total
     stale[k] = 0.0
 
