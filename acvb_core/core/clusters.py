@@ -79,7 +79,9 @@ def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
             return mass, 2.0 * mass
         return mass, float(np.abs(array - before[rows]).sum(dtype=np.float64))
 
-    sums = map_together(measure, [(name, rows) for name in new for rows in cut_rows(new[name], _AT_ONCE)])
+    parts = [(name, rows) for name in new for rows in cut_rows(new[name], _AT_ONCE)]
+    # To wake a thread takes longer than to add up a few small arrays.
+    sums = map_together(measure, parts) if len(parts) > len(new) else [measure(part) for part in parts]
     size, total = (sum(column) for column in zip(*sums, strict=True)) if sums else (0.0, 0.0)
     return total / size if size else 0.0
 
