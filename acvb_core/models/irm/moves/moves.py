@@ -105,8 +105,8 @@ class Moves:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
             state = replace(state, rest=None, at_rest=AT_REST)
         # A chain has left little to find: after it, one attempt in vain is enough.
-        found_all = not made and (memory.last_look or state.samples is not None)
-        over = state.age >= self.until or found_all
+        is_last_look = memory.last_look or state.samples is not None
+        over = state.age >= self.until or (is_last_look and not made)
         due = state.age + MOVES_EVERY
         return replace(state, moves=None if over else MoveMemory(due, rejected, not made)), made
 
