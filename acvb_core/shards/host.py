@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parallel import use_threads
 
@@ -82,7 +83,7 @@ class Host:
         self.build(factories)
         for number in factories if name else ():
             try:
-                with np.load(state_file(folder, name, number), allow_pickle=False) as arrays:
+                with ONE_READER, np.load(state_file(folder, name, number), allow_pickle=False) as arrays:
                     self._shards[number].restore(arrays)
             except (OSError, ValueError, KeyError, BadZipFile) as problem:
                 raise AcvbError(f"The saved state of shard {number} cannot be read: {problem}") from problem

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import AcvbError
 
 Arrays = dict[str, NDArray[Any]]
@@ -150,6 +151,7 @@ def read_npz(
     """
     try:
         with (
+            ONE_READER,
             nullcontext(stored) if stored is not None else path.open("rb") as file,
             np.errstate(all="ignore"),  # a damaged header may say that a side is as long as no number is
             np.load(file, allow_pickle=False) as arrays,

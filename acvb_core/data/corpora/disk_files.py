@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import DataError
 from acvb_core.data.metadata import Kind, KindGuess, kind_of, string_values, typed_values
 from acvb_core.data.names import number_repeated
@@ -65,7 +66,8 @@ def check_files(folder: Path, sizes: Mapping[str, int]) -> None:
 def load_array(folder: Path, name: str) -> NDArray[Any]:
     """Return an array of the folder, mapped into memory; every call opens it anew, so threads do not meet."""
     try:
-        return np.load(folder / name, mmap_mode="r", allow_pickle=False)
+        with ONE_READER:
+            return np.load(folder / name, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         if folder.is_dir():
             raise damage_error(folder, f"{name} is missing") from None
