@@ -69,7 +69,10 @@ class IrmCases:
         }
 
     def arrays(self, data: Relation) -> list[np.ndarray]:
-        return [data.ones.indices, data.missing.indices]
+        sides = data, data.transposed
+        return [data.self_links] + [
+            array for side in sides for array in (side.ones.indices, side.missing.indices)
+        ]
 
     def everything(self, data: Relation) -> HeldOut:
         places = (index.ravel().astype(np.int32) for index in np.indices(data.shape))

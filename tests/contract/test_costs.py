@@ -13,6 +13,7 @@ import pytest
 
 from acvb_core.core.rows import Method
 from acvb_core.data.corpus import Corpus
+from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
@@ -147,6 +148,7 @@ def test_memory_is_as_estimated(
     values = affordable(row, data, values)
     problem = build_problem(data, row.name, values, model=row.model, heldout=heldout)
     CASES[row.model].arrays(problem.train)  # what is made of the data when it is first asked for
+    compile_for(problem)
     ratio = peak_of(lambda: deque(run(problem), maxlen=0)) / problem.memory_bytes
     assert 0.3 <= ratio <= 1.3, f"{ratio:.2f}"
 
