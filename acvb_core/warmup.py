@@ -25,6 +25,7 @@ from acvb_core.core.compiler_process import (
     start_compiler,
     start_first_compiler,
 )
+from acvb_core.core.parallel import wait_until_idle
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
@@ -66,13 +67,19 @@ def warm_up_beside() -> None:
 
 
 def warm_up(gives_way: bool = False) -> int:
-    """Use every compiled function once on tiny data, those that a first run needs before others."""
+    """Use every compiled function once on tiny data, those that a first run needs before others.
+
+    While another thread of this process computes, this one waits: a run makes ready for itself what it needs.
+    """
     _read_files()
     first, *others = _choices()
     runs = compile_method(*first)
     if gives_way:
         _give_way()
-    runs += sum(compile_method(*choice) for choice in others)
+    for choice in others:
+        wait_until_idle()
+        runs += compile_method(*choice)
+    wait_until_idle()
     _use_figures()
     return runs
 

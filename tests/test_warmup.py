@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from acvb_core import warmup
+from acvb_core.core.parallel import computing
 from acvb_core.engine import compilation
 from acvb_core.engine.compilation import event
 
@@ -146,6 +148,16 @@ def test_an_app_whose_kernels_are_compiled_waits_for_no_other_process(
     assert steps[-1] == "figures"
     assert len(steps) > 30
     assert not {"first", "whole", 5} & set(steps)
+
+
+def test_an_app_reads_no_further_kernels_while_a_run_computes(steps: list[str]) -> None:
+    thread = threading.Thread(target=warmup.warm_up)
+    with computing():
+        thread.start()
+        thread.join(0.3)
+        assert steps == ["files", "ACVB0"]
+    thread.join(30)
+    assert steps[-1] == "figures"
 
 
 @pytest.mark.parametrize(("lacking", "waits"), [(1, ["first"]), (2, ["first", "whole"])])

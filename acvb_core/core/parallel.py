@@ -72,6 +72,12 @@ def computing() -> Iterator[None]:
                 del _computing[me]
 
 
+def wait_until_idle() -> None:
+    """Return when no other thread computes."""
+    while set(_computing) - {threading.get_ident()}:
+        time.sleep(_LOOK_EVERY)
+
+
 @cache
 def _default() -> int:
     """Return what the environment says, or the number of cores that this process may use."""
@@ -99,6 +105,11 @@ def _limit() -> int:
 def helper_seconds() -> float:
     """Return the processor seconds that other threads have worked for this one so far."""
     return getattr(_helped, "seconds", 0.0)
+
+
+def add_helper_seconds(seconds: float) -> None:
+    """Count processor seconds that another thread has worked for this one."""
+    _helped.seconds = helper_seconds() + seconds
 
 
 def run_together(tasks: Sequence[Task], checkpoint: Checkpoint = no_checkpoint) -> None:
@@ -158,7 +169,7 @@ class _Team:
             for one in helpers:
                 one.cancel()
             wait(helpers)
-            _helped.seconds = helper_seconds() + sum(self._seconds)
+            add_helper_seconds(sum(self._seconds))
         for one in helpers:
             if not one.cancelled():
                 one.result()

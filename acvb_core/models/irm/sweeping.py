@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from acvb_core.core.protocols import (
     no_checkpoint,
 )
 from acvb_core.core.rows import Values
+from acvb_core.core.shared_work import SharedWork
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.chain import ChainStart, keep_clusters, run_chain
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
@@ -39,6 +41,8 @@ from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tid
 #: Those of a chain differ.
 CLIMB_FROM = MOVES_FROM
 
+#: Chains under way.
+_CHAINS = SharedWork[ChainStart]()
 #: The mean of responsibilities begins again when a sweep moves them by less than this share of what it did at first.
 _RENEWAL = 0.1
 
@@ -92,7 +96,9 @@ class VariationalMethod(UnaveragedMethod, ABC):
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
         sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
-        best = run_chain(sampler, rng, checkpoint)
+        # Methods that are compared begin with the same numbers on the same data: with the same chain.
+        key = id(self.relation), repr((spectral, self.hyper, rule, self.layout, rng.bit_generator.state))
+        best = _CHAINS.get(key, partial(run_chain, sampler, rng), checkpoint)
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
         if self.moves.split:
             widths |= self.moves.most

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Posterior, SweepInfo, no_checkpoint
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm import sweeping
 from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
@@ -26,6 +32,7 @@ from acvb_core.models.irm.state import block_counts, lower_bound
 from acvb_core.registry import method_row
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
+from tests.contract.cases import bits_of
 from tests.models.irm.adapters import relation_of
 from tests.models.irm.evaluate.test_links import NETWORKS, case
 from tests.oracles.cases import random_data
@@ -338,3 +345,30 @@ def test_a_run_with_a_chain_can_be_repeated() -> None:
     for name in one.arrays:
         np.testing.assert_array_equal(one[name], other[name])
     assert not np.array_equal(one["sampled_rows"], another["sampled_rows"])
+
+
+@pytest.mark.parametrize("seeds", [(4, 4), (4, 5)])
+def test_methods_that_start_together_share_a_chain(
+    seeds: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another seed a run has a chain of its own; in any case it gives what it gives alone."""
+    begun, chains = threading.Barrier(2, timeout=30.0), []
+
+    def note_chain(*arguments: Any) -> chain.ChainStart:
+        chains.append(arguments)
+        time.sleep(0.3)  # the other run comes meanwhile
+        return run_chain(*arguments)
+
+    def fit_one(method: str, seed: int, wait: Callable[[], object] = lambda: None) -> Posterior:
+        wait()
+        return fit(relation, method, seed=seed, max_sweeps=3).posterior
+
+    relation = few_columns()
+    runs = list(zip(("acvb0", "vb"), seeds, strict=True))
+    alone = [fit_one(*run) for run in runs]
+    monkeypatch.setattr(sweeping, "run_chain", note_chain)
+    with ThreadPoolExecutor(2) as threads:
+        together = [threads.submit(fit_one, *run, begun.wait) for run in runs]
+    assert len(chains) == len(set(seeds))
+    for wanted, one in zip(alone, together, strict=True):
+        assert bits_of(one.result()) == bits_of(wanted)
