@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -52,8 +52,10 @@ class Worker:
 
 
 @pytest.fixture
-def worker() -> Worker:
-    return Worker(SharedWork())
+def worker() -> Iterator[Worker]:
+    worker = Worker(SharedWork())
+    yield worker
+    worker.goes_on.set()  # no thread stays behind when a test fails
 
 
 @pytest.fixture
