@@ -277,7 +277,8 @@ class LdaModel:
 
 
 def _totals(by_word: Array) -> Array:
-    return np.asarray(np.maximum(by_word, 0.0).sum(axis=0, dtype=np.float64))
+    """Return the tokens of each topic; of an empty one rounding may have left a sum below zero."""
+    return np.maximum(by_word.sum(axis=0, dtype=np.float64), 0.0)
 
 
 def _singles(counts: Array) -> Array:
