@@ -25,7 +25,12 @@ def update_mean(old: Mapping[str, Array], new: Mapping[str, Array], samples: int
         part /= samples
         part += old[name][rows]
 
-    map_together(add_some, [(name, rows) for name in mean for rows in cut_rows(mean[name], _IN_CACHE)])
+    parts = [(name, rows) for name in mean for rows in cut_rows(mean[name], _IN_CACHE)]
+    if len(parts) > len(mean):
+        map_together(add_some, parts)
+    else:  # to wake a thread takes longer than to average a few small arrays
+        for part in parts:
+            add_some(part)
     return mean
 
 

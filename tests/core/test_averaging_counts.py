@@ -21,7 +21,7 @@ from acvb_core.core.protocols import (
     UnaveragedMethod,
     no_checkpoint,
 )
-from acvb_core.core.running_mean import blend
+from acvb_core.core.running_mean import blend, update_mean
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 
@@ -136,6 +136,20 @@ def test_pieces_of_a_mean_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -
         assert pieces.tobytes() == mean.tobytes()
     assert len(found) == 1
     assert found.pop() == pytest.approx(moved, rel=1e-12)
+
+
+def test_a_mean_in_pieces_has_the_bits_of_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    old, new = ({"documents": rng.random((301, 5)), "words": rng.random(7)} for _ in range(2))
+    mean = update_mean(old, new, 4)
+    for name in new:
+        np.testing.assert_allclose(mean[name], 0.75 * old[name] + 0.25 * new[name], rtol=1e-12)
+    monkeypatch.setattr(running_mean, "_IN_CACHE", 36)
+    with use_threads(3):
+        pieces = update_mean(old, new, 4)
+    assert {name: a.tobytes() for name, a in pieces.items()} == {
+        name: a.tobytes() for name, a in mean.items()
+    }
 
 
 @pytest.mark.parametrize("name", ["acvb0", "acvb"])
