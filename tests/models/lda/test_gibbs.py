@@ -11,12 +11,12 @@ from tests.models.lda.adapters import entries_of, hyper_of
 from tests.oracles.lda_cases import LdaCase, random_case
 from tests.oracles.lda_enumeration import joint_table, posterior, posterior_counts, token_marginals
 
-SWEEPS, BURN_IN = 30_000, 50
+SWEEPS, BURN_IN = 15_000, 50
 CASES = {
     "8 tokens": random_case(1)._replace(alpha=np.array([0.3, 1.2]), beta=0.4),
     "5 tokens, 3 topics": random_case(2, (3, 0, 2), 3, 3)._replace(alpha=np.array([0.2, 0.6, 1.5]), beta=0.2),
-    "more topics than are gathered at once": random_case(4, (2, 0, 1), 3, 20)._replace(
-        alpha=np.linspace(0.02, 0.4, 20), beta=0.5
+    "more topics than are gathered at once": random_case(4, (2, 0, 1), 3, 17)._replace(
+        alpha=np.linspace(0.02, 0.4, 17), beta=0.5
     ),
     "one word often": random_case(3, (6, 1), 2, 2)._replace(alpha=np.array([0.9, 0.3]), beta=0.7),
 }
@@ -46,7 +46,7 @@ def test_frequencies_and_averages(name: str) -> None:
     exact = posterior(table)
     # The distance to expect of as many independent draws, and as much again for those that are not.
     expected = 0.5 * np.sqrt(2 * exact * (1 - exact) / np.pi / SWEEPS).sum()
-    assert 0.5 * np.abs(frequency - exact).sum() < 3 * expected
+    assert 0.5 * np.abs(frequency - exact).sum() < 2 * expected
     marginal = np.stack([(drawn == k).mean(axis=0) for k in range(case.size)], axis=1)
     np.testing.assert_allclose(marginal, token_marginals(table, case.size), atol=0.015)
     counts, mean = posterior_counts(table, case.size), chain.posterior(state)
