@@ -191,7 +191,7 @@ def test_sampling_data_and_parameters_in_turn_gives_the_priors(noise: str) -> No
         x[hidden] = np.nan
         found.append(bounded(state))
     chain = np.array(found[500:])
-    prior = np.array([bounded(draw_prior(n, d, noise, rng)) for _ in range(40_000)])
+    prior = np.array([bounded(draw_prior(n, d, noise, rng)) for _ in range(10_000)])
     lots = chain[: len(chain) // 50 * 50].reshape(50, -1, chain.shape[1]).mean(axis=1)
     error = lots.std(axis=0) / math.sqrt(50) + prior.std(axis=0) / math.sqrt(len(prior))
     assert (np.abs(chain.mean(axis=0) - prior.mean(axis=0)) < 4.0 * error).all()
