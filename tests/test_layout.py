@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors", "core.printable", "core.references", "core.papers", "core.versions", "core.array_files"),
     ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
     ("core.display", "core.parallel", "core.compiler_process"),
-    ("core.rows",),
+    ("core.rows", "core.shared_work"),
     ("core.clusters",),
     ("core.running_mean",),
     ("core.averaging",),
