@@ -14,7 +14,6 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.sync.client import connect
 
@@ -73,7 +72,7 @@ def is_up(port: int) -> bool:
         return False
 
 
-def start(folder: Path, before: Callable[[], object] | None, out: int) -> tuple[subprocess.Popen[bytes], int]:
+def start(folder: Path, before: Callable[[], object], out: int) -> tuple[subprocess.Popen[bytes], int]:
     """Start the app and a session in it, and wait until its runs are under way."""
     ready, port = folder / "ready", free_port()
     (folder / "page.py").write_text(PAGE.format(root=str(ROOT), ready=str(ready)))
@@ -100,17 +99,14 @@ def saved(folder: Path) -> list[str]:
     return [run.summary["verdict"] for run in RunStore(folder / "kept").runs("mine")]
 
 
-@pytest.mark.parametrize("ignored", [False, True], ids=["default", "nohup"])
-def test_sighup_saves_what_runs_unless_it_is_ignored(tmp_path: Path, ignored: bool) -> None:
-    before = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None
+def test_nohup_keeps_the_app_going_until_it_is_told_to_end_and_then_saves_what_runs(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("wb") as out:
-        process, port = start(tmp_path, before, out.fileno())
+        process, port = start(tmp_path, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), out.fileno())
     try:
         process.send_signal(signal.SIGHUP)
-        if ignored:
-            assert is_up(port)
-            process.send_signal(signal.SIGTERM)
+        assert is_up(port)
+        process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == 0
     finally:
         process.kill()
@@ -127,7 +123,7 @@ def test_closing_the_terminal_saves_what_runs(tmp_path: Path) -> None:
 
         fcntl.ioctl(screen, termios.TIOCSCTTY, 0)
 
-    process, _ = start(tmp_path, take_terminal, screen)
+    process, _ = start(tmp_path, take_terminal, screen)  # which sends it SIGHUP when it is closed
     os.close(screen)
     try:
         os.close(terminal)
