@@ -147,8 +147,11 @@ def hover_until_faint(page: Page, name: Locator) -> None:
     raise AssertionError("no curve stands out")
 
 
-def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: Path) -> None:
-    upload(page, relation_file(tmp_path))
+def test_upload_run_zoom_click_stop_and_come_back(
+    page: Page, server: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Clicks are answered while three runs compute nearly as soon as when none does."""
+    upload(page, relation_file(tmp_path, 600, 400))
     start_endless(page)
 
     # The curves of the run whose name or card is pointed at stand out.
@@ -178,6 +181,7 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
     assert titles
     assert not any("hare" in title or "loud" in title for title in titles), titles
 
+    times = click_times(page)
     gibbs = cards(page).filter(has_text="Gibbs")
     stop(gibbs)
     expect(cards_that_say(page, "running")).to_have_count(2)
@@ -205,26 +209,22 @@ def test_upload_run_zoom_stop_and_come_back(page: Page, server: str, tmp_path: P
             break
     assert not frames
 
-
-def test_clicks_answer_while_three_runs_compute(
-    page: Page, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
-    upload(page, relation_file(tmp_path, 600, 400))
-    start_endless(page)
-    times: dict[str, list[float]] = {"switch the axis": [], "pause or resume": []}
-    for n in range(8):
-        times["switch the axis"].append(page.evaluate(SWITCH_AXIS, n % 2))
-        for verb, word in (("pause", "paused"), ("resume", "running")):
-            times["pause or resume"].append(page.evaluate(PAUSE_OR_RESUME, [verb, word]))
+    idle = statistics.median(page.evaluate(SWITCH_AXIS, n % 2) for n in range(6))
     for what, seconds in times.items():
         median, worst = statistics.median(seconds), max(seconds)
         record_property(what, round(median, 3))
         print(f"{what}: median {median:.2f} s, worst {worst:.2f} s over {len(seconds)} clicks")  # noqa: T201
-    for n in range(3):
-        stop(cards(page).nth(n))
-    idle = statistics.median(page.evaluate(SWITCH_AXIS, n % 2) for n in range(8))
-    for what, seconds in times.items():
-        assert statistics.median(seconds) < 5 * idle, f"{what}: {seconds}; {idle:.2f} s with no run"
+        assert median < 5 * idle, f"{what}: {seconds}; {idle:.2f} s with no run"
+
+
+def click_times(page: Page) -> dict[str, list[float]]:
+    """Return the seconds until clicks had their effect, by what was clicked."""
+    times: dict[str, list[float]] = {"switch the axis": [], "pause or resume": []}
+    for n in range(6):
+        times["switch the axis"].append(page.evaluate(SWITCH_AXIS, n % 2))
+        for verb, word in (("pause", "paused"), ("resume", "running")):
+            times["pause or resume"].append(page.evaluate(PAUSE_OR_RESUME, [verb, word]))
+    return times
 
 
 def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
