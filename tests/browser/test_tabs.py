@@ -7,10 +7,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.steps import (
     Example,
     OpenPage,
-    address_of,
     cards,
     plot,
-    run_example,
     settled,
     visit,
     wait_for,
@@ -53,16 +51,18 @@ def test_a_figure_is_drawn_anew_when_its_tab_is_opened_again(open_page: OpenPage
 
 
 def test_figures_follow_another_tab_when_their_own_is_seen_again(
-    page: Page, open_page: OpenPage, server: str
+    page: Page, open_page: OpenPage, example: Example
 ) -> None:
-    run_example(page, "Find the clusters of a network")
+    """A run of the example is taken away; what else looks at the example does not count its runs."""
+    address = example("Find the clusters of a network")
+    page.goto(address)
     visit(page, "Compare")
     plot(page, "agreement_ari")
     settled(page)
     assert len(page.evaluate(NAMES)) == 3
     page.evaluate(LEAVE_OR_COME_BACK, True)
     with open_page() as other:
-        other.goto(address_of(page, server))
+        other.goto(address)
         visit(other, "Run")
         cards(other).filter(has_text="VB").last.get_by_role("button", name="Delete").click()
         expect(cards(other)).to_have_count(2)
