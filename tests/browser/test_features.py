@@ -134,7 +134,7 @@ def test_a_table_of_ones_own_from_upload_to_files(
     expect(page.get_by_text(re.compile(r"All matched\.|\d of 2 pairs are the same feature"))).to_be_visible()
     with open_page(1024, 768) as narrow:
         narrow.goto(address_of(page, server))
-        no_page_is_wider(narrow, ("Home", "Data", "Run", "Features", "Compare", "Guide"))
+        no_page_is_wider(narrow, ("Data", "Run", "Features", "Compare"))
 
 
 def test_pictures_of_features_are_clicked(page: Page) -> None:

@@ -382,7 +382,7 @@ def test_no_page_of_topics_is_wider_than_its_window(open_page: OpenPage, sample:
     sizes = ((1440, 900), (1024, 768))
     with open_page() as page:
         page.goto(sample)
-        names = ("Home", "Data", "Run", "Blocks", "Compare", "How many topics?", "Guide", "Topics")
+        names = ("Data", "Run", "Blocks", "Compare", "How many topics?", "Topics")
         no_page_is_wider(page, names, sizes)
         for part in ("Documents", "Quality", "Known labels"):
             press(page, part)
