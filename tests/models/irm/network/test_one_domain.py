@@ -99,10 +99,11 @@ def test_gibbs_frequencies_match_the_exact_posterior(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("init", ["random", "spectral"])
 @pytest.mark.parametrize("hyper", ["tied", "fixed", "per-block"])
-def test_bound_of_vb_never_falls(kind: str, init: str, hyper: str) -> None:
+def test_bound_of_vb_never_falls(kind: str, hyper: str) -> None:
+    """With nothing missing from one start, and with a fifth missing from the other; which is which by the kind."""
     for seed in range(2):
+        init = ("random", "spectral")[(seed + list(KINDS).index(kind)) % 2]
         relation, _ = network([30, 20, 15, 10], kind, seed, missing=0.2 * (seed > 0))
         history = fit(
             relation, "vb", init=init, hyper=hyper, seed=seed, k_rows=8, tol=1e-12, max_sweeps=60
