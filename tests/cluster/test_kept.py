@@ -21,17 +21,20 @@ from tests.engine.jobs import PATIENCE, endless, sweeps, until
 
 
 def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
-    executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.2)
     monkeypatch.setattr(connection, "_PAUSE", 0.1)
     monkeypatch.setattr(keeper, "KEEP_EVERY", 1e9)  # by the work of the thread that watches, it is never due
     store = RunStore(tmp_path / "home")
     book = JobBook(executor, store)
+    request.addfinalizer(
+        book.close
+    )  # when the test fails, its run would keep a worker from the tests that follow
     job = book.add("workspace", endless())
     until(lambda: sweeps(job) > 0)
     until(lambda: has_state(store, job.id))
-    shutil.copytree(tmp_path / "home", tmp_path / "copy")  # as after the end of this process
+    until(lambda: copy_home(tmp_path))  # as after the end of this process
     found = JobBook(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
     assert found.inspect().status is Status.INTERRUPTED
     kept = sweeps(found)
@@ -45,6 +48,16 @@ def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
     last = found.result().snapshot
     *_, here = run(job.problem, max_sweeps=last.sweep)
     assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
+
+
+def copy_home(folder: Path) -> bool:
+    """Copy the store; False where a file went meanwhile, as a database has some only while it is written to."""
+    shutil.rmtree(folder / "copy", ignore_errors=True)
+    try:
+        shutil.copytree(folder / "home", folder / "copy")
+    except shutil.Error:
+        return False
+    return True
 
 
 def has_state(store: RunStore, job_id: str) -> bool:
