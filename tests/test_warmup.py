@@ -154,6 +154,8 @@ def test_an_app_reads_no_further_kernels_while_a_run_computes(steps: list[str]) 
     thread = threading.Thread(target=warmup.warm_up)
     with computing():
         thread.start()
+        while len(steps) < 2:
+            thread.join(0.01)
         thread.join(0.3)
         assert steps == ["files", "ACVB0"]
     thread.join(30)

@@ -28,9 +28,8 @@ def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
     monkeypatch.setattr(keeper, "KEEP_EVERY", 1e9)  # by the work of the thread that watches, it is never due
     store = RunStore(tmp_path / "home")
     book = JobBook(executor, store)
-    request.addfinalizer(
-        book.close
-    )  # when the test fails, its run would keep a worker from the tests that follow
+    # When the test fails, its run would keep a worker from the tests that follow.
+    request.addfinalizer(book.close)
     job = book.add("workspace", endless())
     until(lambda: sweeps(job) > 0)
     until(lambda: has_state(store, job.id))

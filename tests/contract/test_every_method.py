@@ -115,9 +115,8 @@ def test_any_number_of_clusters(row: Method) -> None:
     splits = (True, False) if known(row, {"split": True}) else (False,)
     for place, sizes in enumerate(cases.sizes):
         for n, values in enumerate(variations(row)):
-            if (
-                n and (place + n) % 2
-            ):  # the first settings meet every number, each of the others every second one
+            # The first settings meet every number, each of the others every second one.
+            if n and (place + n) % 2:
                 continue
             # Splits may add clusters to those that a run begins with, wherever it begins.
             for split in splits[: 1 if n else 2]:

@@ -356,7 +356,9 @@ def test_methods_that_start_together_share_a_chain(
 
     def note_chain(*arguments: Any) -> chain.ChainStart:
         chains.append(arguments)
-        time.sleep(0.3)  # the other run comes meanwhile
+        for _ in range(20):  # the other run comes meanwhile
+            time.sleep(0.1)
+            arguments[-1]()  # the checkpoint
         return run_chain(*arguments)
 
     def fit_one(method: str, seed: int, wait: Callable[[], object] = lambda: None) -> Posterior:
