@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.parallel import cut_rows, map_together
+from acvb_core.core.parallel import map_rows
 from acvb_core.core.protocols import Array, Posterior
 
 Order = NDArray[np.int64]
@@ -79,9 +79,7 @@ def mean_l1_change(new: Mapping[str, Array], old: Mapping[str, Array]) -> float:
             return mass, 2.0 * mass
         return mass, float(np.abs(array - before[rows]).sum(dtype=np.float64))
 
-    parts = [(name, rows) for name in new for rows in cut_rows(new[name], _AT_ONCE)]
-    # To wake a thread takes longer than to add up a few small arrays.
-    sums = map_together(measure, parts) if len(parts) > len(new) else [measure(part) for part in parts]
+    sums = map_rows(measure, new, _AT_ONCE)
     size, total = (sum(column) for column in zip(*sums, strict=True)) if sums else (0.0, 0.0)
     return total / size if size else 0.0
 

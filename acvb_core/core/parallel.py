@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -139,6 +139,17 @@ def map_together(
 
     run_together([partial(work, number, item) for number, item in enumerate(items)], checkpoint)
     return [found[number] for number in range(len(found))]
+
+
+def map_rows(
+    call: Callable[[tuple[str, slice]], ResultT], arrays: Mapping[str, Array], at_once: int
+) -> list[ResultT]:
+    """Return what a call gives for each array's name and slice of rows (`cut_rows`), each of some 50 ms at most.
+
+    Arrays that need no cutting stay on this thread: to wake another takes longer than what is done with them.
+    """
+    parts = [(name, rows) for name, array in arrays.items() for rows in cut_rows(array, at_once)]
+    return map_together(call, parts) if len(parts) > len(arrays) else [call(part) for part in parts]
 
 
 class _Team:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numba as nb
 import numpy as np
 
-from acvb_core.core.parallel import cut_rows, map_together
+from acvb_core.core.parallel import cut_rows, map_rows, map_together
 from acvb_core.core.protocols import Array
 
 _IN_CACHE = 1 << 16  # numbers of a small piece
@@ -25,12 +25,7 @@ def update_mean(old: Mapping[str, Array], new: Mapping[str, Array], samples: int
         part /= samples
         part += old[name][rows]
 
-    parts = [(name, rows) for name in mean for rows in cut_rows(mean[name], _IN_CACHE)]
-    if len(parts) > len(mean):
-        map_together(add_some, parts)
-    else:  # to wake a thread takes longer than to average a few small arrays
-        for part in parts:
-            add_some(part)
+    map_rows(add_some, mean, _IN_CACHE)
     return mean
 
 
