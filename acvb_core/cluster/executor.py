@@ -65,7 +65,9 @@ class DaskExecutor(Executor):
         Raises AcvbError: Dask is not installed, or no scheduler answers there.
         """
         try:
-            from distributed import Client, Security
+            from distributed import Security
+
+            from acvb_core.shards.dask_workers import open_client
         except ImportError:
             raise missing_dask() from None
         if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
@@ -74,7 +76,7 @@ class DaskExecutor(Executor):
                 "DASK_DISTRIBUTED__COMM__TLS__CA_FILE: see docs/cluster.md."
             )
         try:
-            return cls(Client(address, timeout=PATIENCE, set_as_default=False))
+            return cls(open_client(address, timeout=PATIENCE))
         except (OSError, ValueError, TimeoutError) as error:
             raise AcvbError(
                 f"No Dask scheduler answers at {address} ({error}). Start one, with `acvb cluster` on this machine for "

@@ -23,6 +23,24 @@ _PATIENCE = 120.0
 _SILENCE = 10.0
 
 
+def open_client(address: str, **options: Any) -> Client:
+    """Connect to a scheduler; the options are those of `distributed.Client`.
+
+    A client that cannot connect is closed at once. Left to the collector of garbage, it would be closed in whichever
+    thread that runs: in the thread of the next client, it waits for a lock that this one holds.
+
+    Raises OSError, ValueError: no scheduler answers, or this is no address.
+    """
+    client = Client.__new__(Client)  # known before it connects
+    try:
+        client.__init__(address, set_as_default=False, **options)  # type: ignore[misc]
+    except BaseException:
+        client.status = "connecting"  # Dask may call it closed already, and leave its thread
+        client.close()
+        raise
+    return client
+
+
 def ask_for_workers(client: Client) -> dict[str, Any]:
     """Return what the scheduler knows of its workers, by address; nothing without a connection.
 
@@ -87,9 +105,7 @@ class DaskWorkers:
         Raises OSError: it does not answer.
         """
         if self.client.status in ("closing", "closed"):
-            self.client = Client(
-                self._address, security=self.client.security, timeout=_LOOK_EVERY, set_as_default=False
-            )
+            self.client = open_client(self._address, security=self.client.security, timeout=_LOOK_EVERY)
 
     def _refuse(self, address: str) -> str | None:
         """Return why a worker cannot hold shards of this program; None where it can, or is silent."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import signal
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -112,10 +115,29 @@ def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch)
             connect()
 
 
-def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense"])
+def test_a_scheduler_that_does_not_answer_is_an_error_and_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.2)
-    with pytest.raises(AcvbError, match=r"No Dask scheduler answers at tcp://127.0.0.1:1 "):
-        DaskExecutor.connect("tcp://127.0.0.1:1")
+    before = set(threading.enumerate())
+    with pytest.raises(AcvbError, match=f"No Dask scheduler answers at {address} "):
+        DaskExecutor.connect(address)
+    assert not [thread for thread in threading.enumerate() if thread.name == "IO loop" and thread not in before]
+
+
+def test_a_failed_connection_does_not_hold_up_the_next(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_loop = asyncio.events.new_event_loop
+    monkeypatch.setattr(asyncio.events, "new_event_loop", lambda: (gc.collect(), make_loop())[1])
+    gc.disable()  # so that the failed client is still there when the thread of the next one collects garbage
+    try:
+        with pytest.raises(AcvbError, match="No Dask scheduler answers at nonsense "):
+            DaskExecutor.connect("nonsense")
+        DaskExecutor.connect(cluster.scheduler_address).client.close()
+    finally:
+        gc.enable()
 
 
 def test_a_scheduler_with_certificates_asks_for_ours() -> None:
