@@ -75,7 +75,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     store.save_dataset(WORKSPACE, relation, ["a sample"], {"name": "southern women"})
     book = PlanBook(ExperimentFolder, Executor(1), store, __version__)
     plan = plan_experiment(relation, ["acvb0", "vb"], splits=2, k=3, max_sweeps=3)
-    assert book.add(WORKSPACE, plan, "southern women").wait(60)
+    assert book.add(WORKSPACE, plan, "southern women").wait(180)
     with running_app(folder) as url:
         yield f"{url}/?ws={WORKSPACE}"
 

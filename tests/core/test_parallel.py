@@ -125,7 +125,7 @@ def test_no_piece_begins_while_the_run_is_paused() -> None:
 
     def pause() -> None:
         if not seen and done[0] > 4:
-            time.sleep(0.05)  # the piece under way
+            time.sleep(0.3)  # the piece under way
             before = done[0]
             time.sleep(0.3)
             seen.append((before, done[0]))

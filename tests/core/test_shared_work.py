@@ -73,8 +73,11 @@ def start_first(threads: ThreadPoolExecutor, worker: Worker) -> Future[tuple[obj
 def test_threads_that_ask_at_once_get_one_result_and_its_processor_time(
     worker: Worker, threads: ThreadPoolExecutor
 ) -> None:
-    asked = [start_first(threads, worker), threads.submit(worker.ask), threads.submit(worker.ask)]
-    time.sleep(0.1)
+    asked = [start_first(threads, worker)]
+    for _ in range(2):
+        waits = threading.Event()
+        asked.append(threads.submit(worker.ask, checkpoint=waits.set))
+        assert waits.wait(SOON)
     worker.goes_on.set()
     (result, own), *others = [one.result(SOON) for one in asked]
     assert own == 0.0
@@ -112,8 +115,9 @@ def test_a_thread_that_waits_can_be_stopped(worker: Worker, threads: ThreadPoolE
 def test_a_thread_that_waits_takes_over_when_the_worker_is_stopped(
     worker: Worker, threads: ThreadPoolExecutor
 ) -> None:
-    first, second = start_first(threads, worker), threads.submit(worker.ask)
-    time.sleep(0.1)
+    waits = threading.Event()
+    first, second = start_first(threads, worker), threads.submit(worker.ask, checkpoint=waits.set)
+    assert waits.wait(SOON)
     worker.stops = True
     with pytest.raises(Stop):
         first.result(SOON)
@@ -134,8 +138,10 @@ def test_a_thread_does_not_wait_for_a_worker_that_is_paused(
     first = threads.submit(worker.ask, checkpoint=pause)
     assert worker.begun.wait(SOON)
     second = threads.submit(worker.ask)
-    time.sleep(0.5)
-    assert worker.times_begun == 2
+    end = time.monotonic() + SOON
+    while worker.times_begun < 2:
+        assert time.monotonic() < end
+        time.sleep(0.01)
     worker.goes_on.set()
     result = second.result(SOON)[0]
     assert not first.done()

@@ -61,7 +61,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def in_a_job(**options: Any) -> None:
     job = Job(small_problem("vb", max_sweeps=2), Executor(1)).start()
-    assert job.wait(60)
+    assert job.wait(180)
 
 
 WAYS: dict[str, Callable[[], object]] = {
@@ -141,7 +141,7 @@ def test_compiling_is_said_where_something_is_compiled(
     monkeypatch.setattr(
         job, "_publish", lambda status, **more: (statuses.append(status), publish(status, **more))
     )
-    assert job.start().wait(60)
+    assert job.start().wait(180)
     assert statuses[:4] == [Status.QUEUED, Status.STARTING, Status.COMPILING, Status.STARTING]
     compilation._ready.clear()
     stream = io.StringIO()
@@ -162,7 +162,7 @@ def test_methods_that_start_together_are_compiled_one_after_the_other(
         with compilation.event.trigger_event("numba:compile"):
             events.append(f"begin {row.name}")
             going_on.set()
-            assert read.wait(60)
+            assert read.wait(180)
             events.append(f"end {row.name}")
 
     def make_ready(name: str) -> None:
@@ -172,7 +172,7 @@ def test_methods_that_start_together_are_compiled_one_after_the_other(
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
     threads = [threading.Thread(target=make_ready, args=(name,)) for name in ("vb", "cvb0")]
     threads[0].start()
-    assert going_on.wait(60)
+    assert going_on.wait(180)
     threads[1].start()
     until(lambda: events.count("announced") == 2)
     make_ready("gibbs")

@@ -80,7 +80,7 @@ def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
     with pytest.raises(ParameterError, match="of memory"):
         STARTS["fit, table"]()
     refused = Job(build_problem(TABLE, "fab"), Executor(1)).start()
-    assert refused.wait(60)
+    assert refused.wait(180)
     assert "of memory" in str(refused.inspect().error)
     assert not compiled
 
@@ -147,7 +147,7 @@ def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
     problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
     free(monkeypatch, 1000)
     job = Job(problem, Executor(1)).start()
-    assert job.wait(30)
+    assert job.wait(180)
     seen = job.inspect()
     assert seen.status is Status.FAILED
     assert seen.error is not None

@@ -107,7 +107,7 @@ def test_only_a_run_that_can_go_on_keeps_its_state(values: dict[str, int]) -> No
     """It may be by far the largest part."""
     problem = small_problem("vb", **values)
     job = Job(problem, Executor(1)).start()
-    assert job.wait(60)
+    assert job.wait(180)
     result = solve(problem)
     assert job.inspect().verdict is result.verdict
     goes_on = result.verdict is Verdict.MAX_SWEEPS

@@ -186,7 +186,7 @@ def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> 
     app = opened(open_app, *survey[:2])
     app.switch_page("pages/home.py").run()
     job = services.job_book().add(WORKSPACE, survey[2].problem)
-    assert job.wait(60)
+    assert job.wait(180)
     app.switch_page("pages/compare.py").run()
     assert app.multiselect(key="compare_runs_irm").value == [f"{0:012x}", f"{1:012x}", job.id]
 
@@ -200,7 +200,7 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     assert app.multiselect(key="compare_runs_irm").value == wanted
     women = load_sample("southern_women").relation
     for _ in range(2):
-        assert services.job_book().add(WORKSPACE, build_problem(women, "vb")).wait(60)
+        assert services.job_book().add(WORKSPACE, build_problem(women, "vb")).wait(180)
     services.datasets().clear()
     services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
     app.switch_page("pages/home.py").run()

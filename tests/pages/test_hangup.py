@@ -66,7 +66,7 @@ def wait(reached: Callable[[], object], process: subprocess.Popen[bytes]) -> Non
 
 def is_up(port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=300) as answer:
             return bool(answer.read() == b"ok")
     except (OSError, urllib.error.URLError):
         return False

@@ -213,7 +213,7 @@ def test_pause_resume_stop_extend_and_remove(with_sample: AppTest) -> None:
     until(app, lambda: job.inspect().snapshot.sweep > done.sweep)
     press(app, f"remove_{job.id}")
     assert jobs_of(app) == []
-    assert job.wait(30)
+    assert job.wait(180)
     assert "Press Start" in texts(app.run())
 
 
@@ -327,7 +327,7 @@ def test_a_race_can_be_stopped_and_its_leader_goes_on(
     press(app, f"extend_{job.id}")
     until(app, lambda: job.inspect().snapshot.sweep > 20)
     press(app, f"stop_{job.id}")
-    assert job.wait(30)
+    assert job.wait(180)
 
 
 def test_a_race_by_held_out_data_is_called_so() -> None:

@@ -79,7 +79,7 @@ def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
         under_way = worker.request("call", (0,), "wait_for", (tmp_path / "go on",))
         workers.client = other  # as after a scheduler that was gone
         with pytest.raises(WorkerLostError):
-            under_way.result(timeout=10.0)
+            under_way.result(timeout=180.0)
         (tmp_path / "go on").touch()
 
 

@@ -244,9 +244,9 @@ def test_a_relation_that_only_has_a_samples_name_is_no_sample() -> None:
 
 def test_the_snippet_of_an_extended_run() -> None:
     job = Job(build_problem(WOMEN, "acvb0", {"max_sweeps": 3}), Executor(1)).start()
-    assert job.wait(30)
+    assert job.wait(180)
     job.extend(4)
-    assert job.wait(30)
+    assert job.wait(180)
     snippet = python_snippet(job.result())
     assert "max_sweeps=7" in snippet
     assert_same_answer(job.result(), repeated(snippet))

@@ -70,10 +70,10 @@ def test_a_run_that_was_stored_without_its_state_cannot_be_extended(
 
 def test_an_extended_run_replaces_what_was_stored(store: RunStore) -> None:
     job = Job(build_problem(WOMEN, "acvb0", SMALL), Executor(1)).start()
-    assert job.wait(30)
+    assert job.wait(180)
     store.save("mine", job.id, job.created, job.result())
     job.extend(4)
-    assert job.wait(30)
+    assert job.wait(180)
     store.save("mine", job.id, job.created, job.result())
     assert len(store.runs("mine")) == 1
     loaded = store.load(job.id, Executor(1)).result()

@@ -117,7 +117,7 @@ def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, women: Result) ->
     assert app.button(key="blocks_refresh").label == "Refresh"
     assert "running" in app.selectbox(key="blocks_run").options[0]
     job.stop()
-    assert job.wait(60)
+    assert job.wait(180)
     app.run()
     assert not app.exception
     assert "stopped" in app.selectbox(key="blocks_run").options[0]

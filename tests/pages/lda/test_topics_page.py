@@ -279,7 +279,7 @@ def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, found: Result, th
     app.selectbox(key="topics_run").set_value(job.id).run()
     assert app.button(key="topics_refresh").label == "Refresh"
     job.stop()
-    assert job.wait(60)
+    assert job.wait(180)
     app.run()
     # The run is called otherwise now, and is still the one that is shown.
     send_stale(app, "topics_run", "Gibbs · 2 topics (running)")

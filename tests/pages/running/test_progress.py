@@ -47,7 +47,7 @@ def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_o
 def test_compiling_is_said_on_the_card(open_app: Open) -> None:
     problem, gate = gated(small_problem("vb", max_sweeps=5))
     job: Job = services.job_book().add(WORKSPACE, problem)
-    assert gate.waiting.wait(60)
+    assert gate.waiting.wait(180)
     job._publish(Status.COMPILING)
     app = open_app("run")
     assert bars(app) == [("Compiling: takes seconds, only once", 0)]
@@ -60,7 +60,7 @@ def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: 
     problem, gate = gated(small_problem("vb", max_sweeps=3))
     book = services.job_book()
     jobs = [book.add(WORKSPACE, problem)]
-    assert gate.waiting.wait(60)
+    assert gate.waiting.wait(180)
     jobs += [book.add(WORKSPACE, problem) for _ in range(MOST_WAITING + 2)]
     app = open_app("run")
     assert len(bars(app)) == 1 + MOST_WAITING
@@ -75,7 +75,7 @@ def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: 
     problem, gate = gated(small_problem("vb", max_sweeps=5))
     book = services.job_book()
     foreign = book.add(OTHER, problem)
-    assert gate.waiting.wait(60)
+    assert gate.waiting.wait(180)
     first, second, third = (book.add(WORKSPACE, small_problem("cvb0", seed=seed)) for seed in range(3))
     book.add(OTHER, small_problem("cvb0"))  # it waits until this workspace has had its turn
     app = open_app("run")
@@ -90,7 +90,7 @@ def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: 
     assert (second.position, third.position) == (1, 3)
     assert "Waiting: 1st in line" in dict(bars(app))
     gate.tickets.release(5)
-    assert foreign.wait(60)
+    assert foreign.wait(180)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_a_run_shown_by_itself_gives_way_to_a_better_one(open_app: Open, runs: l
     assert shown(app) == f"{1:012x}"
     go(app, "run")
     better = services.job_book().add(WORKSPACE, runs[1].problem)
-    assert better.wait(60)
+    assert better.wait(180)
     go(app, "blocks")
     assert shown(app) == better.id
     assert len(app.selectbox(key="blocks_run").options) == 3

@@ -85,7 +85,7 @@ def test_every_page_renders_with_many_runs(open_app: Open, sample: str) -> None:
     going, paused, failed = (book.add(WORKSPACE, endless) for _ in range(3))
     paused.pause()
     failed.stop()
-    assert failed.wait(60)
+    assert failed.wait(180)
     failed._publish(Status.FAILED, error="It did not work.")
     app = open_app("home")
     for page in PAGES:

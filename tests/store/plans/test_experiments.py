@@ -32,7 +32,7 @@ def book(store: RunStore) -> Book:
 @pytest.fixture
 def done(book: Book, plan: Plan) -> ExperimentJob:
     job = book.add("mine", plan, "my data")
-    assert job.wait(30)
+    assert job.wait(180)
     return job
 
 
@@ -56,7 +56,7 @@ def test_another_process_finds_them_under_their_names(
 
 def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book: Book, plan: Plan) -> None:
     jobs = [book.add("mine", plan, name) for name in ("b", "a")]
-    assert all(job.wait(30) for job in jobs)
+    assert all(job.wait(180) for job in jobs)
     again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     for found in (book.jobs("mine"), again.jobs("mine")):
         assert [job.id for job in found] == [job.id for job in jobs]
@@ -69,7 +69,7 @@ def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(store: RunStore, do
     (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
     assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2]
     job.go_on()
-    assert job.wait(30)
+    assert job.wait(180)
     assert path.read_text().splitlines(keepends=True)[:2] == lines[:2]
     runs = [json.loads(line)["run"] for line in path.read_text().splitlines()]
     assert runs == [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
@@ -94,7 +94,7 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
     store: RunStore, book: Book, done: ExperimentJob, plan: Plan
 ) -> None:
     other = book.add("mine", plan, "other")
-    assert other.wait(30)
+    assert other.wait(180)
     (folder_of(store, done) / "experiment.json").write_text("{}")
     again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     assert [job.id for job in again.jobs("mine")] == [other.id]
@@ -138,5 +138,5 @@ def test_a_folder_that_cannot_be_deleted_is_named(
 def test_a_book_that_closes_stops_what_is_under_way(book: Book) -> None:
     job = book.add("mine", plan_experiment(WOMEN, ["gibbs"], splits=3, max_sweeps=1_000_000), "long")
     book.close()
-    assert job.wait(30)
+    assert job.wait(180)
     assert not job.inspect().experiment.is_complete
