@@ -123,12 +123,12 @@ def test_a_scheduler_that_does_not_answer_is_an_error_and_leaves_no_thread(
     before = set(threading.enumerate())
     with pytest.raises(AcvbError, match=f"No Dask scheduler answers at {address} "):
         DaskExecutor.connect(address)
-    assert not [thread for thread in threading.enumerate() if thread.name == "IO loop" and thread not in before]
+    assert not [
+        thread for thread in threading.enumerate() if thread.name == "IO loop" and thread not in before
+    ]
 
 
-def test_a_failed_connection_does_not_hold_up_the_next(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_connection_does_not_hold_up_the_next(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     make_loop = asyncio.events.new_event_loop
     monkeypatch.setattr(asyncio.events, "new_event_loop", lambda: (gc.collect(), make_loop())[1])
     gc.disable()  # so that the failed client is still there when the thread of the next one collects garbage
