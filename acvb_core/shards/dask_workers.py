@@ -26,14 +26,14 @@ _SILENCE = 10.0
 def open_client(address: str, **options: Any) -> Client:
     """Connect to a scheduler; the options are those of `distributed.Client`.
 
-    A client that cannot connect is closed at once. Left to the collector of garbage, it would be closed in whichever
-    thread that runs: in the thread of the next client, it waits for a lock that this one holds.
+    A client that cannot connect is closed at once. Otherwise Python closes it with other garbage, in whichever thread
+    finds it. If that is the new thread of the next client, the two wait for each other until the next one fails.
 
     Raises OSError, ValueError: no scheduler answers, or this is no address.
     """
     client = Client.__new__(Client)  # known before it connects
     try:
-        client.__init__(address, set_as_default=False, **options)  # type: ignore[misc]
+        Client.__init__(client, address, set_as_default=False, **options)
     except BaseException:
         client.status = "connecting"  # Dask may call it closed already, and leave its thread
         client.close()
