@@ -116,6 +116,8 @@ def load(
     domains: Domains = "auto" if len(models) > 1 else "one" if model.one_domain else "two"
     loaded = load_relation(arguments.file, domains=domains, **_network_kind(arguments), **options)
     hints = _hints(loaded.relation, domains, arguments.directed)
+    if loaded.report.count("lone_first_line"):
+        hints.append("Use --header if the first line names the columns.")
     return _add_labels(arguments, loaded.relation, models, [*loaded.report.lines(), *hints])
 
 

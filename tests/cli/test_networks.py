@@ -167,6 +167,15 @@ def test_numbers_on_both_sides_may_be_the_same(run: Run, tmp_path: Path) -> None
     assert "5 nodes" in run("fit", path, "--domains", "one", *FEW).out
 
 
+def test_a_first_line_that_may_be_a_heading_is_told_of(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "uses.csv"
+    path.write_text("Modul,nutzt\na,b\nb,c\nc,a\n")
+    done = run("fit", path, *FEW)
+    assert "Modul and nutzt, on the first line, occur with each other only." in done.out
+    assert "Use --header if the first line names the columns." in done.out
+    assert "--header" not in run("fit", path, "--header", *FEW).out
+
+
 @pytest.mark.parametrize(
     ("flags", "number", "words"),
     [

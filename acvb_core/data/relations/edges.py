@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.errors import DataError
+from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import text_of
+from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, no_data_fault
 from acvb_core.data.relations.nodes import Side, make_side
+from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameRecords, FrameSource
 from acvb_core.data.sources.opening import open_records, reading_facts
@@ -54,7 +56,11 @@ def read_edge_list(
         )
     except ContradictionError as clash:
         raise links.find_contradiction(clash, rows, columns) from None
-    return found._replace(facts=reading_facts(reader, layout) + found.facts)
+    facts = reading_facts(reader, layout)
+    guessed = isinstance(source, ByteSource) and not isinstance(options.header, bool)
+    if guessed and not layout.header and links.value_at is None:
+        facts += links.find_lone_first_line(found.relation, rows, columns)
+    return found._replace(facts=facts + found.facts)
 
 
 class _LinkList:
@@ -103,6 +109,34 @@ class _LinkList:
 
         shape = self._options.shape
         return make_side(self._tables[axis].labels(), nodes, place, None if shape is None else shape[axis])
+
+    def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
+        """Return a note where the first line, and no other, has two names that occur nowhere else: a heading may."""
+        # Codes are given in the order of first occurrence.
+        same = self._options.same_nodes
+        first = int(rows.final[0]), int(columns.final[:2][-1 if same else 0])
+        names = [shorten(rows.labels[first[0]]), shorten(columns.labels[first[1]])]
+        if np.diff(relation.ones.indptr)[first[0]] != 1 or any(name.isdecimal() for name in names):
+            return []
+        links = relation.ones.tocoo()
+        degrees = [np.bincount(side, minlength=n) for side, n in zip(links.coords, links.shape, strict=True)]
+        if same:
+            degrees = [sum(degrees)] * 2
+        lone = (degrees[0][links.row] == 1) & (degrees[1][links.col] == 1)
+        pairs = set(zip(links.row[lone].tolist(), links.col[lone].tolist(), strict=True))
+        if first not in pairs:
+            return []
+        if not same:  # a name may still occur on the other side
+            on_rows, on_columns = set(rows.labels), set(columns.labels)
+            pairs = {
+                (row, column)
+                for row, column in pairs
+                if rows.labels[row] not in on_columns and columns.labels[column] not in on_rows
+            }
+        if pairs != {first}:
+            return []
+        told = "on the first line, occur with each other only. They may be names of columns, and not data."
+        return [Fact("lone_first_line", 1, f"{' and '.join(names)}, {told}")]
 
     def find_contradiction(self, clash: ContradictionError, rows: Side, columns: Side) -> DataError:
         """Return the error for a pair that is a link on one line and none on another.

@@ -165,6 +165,28 @@ def test_text_without_a_known_header_is_data_and_the_report_says_so():
     assert "the first holds data" in found.report.lines()[0]
 
 
+@pytest.mark.parametrize("domains", ["one", "two"])
+def test_a_first_line_that_may_be_names_of_columns_is_told_of(domains):
+    body = "a,b\nb,c\nc,d\n" if domains == "one" else "a,x\nb,x\nb,y\n"
+
+    def told(first, **options):
+        lines = loaded(f"{first}\n{body}", domains=domains, **options).report.lines()
+        return [line for line in lines if "may be names of columns" in line]
+
+    assert told("Modul,nutzt") == [
+        "Modul and nutzt, on the first line, occur with each other only. They may be names of columns, and not data."
+    ]
+    for first in ("a,nutzt", "Modul,b" if domains == "one" else "Modul,x", "from,to", "Modul,nutzt\nModul,a"):
+        assert told(first) == []
+    assert told("Modul,nutzt\nso,so2") == [], "another pair of its own: the first line is like the others"
+    assert told("Modul,nutzt", header=False) == [], "the answer was given"
+    assert told("7,8") == [], "numbers are no names of columns"
+
+
+def test_a_single_node_linked_to_itself_is_no_heading():
+    assert len(loaded("a,a\n", same_nodes=True, header="auto").report.facts) > 0
+
+
 def test_header_can_be_overridden():
     assert loaded("Ann,Fair\nBob,Fair\n", header=True).relation.n_ones == 1
     assert loaded("row,col\nBob,Fair\n", header=False).relation.n_ones == 2
