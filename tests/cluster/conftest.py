@@ -1,4 +1,4 @@
-"""A cluster of two worker processes, which the tests of a process share."""
+"""A cluster of two worker processes, which the tests of a module share."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from tests.engine.conftest import jobs
 __all__ = ["jobs"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
+    """Start a cluster; it ends with the module, as one that does nothing takes a tenth of a processor all the while."""
     started = start_cluster(2, 1)
     yield started
     started.close(timeout=30)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def executor(cluster: Any) -> Iterator[DaskExecutor]:
     made = DaskExecutor.connect(cluster.scheduler_address)
     yield made
