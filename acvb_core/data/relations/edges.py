@@ -121,7 +121,7 @@ class _LinkList:
         links = relation.ones.tocoo()
         degrees = [np.bincount(side, minlength=n) for side, n in zip(links.coords, links.shape, strict=True)]
         if same:
-            degrees = [sum(degrees)] * 2
+            degrees = [degrees[0] + degrees[1]] * 2
         lone = (degrees[0][links.row] == 1) & (degrees[1][links.col] == 1)
         pairs = set(zip(links.row[lone].tolist(), links.col[lone].tolist(), strict=True))
         if first not in pairs:
