@@ -130,7 +130,7 @@ def test_a_very_long_text(open_app: Open, found: Result) -> None:
 
 
 def test_a_pattern_that_takes_too_long_is_said(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
     slow = fitted(Tokeniser(token_pattern=r"(?:a+)+\b\d|[b-z]\w+", min_documents=1, max_share=1.0))
+    monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
     app = tried(part(opened(open_app, slow), TRY), "a" * 40)
     assert "Repeats inside repeats" in texts(app)
