@@ -112,10 +112,13 @@ def running_app(folder: Path) -> Iterator[str]:
         wait_until_healthy(url, process, log)
         yield url
         ended_early = process.poll() is not None
+    except BaseException:
+        print(log.read_text())  # what the app wrote, beside what the page did not show
+        raise
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(START_SECONDS)  # it saves what runs
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
