@@ -112,8 +112,8 @@ def running_app(folder: Path) -> Iterator[str]:
         wait_until_healthy(url, process, log)
         yield url
         ended_early = process.poll() is not None
-    except BaseException:
-        print(log.read_text())  # what the app wrote, beside what the page did not show
+    except BaseException as error:
+        error.add_note(f"The app wrote:\n{log.read_text()}")
         raise
     finally:
         process.terminate()
