@@ -111,29 +111,22 @@ class _LinkList:
         return make_side(self._tables[axis].labels(), nodes, place, None if shape is None else shape[axis])
 
     def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
-        """Return a note where the first line, and no other, has two names that occur nowhere else: a heading may."""
+        """Return a note where only the first line has two names that occur nowhere else, as names of columns do."""
         # Codes are given in the order of first occurrence.
-        same = self._options.same_nodes
-        first = int(rows.final[0]), int(columns.final[:2][-1 if same else 0])
+        first = int(rows.final[0]), int(columns.final[:2][-1 if self._options.same_nodes else 0])
         names = [shorten(rows.labels[first[0]]), shorten(columns.labels[first[1]])]
         if np.diff(relation.ones.indptr)[first[0]] != 1 or any(name.isdecimal() for name in names):
             return []
+        numbers: dict[str, int] = {}  # by name, whichever side it is on
+        by_side = (
+            np.array([numbers.setdefault(name, len(numbers)) for name in side.labels])
+            for side in (rows, columns)
+        )
         links = relation.ones.tocoo()
-        degrees = [np.bincount(side, minlength=n) for side, n in zip(links.coords, links.shape, strict=True)]
-        if same:
-            degrees = [degrees[0] + degrees[1]] * 2
-        lone = (degrees[0][links.row] == 1) & (degrees[1][links.col] == 1)
-        pairs = set(zip(links.row[lone].tolist(), links.col[lone].tolist(), strict=True))
-        if first not in pairs:
-            return []
-        if not same:  # a name may still occur on the other side
-            on_rows, on_columns = set(rows.labels), set(columns.labels)
-            pairs = {
-                (row, column)
-                for row, column in pairs
-                if rows.labels[row] not in on_columns and columns.labels[column] not in on_rows
-            }
-        if pairs != {first}:
+        ends = [number[at] for number, at in zip(by_side, links.coords, strict=True)]
+        times = np.bincount(ends[0], minlength=len(numbers)) + np.bincount(ends[1], minlength=len(numbers))
+        lone = np.flatnonzero((times[ends[0]] == 1) & (times[ends[1]] == 1))
+        if len(lone) != 1 or (links.row[lone[0]], links.col[lone[0]]) != first:
             return []
         told = "on the first line, occur with each other only. They may be names of columns, and not data."
         return [Fact("lone_first_line", 1, f"{' and '.join(names)}, {told}")]
