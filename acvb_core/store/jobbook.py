@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -229,6 +230,8 @@ class JobBook:
                 workspace, shelf, self._store.load(job_id, self._saving(workspace, job_id), workspace)
             )
         except Exception as error:
+            if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
+                traceback.print_exc()
             name = self._name_absent(job_id, settings)
             shelf.unreadable[job_id] = AbsentRun(
                 job_id, settings, explain_error(error), time.time(), name=name

@@ -194,6 +194,11 @@ def watched_page(browser: Browser, width: int = 1440, height: int = 900, **more:
     page = context.new_page()
     try:
         yield page
+    except BaseException as error:
+        if not page.is_closed():
+            with suppress(Error):
+                error.add_note(f"The page said:\n{page.locator('body').inner_text()}")
+        raise
     finally:
         if not page.is_closed():
             # Leaving the page first keeps the end of its connection from being reported as an error.

@@ -238,6 +238,25 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, 
     assert again.unreadable_runs("mine")[0].why == told.why
 
 
+def test_the_log_says_where_the_program_failed_to_load_a_run(
+    relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = JobBook(Executor(2), RunStore(tmp_path))
+    job = book.add("mine", short(relation))
+    assert finished(book)
+
+    def fail(*_: Any, **__: Any) -> Job:
+        raise RuntimeError("a fault of the program's")
+
+    monkeypatch.setattr(Job, "restore", fail)
+    (told,) = JobBook(Executor(2), RunStore(tmp_path)).unreadable_runs("mine")
+    assert (told.job_id, told.why) == (job.id, "RuntimeError: a fault of the program's")
+    assert "in fail" in capsys.readouterr().err
+    (tmp_path / "runs" / f"{job.id}.npz").write_bytes(b"no archive")
+    JobBook(Executor(2), RunStore(tmp_path)).unreadable_runs("mine")
+    assert not capsys.readouterr().err
+
+
 class FullDisk:
     """The files of a store cannot be written for want of room until there is some."""
 
