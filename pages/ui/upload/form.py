@@ -101,7 +101,22 @@ def _show_form(workspace: Workspace, opened: OpenFile) -> bool:
     ):
         draft = _edit_draft(opened, looking, layout)
     with actions:
-        return _show_load(workspace, opened, draft)
+        is_loaded = _show_load(workspace, opened, draft)
+        if is_loaded:
+            _ask_about_first_line(workspace.dataset, prefix)
+    return is_loaded
+
+
+def _ask_about_first_line(dataset: Dataset | None, prefix: str) -> None:
+    """Ask whether the first line names the columns, where it was read as data and looks like names."""
+    if dataset is None or not dataset.report.count("lone_first_line"):
+        return
+    st.info("The two names on the first line occur nowhere else. Are they names of columns?", icon=":material/help:")
+    st.button(
+        "Read the first line as names", icon=":material/title:", key="first_line_holds_names",
+        on_click=partial(st.session_state.update, {f"{prefix}_header": True}),
+        help="You can then load the file again.",
+    )  # fmt: skip
 
 
 def _edit_draft(opened: OpenFile, looking: dict[str, Any], layout: Any) -> Draft:

@@ -202,3 +202,15 @@ def test_a_table_of_numbers_in_a_sheet(open_app: Open) -> None:
     assert dataset is not None
     assert (dataset.data.rows.tolist(), dataset.data.columns.tolist()) == (["Bari", "Oslo", "Rome"], ["rain"])
     assert (dataset.data.n_missing, dataset.data.labels.tolist()) == (1, ["u", "v", "u"])
+
+
+def test_a_first_line_that_may_hold_names_can_be_read_as_names(open_app: Open) -> None:
+    app = bring(open_app("data"), "imports.csv", "importeur;modul\nabc;io\nabc;os\nre;io\nre;os\n")
+    assert not [one for one in app.info if "first line" in one.value]
+    press(app, "load")
+    assert people() == ["importeur", "abc", "re"]
+    assert [one for one in app.info if "first line" in one.value]
+    press(app, "first_line_holds_names")
+    press(app, "load")
+    assert people() == ["abc", "re"]
+    assert not [one for one in app.info if "first line" in one.value]
