@@ -5,6 +5,10 @@ The server imports this file once, to serve it behind the access guard. Streamli
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.pages_manager import PagesManager
@@ -13,10 +17,19 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from acvb_core.core.compiler_process import start_first_compiler
 from pages.ui.shared.serving import AccessGuard, exit_normally, require_guard
 
+
+def import_pages() -> None:
+    """Import what the pages need, before a browser asks for them."""
+    root = Path(__file__).parent
+    for path in sorted(root.joinpath("pages", "ui").rglob("*.py")):
+        import_module(".".join(path.relative_to(root).with_suffix("").parts))
+
+
 if get_script_run_ctx(suppress_warning=True) is None:
     # The navigation below lists the pages. Streamlit would serve those of the folder `pages` until it has run once.
     PagesManager.uses_pages_directory = False
     start_first_compiler()
+    Thread(target=import_pages, name="acvb-imports", daemon=True).start()  # no page waits for all of them
     app = st.App(__file__, lifespan=exit_normally, middleware=[Middleware(AccessGuard)])
 else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
@@ -35,7 +48,6 @@ else:
 
     require_guard()
     require_sign_in()
-    start_warm_up()
     workspace = enter_workspace()
     st.session_state["_nav"] = True
     answers = [pages.answer for pages in answer_pages().values()]
@@ -72,3 +84,4 @@ else:
     show_sign_out()
     show_arrival(workspace, page.url_path)
     page.run()
+    start_warm_up()  # it takes a core for some seconds: the first page comes before it

@@ -48,6 +48,8 @@ class Server:
     process : subprocess.Popen
     outside_calls : Path
         Calls to other machines, one a line.
+    imports : Path
+        Files of the pages that are imported, one a line.
     log : Path
         What the server printed.
     """
@@ -55,6 +57,7 @@ class Server:
     port: int
     process: subprocess.Popen[bytes]
     outside_calls: Path
+    imports: Path
     log: Path
 
     def ask(
@@ -83,8 +86,9 @@ def start_server(folder: Path, *options: str) -> Server:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    outside_calls, log = folder / "outside", folder / "log"
+    outside_calls, imports, log = folder / "outside", folder / "imports", folder / "log"
     outside_calls.touch()
+    imports.touch()
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), *options],
@@ -94,12 +98,13 @@ def start_server(folder: Path, *options: str) -> Server:
                 "ACVB_HOME": str(folder / "home"),
                 "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
                 "OUTSIDE_CALLS": str(outside_calls),
+                "IMPORTS": str(imports),
             },
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-    server = Server(port, process, outside_calls, log)
+    server = Server(port, process, outside_calls, imports, log)
     deadline = time.monotonic() + SECONDS
     while True:
         try:

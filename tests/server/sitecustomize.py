@@ -1,4 +1,4 @@
-"""Python imports this file by its name when it starts: the server's calls to other machines go into a file."""
+"""Python imports this file by its name when it starts: calls to other machines, and imports, go into files."""
 
 from __future__ import annotations
 
@@ -32,5 +32,12 @@ def note_exit() -> None:
         os.write(1, b"and can be interrupted\n")
 
 
+def note_import(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "exec" and "/pages/ui/" in (name := getattr(arguments[0], "co_filename", "")):
+        with open(os.environ["IMPORTS"], "a") as log:
+            log.write(f"{name}\n")
+
+
 sys.addaudithook(note_outside_call)
+sys.addaudithook(note_import)
 atexit.register(note_exit)

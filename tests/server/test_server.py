@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,14 @@ def test_nothing_is_asked_of_other_machines(server: Server) -> None:
         server.open_session("evil.example", "http://evil.example")
     assert server.ask("/_stcore/health").text == "ok"
     assert server.outside_calls.read_text() == ""
+
+
+def test_the_pages_are_imported_before_a_browser_asks(server: Server) -> None:
+    files, deadline = set(map(str, ROOT.glob("pages/ui/**/*.py"))), time.monotonic() + SECONDS
+    assert len(files) > 50
+    while left := files - set(server.imports.read_text().splitlines()):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGQUIT"])

@@ -111,7 +111,10 @@ def _ask_about_first_line(dataset: Dataset | None, prefix: str) -> None:
     """Ask whether the first line names the columns, where it was read as data and looks like names."""
     if dataset is None or not dataset.report.count("lone_first_line"):
         return
-    st.info("The two names on the first line occur nowhere else. Are they names of columns?", icon=":material/help:")
+    st.info(
+        "The two names on the first line occur nowhere else. Are they names of columns?",
+        icon=":material/help:",
+    )
     st.button(
         "Read the first line as names", icon=":material/title:", key="first_line_holds_names",
         on_click=partial(st.session_state.update, {f"{prefix}_header": True}),
