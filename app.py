@@ -5,6 +5,8 @@ The server imports this file once, to serve it behind the access guard. Streamli
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -19,18 +21,25 @@ from pages.ui.shared.serving import AccessGuard, exit_normally, require_guard
 
 
 def import_pages() -> None:
-    """Import what the pages need, before a browser asks for them."""
+    """Import the modules of all pages, so that the first browser does not wait for them."""
     root = Path(__file__).parent
     for path in sorted(root.joinpath("pages", "ui").rglob("*.py")):
         import_module(".".join(path.relative_to(root).with_suffix("").parts))
+
+
+@asynccontextmanager
+async def serve(app: st.App) -> AsyncIterator[None]:
+    """Import the pages in the background once Streamlit has started; at the end, let Python exit normally."""
+    Thread(target=import_pages, name="acvb-imports", daemon=True).start()
+    async with exit_normally(app):
+        yield
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
     # The navigation below lists the pages. Streamlit would serve those of the folder `pages` until it has run once.
     PagesManager.uses_pages_directory = False
     start_first_compiler()
-    Thread(target=import_pages, name="acvb-imports", daemon=True).start()  # no page waits for all of them
-    app = st.App(__file__, lifespan=exit_normally, middleware=[Middleware(AccessGuard)])
+    app = st.App(__file__, lifespan=serve, middleware=[Middleware(AccessGuard)])
 else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
