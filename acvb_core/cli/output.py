@@ -216,12 +216,14 @@ def _race(result: Result) -> list[tuple[str, str]]:
 
 
 def _clusters(result: Result) -> str:
-    full, names = result.full_domains, result.problem.model_row.domains
-    return ", ".join(
-        plural(k, names[domain].removesuffix("s"))
-        + (" (all that were allowed: more may fit better)" if domain in full else "")
-        for domain, k in result.snapshot.effective_k.items()
-    )
+    model, found = result.problem.model_row, []
+    for domain, k in result.snapshot.effective_k.items():
+        more = ""
+        if domain in result.full_domains:
+            (cap,) = (p for p in result.problem.row.parameters if p.name == model.caps[domain])
+            more = f" (none was left over: a larger {cap.flag} may fit better)"
+        found.append(plural(k, model.domains[domain].removesuffix("s")) + more)
+    return ", ".join(found)
 
 
 def _nats(value: float | None) -> str:

@@ -86,7 +86,7 @@ class Result:
 
     @property
     def full_domains(self) -> list[str]:
-        """Domains whose clusters are all in use: more than the settings allow might fit better."""
+        """Domains with as many clusters in use as the settings ask for, or more: a larger number may fit better."""
         values, caps = self.problem.settings.values, self.problem.model_row.caps
         used = self.snapshot.effective_k
         return [domain for domain, cap in caps.items() if used[domain] >= values.get(cap, np.inf) > 1]

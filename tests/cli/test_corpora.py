@@ -217,7 +217,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         ([BARS, "--name", "mine"], "leave --name out"),
         ([BARS, "--model", "irm"], "model 'irm' is for a relation; this is a corpus"),
         ([BARS, "--k-rows", "3"], "--k-rows is not a setting of model 'lda'; irm, network have it (--model)"),
-        ([WOMEN, "--k", "3"], "--k is not a setting of model 'irm'; lda has it (--model)"),
+        ([WOMEN, "--k", "3"], "--k is not a setting of model 'irm', which has --k-rows and --k-cols"),
         ([BARS, "--method", "magic"], "model 'lda' has no method 'magic'; it has acvb0"),
         ([BARS, "--method", "cvb0", "--burn-in", "3"], "--burn-in is not a setting of cvb0; acvb0, acvb"),
         ([BARS, "--k", "0"], "k is 0; it must be from 1 to"),

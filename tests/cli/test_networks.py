@@ -304,7 +304,7 @@ def test_a_sample_may_be_taken_as_one_set_or_two(
         (["FILE", "--domains", "three"], "invalid choice: 'three'"),
         (["FILE", "--k-cols", "3"], "--k-cols is not a setting of model 'network'; irm has it (--domains two)"),
         (["FILE", "--domains", "one", "--k-cols", "3"], "irm has it (--domains two)"),
-        (["FILE", "--k", "3"], "--k is not a setting of model 'irm'; lda has it (--model)"),
+        (["FILE", "--k", "3"], "--k is not a setting of model 'irm', which has --k-rows and --k-cols"),
         (["FILE", "--k-rows", "0"], "k_rows is 0"),
         (["FILE", "--model", "lda", "--domains", "one"], "--domains is for a relation, but FILE is to be read as"),
         (["FILE", "--model", "lda", "--undirected"], "--undirected is for a relation"),
@@ -333,6 +333,15 @@ def test_every_mistake_is_one_line(
         assert failed.err.startswith("acvb: ")
         assert failed.err.count("\n") == 1
         assert words in failed.err
+
+
+def test_a_larger_number_is_advised_only_where_no_cluster_was_left_over(run: Run, karate: Path) -> None:
+    """From 3 clusters splits lead to 4; of 20, 5 are left."""
+    few, many = (
+        run("fit", karate, "--method", "cvb0", "--init", "spectral", "--k-rows", k).out for k in (3, 20)
+    )
+    assert "4 clusters (none was left over: a larger --k-rows may fit better)" in few
+    assert "left over" not in many
 
 
 def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: Path, tmp_path: Path) -> None:

@@ -316,7 +316,7 @@ def test_a_column_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         (["FILE", "--label-column", "sort"], "there is no column"),
         (["FILE", "--categories", "drop"], "invalid choice: 'drop'"),
         ([BLOCKS, "--k-max", "-1"], "k_max is -1; it must be"),
-        ([BLOCKS, "--k", "3"], "--k is not a setting of model 'lfm'; lda has it (--model)"),
+        ([BLOCKS, "--k", "3"], "--k is not a setting of model 'lfm', which has --k-max"),
         ([BLOCKS, "--heldout", "1"], "at least 0 and below 1"),
         (["nowhere.csv"], "nowhere.csv: the file cannot be opened"),
     ],
