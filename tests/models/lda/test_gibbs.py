@@ -11,7 +11,7 @@ from tests.models.lda.adapters import entries_of, hyper_of
 from tests.oracles.lda_cases import LdaCase, random_case
 from tests.oracles.lda_enumeration import joint_table, posterior, posterior_counts, token_marginals
 
-SWEEPS, BURN_IN = 6_000, 50
+SWEEPS, BURN_IN = 15_000, 50
 CASES = {
     "8 tokens": random_case(1)._replace(alpha=np.array([0.3, 1.2]), beta=0.4),
     "5 tokens, 3 topics": random_case(2, (3, 0, 2), 3, 3)._replace(alpha=np.array([0.2, 0.6, 1.5]), beta=0.2),
@@ -48,11 +48,11 @@ def test_frequencies_and_averages(name: str) -> None:
     expected = 0.5 * np.sqrt(2 * exact * (1 - exact) / np.pi / SWEEPS).sum()
     assert 0.5 * np.abs(frequency - exact).sum() < 2 * expected
     marginal = np.stack([(drawn == k).mean(axis=0) for k in range(case.size)], axis=1)
-    np.testing.assert_allclose(marginal, token_marginals(table, case.size), atol=0.025)
+    np.testing.assert_allclose(marginal, token_marginals(table, case.size), atol=0.015)
     counts, mean = posterior_counts(table, case.size), chain.posterior(state)
     assert chain.phase(state).samples == SWEEPS - BURN_IN
-    np.testing.assert_allclose(mean["documents"], counts.documents, atol=0.1)
-    np.testing.assert_allclose(mean["words"], counts.words, atol=0.1)
+    np.testing.assert_allclose(mean["documents"], counts.documents, atol=0.06)
+    np.testing.assert_allclose(mean["words"], counts.words, atol=0.06)
     assert np.isfinite(loo).all()
 
 
