@@ -18,7 +18,7 @@ from acvb_core.registry import MODELS
 ROOT = Path(__file__).resolve().parents[1]
 EXCEPTIONS = Path(__file__).with_name("exceptions.txt")
 
-MOST_LINES = 300
+MOST_LINES = 700
 #: Its docstring is not counted: a public reader, or `fit`, describes each of its options, which makes no code longer.
 MOST_FUNCTION_LINES = 65
 MOST_PARAMETERS = 10

@@ -298,8 +298,8 @@ def lines(count: int, line: str = "x = 1") -> str:
 @pytest.mark.parametrize(
     ("check", "source", "names"),
     [
-        (rules.long_module, lines(300), []),
-        (rules.long_module, lines(301), ["module"]),
+        (rules.long_module, lines(700), []),
+        (rules.long_module, lines(701), ["module"]),
         (rules.long_functions, "def short():\n" + lines(64, "    x = 1"), []),
         (rules.long_functions, "class A:\n  def long(self):\n" + lines(65, "    x = 1"), ["A.long"]),
         (rules.long_functions, "def f():\n  \"\"\"\n" + lines(99) + '  """\n' + lines(64, "  x = 1"), []),

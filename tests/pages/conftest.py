@@ -32,6 +32,7 @@ def _one_scan_of_the_packages() -> Iterator[None]:
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give the app a home of its own, and end what still runs when the test is over."""
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
+    services.once_per_process.clear_all()
     st.cache_resource.clear()
     # What pages load lives on: the collection below need not look through it again after every test.
     gc.collect()
@@ -40,6 +41,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     for book in (services.experiments(), services.searches()):
         book.close()
     assert services.job_book().close(SECONDS)
+    services.once_per_process.clear_all()
     st.cache_resource.clear()
     gc.collect()
 

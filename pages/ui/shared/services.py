@@ -8,12 +8,11 @@ import re
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import streamlit as st
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from acvb_core import __version__
 from acvb_core.cluster.places import Places
@@ -44,6 +43,43 @@ _NICENESS = 5
 _SWITCH_SECONDS = 0.0005
 
 
+_T = TypeVar("_T")
+
+
+class once_per_process(Generic[_T]):  # noqa: N801 (a decorator)
+    """Decorator: make a service at the first call with given arguments, and return the same one from then on.
+
+    The services are not kept in Streamlit's cache: a browser can ask Streamlit to clear that for all sessions.
+    A call that raises makes nothing; the next one tries again.
+    """
+
+    _all: ClassVar[list[once_per_process[Any]]] = []
+
+    def __init__(self, make: Callable[..., _T]) -> None:
+        self._make = make
+        self._made: dict[tuple[Any, ...], _T] = {}
+        self._lock = threading.RLock()
+        self._all.append(self)
+        update_wrapper(self, make)
+
+    def __call__(self, *args: Any) -> _T:
+        """Return the service for these arguments."""
+        with self._lock:
+            if args not in self._made:
+                self._made[args] = self._make(*args)
+            return self._made[args]
+
+    def clear(self) -> None:
+        """Forget the service, so that the next call makes another one."""
+        self._made.clear()
+
+    @classmethod
+    def clear_all(cls) -> None:
+        """Forget all services, as in a process that has just started."""
+        for service in cls._all:
+            service.clear()
+
+
 def home() -> Path:
     """Return the folder where runs are kept: ACVB_HOME, else .acvb in the user's own folder."""
     named = os.environ.get("ACVB_HOME")
@@ -63,7 +99,7 @@ def workspace_limit() -> int:
     return int(named) * 1_000_000
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def places() -> Places:
     """Return where runs compute: on ACVB_RUNS threads of this process, or on the cluster of ACVB_SCHEDULER.
 
@@ -90,7 +126,7 @@ def executor() -> Executor:
     return places().executor
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def store() -> RunStore:
     """Return the store of this process.
 
@@ -100,12 +136,12 @@ def store() -> RunStore:
     return RunStore(home())
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def _claim(folder: Path) -> Claim:
     return Claim(folder)
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def job_book() -> JobBook:
     """Return the book of jobs; what still runs when the server ends is stopped and saved."""
     book = JobBook(executor(), store())
@@ -113,7 +149,7 @@ def job_book() -> JobBook:
     return book
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def experiments() -> PlanBook[Plan, ExperimentJob]:
     """Return the book of experiments; each of their runs is kept as soon as it is over."""
     book = PlanBook(ExperimentFolder, executor(), store(), __version__)
@@ -121,7 +157,7 @@ def experiments() -> PlanBook[Plan, ExperimentJob]:
     return book
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def searches() -> PlanBook[Search, TuningJob]:
     """Return the book of searches for steps; each of their trials is kept as soon as it is over."""
     book = PlanBook(SearchFolder, executor(), store(), __version__)
@@ -163,13 +199,13 @@ def start_warm_up() -> threading.Thread:
     return thread
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def datasets() -> dict[str, Dataset | None]:
     """Return the data set in use of each workspace that was looked at; None where there is none."""
     return {}
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def used_datasets() -> dict[str, dict[str, Dataset]]:
     """Return the data sets that each workspace has used since the server started, by fingerprint.
 
@@ -178,19 +214,19 @@ def used_datasets() -> dict[str, dict[str, Dataset]]:
     return {}
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def data_problems() -> dict[str, str]:
     """Return why the data of workspaces could not be saved or read, by workspace."""
     return {}
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def loadings() -> dict[str, Loading]:
     """Return the files that are being loaded, by workspace."""
     return {}
 
 
-@st.cache_resource(show_spinner=False)
+@once_per_process
 def views() -> dict[str, str]:
     """Return the keys of the workspaces that view-only links lead to, by the id in the link."""
     return {}

@@ -34,6 +34,7 @@ def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
     assert book.close(SECONDS)
     with _write_file(book.jobs(WORKSPACE)) as file:
         archive = file.read()
+    services.once_per_process.clear_all()
     st.cache_resource.clear()
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
     return archive
@@ -81,6 +82,7 @@ def test_experiments_and_searches_are_in_the_file(
     assert "The file leaves out texts that are kept on disk" in texts(app)
     with _write_file([], [(services.experiments(), experiment), (services.searches(), search)]) as file:
         archive = file.read()
+    services.once_per_process.clear_all()
     st.cache_resource.clear()
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
     app = bring(open_app("runs"), archive)
@@ -113,6 +115,7 @@ def test_data_without_runs_are_in_the_file(
     owners = [find_owner(WORKSPACE, fingerprint) for fingerprint in here.removable_data]
     with _write_file([], (), owners) as file:
         archive = file.read()
+    services.once_per_process.clear_all()
     st.cache_resource.clear()
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
     app = bring(open_app("runs"), archive)
@@ -139,6 +142,7 @@ def test_data_with_damaged_settings_are_named_and_not_taken(
     services.store().save_dataset(WORKSPACE, links, ["a line"], {"name": "my links"} | settings)
     with _write_file([], (), [WORKSPACE]) as file:
         archive = file.read()
+    services.once_per_process.clear_all()
     st.cache_resource.clear()
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
     app = bring(open_app("runs"), archive)
