@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
     from acvb_core.data.relations.nodes import load_labels
     from acvb_core.data.relations.readers import load_relation
+    from acvb_core.data.report import DataChangedWarning
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
     from acvb_core.engine.experiments.combining import combine
@@ -50,6 +51,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Corpus",
     "DaskExecutor",
+    "DataChangedWarning",
     "DiskCorpus",
     "Network",
     "Relation",
@@ -86,6 +88,7 @@ __all__ = [
 _HOME = {
     "Corpus": "acvb_core.data.corpus",
     "DaskExecutor": "acvb_core.cluster.executor",
+    "DataChangedWarning": "acvb_core.data.report",
     "DiskCorpus": "acvb_core.data.disk_corpus",
     "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",
@@ -116,6 +119,11 @@ _HOME = {
     "with_attributes": "acvb_core.data.relations.networks",
     "write_disk_corpus": "acvb_core.data.corpora.disk_writer",
 }
+
+
+#: Functions that read: called by these names they warn of what they changed in the data (`DataChangedWarning`). The app
+#: and the command line, which call those of the modules, show the whole report.
+_READERS = ("load_corpus", "load_labels", "load_relation", "load_table", "read_to_disk")
 
 
 def methods() -> pd.DataFrame:
@@ -150,6 +158,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
+    if name in _READERS:
+        from acvb_core.data.report import warning_of_changes
+
+        value = warning_of_changes(value)
     globals()[name] = value
     return value
 

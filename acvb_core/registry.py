@@ -16,6 +16,16 @@ MODELS: tuple[ModelRow, ...] = tuple(row for rows in _ROWS for row in rows.MODEL
 METHODS: tuple[Method, ...] = tuple(row for rows in _ROWS for row in rows.METHODS)
 
 
+#: Methods that are compared where none is named; of models that do not have the first, so many of their own.
+_USUAL, _FEW = ("acvb0", "cvb0", "vb"), 3
+
+
+def default_methods(model: str) -> list[str]:
+    """Return the methods of a model that are compared where none is named; the first is the one that is fitted."""
+    names = [row.name for row in methods_of(model)]
+    return [name for name in _USUAL if name in names] if _USUAL[0] in names else names[:_FEW]
+
+
 def model_row(name: str) -> ModelRow:
     """Return a model's row.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import acvb_core
+from acvb_core import registry
 from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
@@ -24,15 +25,13 @@ from acvb_core.engine import fitting
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.registry import method_row, methods_of
+from acvb_core.registry import method_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import write_run
 from acvb_core.store.leftovers import remove_leftovers
 from acvb_core.store.unfinished import FILE, UnfinishedRun
 
 INTERRUPTED = 130
-#: Methods that are compared where none was typed; of models that do not have the first, so many of their own.
-_DEFAULTS, _FEW = ("acvb0", "cvb0", "vb"), 3
 
 
 def fit(arguments: argparse.Namespace) -> int:
@@ -147,9 +146,7 @@ def choose_workers(arguments: argparse.Namespace) -> AbstractContextManager[None
 
 def default_methods(arguments: argparse.Namespace) -> list[str]:
     """Return the methods that are compared where none was typed; the first is the one that is fitted."""
-    model = choose_models(arguments)[0]
-    names = [row.name for row in methods_of(model.name)]
-    return [name for name in _DEFAULTS if name in names] if names[0] in _DEFAULTS else names[:_FEW]
+    return registry.default_methods(choose_models(arguments)[0].name)
 
 
 def report_nothing(first: str = "sweep") -> int:
@@ -223,8 +220,9 @@ def run_options(arguments: argparse.Namespace, source: Source) -> dict[str, Any]
 def _check_flags(arguments: argparse.Namespace, seeds: list[int]) -> None:
     """Raise ParameterError where flags make no sense, alone or together."""
     links = getattr(arguments, "links", None)
-    if min(seeds) < 0:
-        raise ParameterError(f"--seed is {min(seeds)}; it must be at least 0.")
+    for flag, seed in (("--seed", min(seeds)), ("--heldout-seed", arguments.heldout_seed)):
+        if seed < 0:
+            raise ParameterError(f"{flag} is {seed}; it must be at least 0.")
     if links is not None and links < 1:
         raise ParameterError(f"--links is {links}; it must be at least 1.")
     if links is not None and arguments.out is None:

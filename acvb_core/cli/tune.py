@@ -15,20 +15,19 @@ from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source, choose_models
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning.search import Search, plan_search, run_search
+from acvb_core.engine.tuning.search import Search, plan_search, refuse_untunable, run_search
 from acvb_core.engine.tuning.trials import Tuning
-from acvb_core.registry import METHODS, method_row
+from acvb_core.registry import method_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.plans.searches import SearchFolder
 
 
 def tune(arguments: argparse.Namespace) -> int:
     """Look for the best steps; return the exit code."""
-    _check_model(arguments)
+    refuse_untunable(choose_models(arguments, [arguments.method])[0].name)
     source, values = load_source(arguments, [arguments.method], [arguments.seed])
     planned = plan_search(
         source.data,
@@ -65,16 +64,6 @@ def tune(arguments: argparse.Namespace) -> int:
     printed = _json if arguments.json else _text
     sys.stdout.write(printed(source, planned, tuning, out, removed))
     return 0 if len(tuning.trials) >= planned.trials else INTERRUPTED
-
-
-def _check_model(arguments: argparse.Namespace) -> None:
-    """Raise ParameterError where no method of the model has steps."""
-    model = choose_models(arguments, [arguments.method])[0].name
-    able = list(dict.fromkeys(row.model for row in METHODS if row.tuned))
-    if model not in able:
-        raise ParameterError(
-            f"methods of model {model!r} have no steps to tune; those of {', '.join(able)} have."
-        )
 
 
 def _json(source: Source, planned: Search, tuning: Tuning, out: Path | None, removed: list[Path]) -> str:

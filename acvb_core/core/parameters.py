@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -79,8 +80,32 @@ def check_values(parameters: Iterable[Parameter], given: Mapping[str, Any], owne
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:
-            raise ParameterError(f"{owner} has no setting {name!r}; it has {', '.join(sorted(known))}.")
+            has = f"it has {', '.join(sorted(known))}.{suggest_names(name, known)}"
+            raise ParameterError(f"{owner} has no setting {name!r}; {has}")
     return {name: p.check(given[name]) if name in given else p.default for name, p in known.items()}
+
+
+def suggest_names(name: str, known: Iterable[str]) -> str:
+    """Return a question that names what a name may stand for, with a blank before it; "" where nothing is like it.
+
+    >>> suggest_names("k", ["alpha", "k_rows", "k_cols"])
+    ' Did you mean k_rows or k_cols?'
+    """
+    names = list(known)
+    like = [one for one in names if one.startswith(f"{name}_") or name.startswith(f"{one}_")]
+    like = like or difflib.get_close_matches(name, names, cutoff=0.75)
+    return f" Did you mean {' or '.join(like)}?" if like else ""
+
+
+def check_share(value: Any) -> float:
+    """Return a share to hold out as a float; raise a ParameterError where it is none, or not below 1."""
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 <= share < 1:
+        raise ParameterError(f"The share held out must be at least 0 and below 1, not {value!r}.")
+    return share
 
 
 def check_whole_number(name: str, value: Any, low: int) -> int:

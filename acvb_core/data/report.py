@@ -3,9 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
+
+#: Facts by which data differ from what was given, and the options of a reader that ask for it.
+_CHANGES: dict[str, tuple[str, ...]] = {
+    "values": ("threshold",),
+    "thresholded": ("threshold",),
+    "duplicates": (),
+    "repeated_pairs": (),
+    "repeated_edges": (),
+    "known_over_missing": (),
+    "one_way": ("directed",),
+    "denied_one_way": ("directed",),
+    "known_one_way": ("directed",),
+    "self_links_left_out": ("self_links",),
+    "unused_columns": (
+        *("row_column", "column_column", "value_column", "source", "target", "value"),
+        *("text_column", "document_column", "word_column", "text", "document", "word"),
+    ),
+    "other_sheets": ("sheet",),
+    "other_files": (),
+    "renamed_documents": (),
+    "unknown_names": (),
+}
+_PACKAGE = __name__.partition(".")[0]
+_Reader = TypeVar("_Reader", bound=Callable[..., Any])
+
+
+class DataChangedWarning(UserWarning):
+    """Reading changed the data: weights became links, equal lines were merged, columns were left out, or the like.
+
+    The report of the data (`Result.report`, or `report` of what was loaded) has all of it. An option that asks for a
+    change, such as threshold=0, is not warned of.
+    """
 
 
 @dataclass(frozen=True)
@@ -36,6 +71,49 @@ class ReadReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-able values."""
         return {"source": self.source, "facts": [asdict(fact) for fact in self.facts]}
+
+
+def warn_of_changes(report: ReadReport, asked: Iterable[str] = ()) -> None:
+    """Issue a `DataChangedWarning`, at the line that called this package, where reading changed the data.
+
+    `asked`: the options that were given; what one of them asks for is no surprise.
+    """
+    chosen = set(asked)
+    told = [
+        fact.sentence
+        for fact in report.facts
+        if fact.name in _CHANGES and chosen.isdisjoint(_CHANGES[fact.name])
+    ]
+    if told:
+        frame, level = sys._getframe(), 1
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+            frame, level = frame.f_back, level + 1
+        message = f"{report.source}: reading changed the data. {' '.join(told)}"
+        warnings.warn(message, DataChangedWarning, stacklevel=level)
+
+
+def warning_of_changes(read: _Reader) -> _Reader:
+    """Return a function that reads, as users call it: it warns of what it changed (`warn_of_changes`)."""
+
+    @wraps(read)
+    def read_and_warn(*given: Any, **options: Any) -> Any:
+        loaded = read(*given, **options)
+        warn_of_changes(loaded.report, [name for name, value in options.items() if value is not None])
+        return loaded
+
+    return read_and_warn  # type: ignore[return-value]
+
+
+def take_apart(given: Any) -> tuple[Any, ReadReport | None]:
+    """Return the data and the report of what `load_sample`, `load_relation` and the like return.
+
+    Anything else comes back as it is, without a report.
+    """
+    report = getattr(given, "report", None)
+    if not isinstance(report, ReadReport):
+        return given, None
+    part = next((part for part in ("data", "relation", "corpus", "table") if hasattr(given, part)), None)
+    return (given, None) if part is None else (getattr(given, part), report)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

@@ -8,19 +8,22 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_whole_number, suggest_names
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
 from acvb_core.engine.race import RaceUpdate
-from acvb_core.engine.reading import read_data
+from acvb_core.engine.reading import list_methods, read_with_report
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.registry import method_row, model_for, model_row
+from acvb_core.registry import default_methods, method_row, model_for, model_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +33,7 @@ Watcher = Callable[[Problem, Snapshot], None]
 
 def fit(
     data: Any,
-    method: str = "acvb0",
+    method: str | None = None,
     *,
     model: str | None = None,
     seed: int = 0,
@@ -50,15 +53,16 @@ def fit(
     Parameters
     ----------
     data : Relation, Corpus, DiskCorpus or Table
-        Or what is read as one: a file, a data frame, an array, a sparse matrix, a networkx graph, a list of pairs.
-        `model` or the method says what kind of data it is; otherwise texts are a corpus, and anything else a relation.
-    method : str
+        Or what `load_sample`, `load_relation` and the like return; or what is read as one: a file, a data frame, an
+        array, a sparse matrix, a graph of networkx, igraph or graph-tool, a list of pairs or of texts. `model` or the
+        method says what kind of data it is; otherwise texts are a corpus, and anything else a relation.
+    method : str, optional
         Name in the registry: vb, cvb, cvb0, acvb, acvb0, gibbs; sdm, scvb0, svb for corpora of any size; for tables
-        fab, em, vb, ibp, meibp.
+        fab, em, vb, ibp, meibp. Default: acvb0; of tables fab.
     model : str, optional
         By default the one for such data; `acvb_core.methods()` lists them.
     seed, heldout_seed : int
-        Of the inference and of the held-out split.
+        Of the inference and of the held-out split; at least 0. The same seeds give the same run, bit for bit.
     heldout : float
         Share of the observed entries, of each document's words, or of a table's known cells, that is held out and
         scored, 0 for none.
@@ -88,6 +92,12 @@ def fit(
     Returns
     -------
     Result
+        `report` has what reading the data found.
+
+    Warns
+    -----
+    DataChangedWarning
+        Reading changed the data: weights became links, say.
 
     Raises
     ------
@@ -105,9 +115,10 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
+    data, report = read_with_report(data, model, list_methods(method))
     problem = build_problem(
-        read_data(data, model, [method]),
-        method,
+        data,
+        method or default_methods(model or model_for(data).name)[0],
         values,
         model=model,
         seed=seed,
@@ -117,7 +128,8 @@ def fit(
         heldout_documents=heldout_documents,
         start=start,
     )
-    return solve(replace(problem, check_memory=check_memory), watch, checkpoint, executor=executor)
+    result = solve(replace(problem, check_memory=check_memory), watch, checkpoint, executor=executor)
+    return replace(result, report=report)
 
 
 def solve(
@@ -161,7 +173,7 @@ def solve(
 
 def compare(
     data: Any,
-    methods: Iterable[str] = ("acvb0", "cvb0", "vb"),
+    methods: Iterable[str] | None = None,
     *,
     seeds: int | Iterable[int] = 1,
     watch: Watcher | None = None,
@@ -175,6 +187,8 @@ def compare(
     ----------
     data
         As for `fit`.
+    methods : iterable of str, optional
+        Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
     seeds : int or iterable of int
         A number n stands for 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
     watch, checkpoint : callable, optional
@@ -189,16 +203,32 @@ def compare(
     ParameterError
         As for `fit`, before the first run, whichever method it is about; or no method has a setting.
     """
-    step = max(1, int(options.get("restarts", 1)))
-    seed_list = range(0, seeds * step, step) if isinstance(seeds, int) else list(seeds)
-    names = [methods] if isinstance(methods, str) else list(methods)
-    data = read_data(data, options.get("model"), names)
+    seed_list = list_seeds(seeds, check_whole_number("restarts", options.get("restarts", 1), 1))
+    names, model = list_methods(methods), options.get("model")
+    data, report = read_with_report(data, model, names)
+    if methods is None:
+        names = default_methods(model or model_for(data).name)
     runs = product(_split_options(data, names, options), seed_list)
     calls = [
         partial(_fit_one, data, method, watch=watch, executor=executor, seed=seed, **chosen)
         for (method, chosen), seed in runs
     ]
-    return Comparison(compute_results(calls, checkpoint, executor))
+    results = compute_results(calls, checkpoint, executor)
+    return Comparison([replace(result, report=report) for result in results])
+
+
+def list_seeds(seeds: int | Iterable[int], step: int = 1) -> list[int]:
+    """Return the seeds that are given, or of a number of them 0, `step`, 2 `step` …
+
+    Raises ParameterError: it is neither a number of seeds, from 1, nor a list of seeds.
+    """
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str):
+        chosen = [check_whole_number("a seed", seed, 0) for seed in seeds]
+        if chosen:
+            return chosen
+    elif isinstance(seeds, int | np.integer) and seeds >= 1:
+        return list(range(0, int(seeds) * step, step))
+    raise ParameterError(f"seeds is {seeds!r}; it must be a number of seeds, at least 1, or a list of seeds.")
 
 
 def _fit_one(data: Any, method: str, checkpoint: Checkpoint, **options: Any) -> Result:
@@ -237,8 +267,10 @@ def _split_options(
         raise ParameterError("there are no methods to compare; name at least one.")
     rows = [method_row(model.name, method) for method in methods]
     own = [{parameter.name for parameter in row.parameters} for row in rows]
-    for name in options.keys() - _RUN_OPTIONS - set().union(*own):
-        raise ParameterError(f"{' and '.join(methods)} {'have' if own[1:] else 'has'} no setting {name!r}.")
+    known_names = dict.fromkeys(["seeds", *(p.name for row in rows for p in row.parameters)])
+    for name in options.keys() - _RUN_OPTIONS - known_names.keys():
+        have, like = "have" if own[1:] else "has", suggest_names(name, known_names)
+        raise ParameterError(f"{' and '.join(methods)} {have} no setting {name!r}.{like}")
     for row, known in zip(rows, own, strict=True):
         values = row.values({name: value for name, value in options.items() if name in known})
         check_method(model, row, data, options.get("start"))

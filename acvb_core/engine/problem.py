@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.core.parameters import check_whole_number
+from acvb_core.core.parameters import check_share, check_whole_number
 from acvb_core.core.protocols import Inference, Model, Start
 from acvb_core.core.rows import PRESET, Method, ModelRow
 from acvb_core.data.report import plural
@@ -132,6 +132,13 @@ class Problem:
         if self.check_memory:
             refuse_too_large(self.memory_bytes, self.model_row, self.row)
 
+    def refuse_unscored(self, runs: str) -> None:
+        """Raise ParameterError where nothing is held out, by which `runs` are to be compared."""
+        if self.heldout is None:
+            raise ParameterError(
+                f"Nothing is held out, so {runs} cannot be compared; hold out a larger share."
+            )
+
 
 def memory_needed(
     data: Any, model: ModelRow, row: Method, values: Mapping[str, Any], restarts: int = 1
@@ -235,11 +242,11 @@ def build_problem(
         model=owner.name,
         method=method,
         values=row.values({**implied, **(values or {})}),
-        seed=int(seed),
-        heldout=float(heldout),
-        heldout_seed=int(heldout_seed),
+        seed=check_whole_number("seed", seed, 0),
+        heldout=check_share(heldout),
+        heldout_seed=check_whole_number("heldout_seed", heldout_seed, 0),
         restarts=restarts,
-        heldout_documents=float(heldout_documents),
+        heldout_documents=check_share(heldout_documents),
         start="" if start is None else start.label,
         of="" if data is loaded else loaded.fingerprint,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Set
 from importlib import import_module
 from typing import Any
 
-from acvb_core.core.errors import DataError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.objects import holds_documents
+from acvb_core.data.report import ReadReport, take_apart, warn_of_changes
 from acvb_core.registry import METHODS, MODELS, model_row
 
 #: By the name of the data a model is for: who reads them. Imported when needed, as the readers take a while.
@@ -16,10 +18,22 @@ READERS = {
     "corpus": "acvb_core.data.corpora.readers",
     "table": "acvb_core.data.tables.readers",
 }
+#: A remedy that an option of a reader carries out: threshold=0, (leave_out), "say which column".
+_CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|\(\w+\)", re.IGNORECASE)
 
 
 def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) -> Any:
-    """Return data that a model takes; whatever else there is, a file or an object in memory, is read first.
+    """Return data that a model takes, as `read_with_report` does, without the report."""
+    return read_with_report(data, model, methods)[0]
+
+
+def read_with_report(
+    data: Any, model: str | None = None, methods: Iterable[str] = ()
+) -> tuple[Any, ReadReport | None]:
+    """Return data that a model takes, and what reading them found; None where they came without a report.
+
+    A file or an object in memory is read first, and a warning says what that changed. What `load_sample`,
+    `load_relation` and the like return is taken apart.
 
     `model`: whose data are meant. None: those of the methods, if only one kind of data has them all; else texts where
       the data are such; else a relation.
@@ -27,16 +41,33 @@ def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) 
     Raises ParameterError: there is no such model, or nothing reads such an object.
     """
     if any(row.data_class.holds(data) or row.on_disk(data) for row in MODELS):
-        return data
+        return data, None
+    taken, report = take_apart(data)
+    if report is not None:
+        return taken, report
+    if isinstance(data, Mapping) and not isinstance(data, Set):
+        raise ParameterError(
+            f"A {type(data).__name__} may hold links, texts or columns. Give links as a list of pairs, texts as a list "
+            "(list(texts.values())), columns as a data frame (pandas.DataFrame(columns))."
+        )
     if isinstance(data, Iterator) and not hasattr(data, "read"):
         data = list(data)
     kind = _kind_of(data, model, methods)
     load = getattr(import_module(READERS[kind]), f"load_{kind}")
     try:
-        return getattr(load(data), kind)
+        loaded = load(data)
     except DataError as problem:
+        if _CHOICE.search(problem.remedy) is None:
+            raise
         where = f"Pass these choices to acvb_core.load_{kind}(…), and fit the data that it returns."
         raise problem.change_parts(remedy=f"{problem.remedy} {where}") from None
+    warn_of_changes(loaded.report)
+    return getattr(loaded, kind), loaded.report
+
+
+def list_methods(methods: str | Iterable[str] | None) -> list[str]:
+    """Return names of methods, each once; none for None."""
+    return [methods] if isinstance(methods, str) else list(dict.fromkeys(methods or ()))
 
 
 def _kind_of(data: Any, model: str | None, methods: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from acvb_core.core.clusters import order_by_size, rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
+from acvb_core.data.report import ReadReport
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
@@ -41,6 +42,8 @@ class Result:
     max_sweeps: int
     race_report: RaceReport | None = None
     name: str = ""  #: the name that the run was given; empty where it has none
+    #: What reading the data found; None where they were given as a Relation, Corpus or Table.
+    report: ReadReport | None = None
 
     @property
     def label(self) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.table import Table
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.run import experiment
 from acvb_core.engine.fitting import Comparison, compare, fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.tuning.search import tune
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.samples.planted_relations import planted_relation
@@ -81,8 +86,46 @@ def test_unknown_names_are_refused() -> None:
         fit(small_relation(), "cvb0", model="lda")
     with pytest.raises(ParameterError, match="'burn_in'"):
         fit(small_relation(), "cvb0", burn_in=3)
-    with pytest.raises(ParameterError, match="held out"):
-        fit(small_relation(), "cvb0", heldout=1.0)
+    with pytest.raises(ParameterError, match=r"no setting 'k'; .* Did you mean k_rows or k_cols\?"):
+        fit(small_relation(), "cvb0", k=3)
+    for share in (1.0, None, "half"):
+        with pytest.raises(ParameterError, match=f"held out must be .*, not {share!r}"):
+            fit(small_relation(), "cvb0", heldout=share)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "seed", [None, -1, 1.5, np.random.default_rng(0)], ids=["none", "below", "half", "generator"]
+)
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    relation = small_relation()
+    told = "it must be a whole number, at least 0"
+    for name in ("seed", "heldout_seed"):
+        with pytest.raises(ParameterError, match=rf"^{name} is .*; {told}"):
+            fit(relation, "cvb0", **{name: seed})
+    with pytest.raises(ParameterError, match=rf"^seed is .*; {told}"):
+        experiment(relation, ["cvb0"], seed=seed)
+    with pytest.raises(ParameterError, match=rf"^seed is .*; {told}"):
+        tune(Corpus.build(np.ones((4, 3))), k=2, seed=seed)
+    with pytest.raises(ParameterError, match=rf"^a seed is .*; {told}"):
+        compare(relation, ["cvb0"], seeds=[seed])
+    with pytest.raises(ParameterError, match="a number of seeds, at least 1, or a list of seeds"):
+        compare(relation, ["cvb0"], seeds=seed)
+
+
+def test_the_method_is_by_default_one_of_the_model() -> None:
+    table = Table.build(np.random.default_rng(0).normal(size=(8, 3)))
+    options: list[dict[str, Any]] = [{}, {"model": "lfm"}]
+    for given in options:
+        assert fit(table, max_sweeps=1, **given).problem.row.name == "fab"
+        compared = compare(table, max_sweeps=1, heldout=0.1, **given)
+        assert [result.problem.row.name for result in compared.results] == ["fab", "em", "vb"]
+    planned = plan_experiment(table, max_sweeps=1)
+    assert [condition.method for condition in planned.conditions] == ["fab", "em", "vb"]
+    assert fit(small_relation(), max_sweeps=1, k_rows=2, k_cols=2).problem.row.name == "acvb0"
+    with pytest.raises(
+        ParameterError, match="methods of model 'lfm' have no steps to tune; those of lda have"
+    ):
+        tune(table)
 
 
 def test_compare_gives_a_row_a_run_on_one_split() -> None:
@@ -149,6 +192,8 @@ def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
         compare(relation, ["cvb0", "gibbs"], epoch=3, watch=ran)
     with pytest.raises(ParameterError, match="cvb0 has no setting 'epoch'"):
         compare(relation, ["cvb0"], epoch=3, watch=ran)
+    with pytest.raises(ParameterError, match=r"have no setting 'k'. Did you mean k_rows or k_cols\?"):
+        compare(relation, ["cvb0", "gibbs"], k=3, watch=ran)
     with pytest.raises(ParameterError, match="burn_in is -1"):
         compare(relation, ["cvb0", "acvb0"], burn_in=-1, watch=ran)
     with pytest.raises(ParameterError, match="no method 'other'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import networkx as nx
@@ -11,12 +12,17 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.rows import Range
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
+from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.table import Table
+from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.reading import read_data
+from acvb_core.engine.tuning.search import plan_search
 
 CELLS = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
 ROWS, COLUMNS = list("abcd"), list("wxyz")
@@ -40,11 +46,115 @@ def test_what_is_read_is_fitted(given: Any) -> None:
 
 def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
     graph = nx.karate_club_graph()
-    result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
+    with pytest.warns(DataChangedWarning, match="above 0 is a link: 72 values other than 1 became 1"):
+        result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
+    assert result.report is not None
+    assert result.report.count("values") == 72
     assert result.problem.settings.model == "network"
     assert set(result.problem.data.attributes["club"]) == {"Mr. Hi", "Officer"}
     nx.write_gexf(graph, tmp_path / "karate.gexf")
-    assert read_data(tmp_path / "karate.gexf").fingerprint == result.problem.fingerprint
+    with pytest.warns(DataChangedWarning):
+        assert read_data(tmp_path / "karate.gexf").fingerprint == result.problem.fingerprint
+
+
+class IgraphLike:
+    """The parts of an igraph graph by which links are read; a graph of two sides, as igraph says it."""
+
+    def __init__(self, names: str, ends: list[tuple[int, int]], first: int) -> None:
+        def known(**values: Any) -> Any:
+            return lambda: values
+
+        self.vs = [
+            SimpleNamespace(index=i, attributes=known(name=name, type=i >= first))
+            for i, name in enumerate(names)
+        ]
+        self.es = [SimpleNamespace(tuple=pair, attributes=known(weight=None)) for pair in ends]
+
+    def is_directed(self) -> bool:
+        """Return that links have no direction."""
+        return False
+
+    def vcount(self) -> int:
+        """Return the number of nodes."""
+        return len(self.vs)
+
+
+GRAPHS = {
+    "two sides": (nx.davis_southern_women_graph(), "18 × 14 · 89 links"),
+    "directed": (nx.DiGraph([("sea", "land"), ("land", "air")]), "3 nodes · 2 links · directed"),
+    "tree of names": (
+        nx.Graph([("the sea", "the land"), ("the sea", "the air")]),
+        "3 nodes · 2 links · undirected",
+    ),
+    "links of a graph": (nx.davis_southern_women_graph().edges, "18 × 14 · 89 links"),
+    "igraph": (IgraphLike("abxy", [(0, 2), (1, 3), (0, 3)], 2), "2 × 2 · 3 links"),
+}
+
+
+@pytest.mark.parametrize(("graph", "size"), GRAPHS.values(), ids=list(GRAPHS))
+def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> None:
+    """Everywhere: it has nodes, which may be called anything, and no documents."""
+    assert fit(graph, "vb", max_sweeps=1).problem.data.size_text == size
+    assert compare(graph, ["vb"], max_sweeps=1).results[0].problem.data.size_text == size
+    assert plan_experiment(graph, ["vb"], heldout=0.5).data.size_text == size
+    assert acvb_core.load_relation(graph).relation.size_text == size
+    if not hasattr(graph, "is_directed"):
+        return
+    for read, wanted in ((acvb_core.load_corpus, "texts"), (acvb_core.load_table, "table of numbers")):
+        with pytest.raises(
+            ParameterError, match=rf"graph \(\w+\) .* no {wanted}. Read it with load_relation"
+        ):
+            read(graph)
+    for learn in (lambda: fit(graph, model="lda"), lambda: fit(graph, "sdm"), lambda: acvb_core.tune(graph)):
+        with pytest.raises(ParameterError, match="holds nodes and links, and no texts"):
+            learn()
+
+
+def test_parallel_links_of_a_graph_are_merged_and_told() -> None:
+    graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
+    with pytest.warns(DataChangedWarning, match="1 entry repeats a pair"):
+        assert fit(graph, "vb", k_rows=2, max_sweeps=1).problem.data.n_ones == 4
+
+
+def test_what_a_reader_returns_is_taken_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text("person,event\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
+    links: Any = acvb_core.load_relation(tmp_path / "links.csv")
+    result = fit(links, "vb", k_rows=2, k_cols=2, max_sweeps=2)
+    assert result.problem.data is links.relation
+    assert result.report is links.report
+    assert fit(links.relation, "vb", max_sweeps=1).report is None
+    assert compare(links, ["vb"], max_sweeps=1).results[0].report is links.report
+    assert plan_experiment(links, ["vb"]).data is links.relation
+    sample = acvb_core.load_sample("bars")
+    assert acvb_core.grid(sample, [2], max_sweeps=1).results[0].problem.data is sample.data
+    assert plan_search(sample, "cvb0", 1, ranges=(Range("beta", 0.1, 1.0),), k=2).data is sample.data
+    topics = fit(sample, "cvb0", k=2, max_sweeps=1)
+    assert len(topics.transform(sample)) == 1_000
+    texts: Any = acvb_core.load_corpus(["ship sail", "ship sea", "sail sea"] * 5)
+    assert acvb_core.StreamingLda("sdm", k=2).partial_fit(texts).documents_seen == 15
+    assert fit(acvb_core.load_table(np.eye(4)), max_sweeps=1).problem.settings.model == "lfm"
+    network: Any = acvb_core.as_network(links)
+    assert fit(network, "vb", k_rows=2, max_sweeps=1).problem.settings.model == "network"
+    assert acvb_core.as_two_sided(network).network is None
+    assert acvb_core.with_attributes(links, {"kind": list("uuvv")}).attributes.keys() == {"kind"}
+
+
+def test_reading_warns_of_what_it_changed_and_of_nothing_else(tmp_path: Path) -> None:
+    """The line that is named is the caller's; a change that an option asks for is no surprise."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("who,what,value,day\na,x,5,1\nb,y,1,2\na,y,0.5,3\n")
+    for read in (acvb_core.load_relation, read_data):
+        with pytest.warns(
+            DataChangedWarning, match=r"ratings.csv: .*1 column not used: day\. .*became 1\."
+        ) as told:
+            read(path)
+        assert [Path(one.filename).name for one in told] == [Path(__file__).name]
+    acvb_core.load_relation(path, threshold=0, source="who", target="what", value="value")
+    acvb_core.load_relation([("a", "x"), ("b", "y")])
+    acvb_core.load_table(np.eye(3))
+    acvb_core.load_corpus(["ship sail", "ship sea", "sail sea"] * 5)
+    with pytest.warns(DataChangedWarning, match="2 documents with a name that stood before"):
+        acvb_core.load_corpus(b"name,text\na,ship sail\na,ship sea\na,sail sea\n", filename="texts.csv")
 
 
 def test_a_model_says_what_kind_of_data_are_meant(tmp_path: Path) -> None:
@@ -60,6 +170,12 @@ def test_a_model_says_what_kind_of_data_are_meant(tmp_path: Path) -> None:
 def test_what_cannot_be_read_so_says_who_reads_it() -> None:
     with pytest.raises(DataError, match=r"row 1, column 1 is neither 0 .*threshold=0.*load_relation\(…\)"):
         fit(CELLS * 3)
+    with pytest.raises(DataError, match=r"no.csv: the file cannot be opened .*right to read it\.$"):
+        fit("no.csv")
+    with pytest.raises(ParameterError, match=r"A dict may hold links, texts or columns\. .*list of pairs"):
+        fit({"one": "a text", "two": "another"})
+    with pytest.raises(DataError, match=r"this is not a pair .*A list of texts is a corpus"):
+        fit({"a text", "another text"})
     with pytest.raises(DataError, match=r"no word .*load_corpus"):
         compare(["a text", "another"])
     with pytest.raises(ParameterError, match=r"not an? int"):

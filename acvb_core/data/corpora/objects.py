@@ -20,7 +20,7 @@ from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts,
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import Fact, ReadReport, plural
-from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.objects import graph_library, is_frame, refuse_graph
 from acvb_core.data.sources.text_lines import read_vocabulary
 
 #: Lists of words are taken as they are, but for how often a word must stand in them.
@@ -60,7 +60,7 @@ def holds_documents(source: Any) -> bool:
     """
     if not is_object(source) or hasattr(source, "column_names") or getattr(source, "ndim", 1) != 1:
         return False
-    if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
+    if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__") or graph_library(source):
         return False
     documents = _list_values(source)
     first = next((one for one in documents if isinstance(one, str) or (isinstance(one, list) and one)), None)
@@ -77,6 +77,7 @@ def read_object(
     source: Any, options: CorpusOptions, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
 ) -> LoadedCorpus:
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
+    refuse_graph(source, "texts")
     kind = type(source).__name__
     if columns := resolve_columns(options):
         raise ParameterError(f"{next(iter(columns))} is for a table; this is a {kind}.")

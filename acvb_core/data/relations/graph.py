@@ -1,4 +1,4 @@
-"""Graphs of networkx, GML and node-link texts, and how a graph becomes a relation with what is known of its nodes."""
+"""Graphs in memory, GML and node-link texts, and how a graph becomes a relation with what is known of its nodes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,15 @@ _DRAWN = {
     "labelgraphics", "viz", "pid",
 }  # fmt: skip
 
+# Types of graph-tool's properties that are no lists of values.
+_SINGLE_VALUES = {"bool", "int16_t", "int32_t", "int64_t", "double", "long double", "string"}
+
 Known = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph as a file, or networkx, gives it."""
+    """A graph as a file, or a library of graphs, gives it."""
 
     kind: str  # what it comes from: "GML file"
     nodes: Mapping[str, Known]  # what is known of each, by its unique id
@@ -68,6 +71,46 @@ def graph_of_networkx(graph: Any, kind: str, source: str, facts: Sequence[Fact] 
     place = {node: i for i, node in enumerate(graph)}
     edges = [(place[u], place[v], {**of_edges, **known}) for u, v, known in graph.edges(data=True)]
     return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts)
+
+
+def graph_of_object(graph: Any, library: str, source: str) -> Graph:
+    """Return what a graph in memory holds; `library` as `graph_library` says."""
+    kind = f"graph of {library}"
+    if library == "networkx":
+        return graph_of_networkx(graph, kind, source)
+    directed = bool(graph.is_directed())
+    if library == "igraph":
+        nodes = {str(node.index): _known_of(node.attributes()) for node in graph.vs}
+        modes = [known.get("type") for known in nodes.values()]
+        if nodes and all(
+            isinstance(mode, bool) for mode in modes
+        ):  # as igraph says that a graph has two sides
+            for known in nodes.values():
+                known["bipartite"] = int(known.pop("type"))
+        edges = [(*edge.tuple, _known_of(edge.attributes())) for edge in graph.es]
+        return Graph(kind, nodes, edges, directed)
+    of_nodes, of_edges = (
+        {name: values for name, values in kept.items() if values.value_type() in _SINGLE_VALUES}
+        for kept in (graph.vertex_properties, graph.edge_properties)
+    )
+    place = {int(node): i for i, node in enumerate(graph.vertices())}  # a filter leaves gaps
+    nodes = {
+        str(int(node)): {name: values[node] for name, values in of_nodes.items()} for node in graph.vertices()
+    }
+    edges = [
+        (
+            place[int(edge.source())],
+            place[int(edge.target())],
+            {n: values[edge] for n, values in of_edges.items()},
+        )
+        for edge in graph.edges()
+    ]
+    return Graph(kind, nodes, edges, directed)
+
+
+def _known_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what igraph knows of a node or a link; it has None for what is not known."""
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def read_gml(text: str, source: ByteSource) -> Graph:

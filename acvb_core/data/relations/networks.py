@@ -13,7 +13,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.report import Fact, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.sources.objects import to_sparse
 
 #: Pairs held as missing because no data were given for them; 5 bytes each.
@@ -32,6 +32,11 @@ class FoundNetwork(NamedTuple):
 
     relation: Relation
     facts: tuple[Fact, ...]
+
+    @property
+    def report(self) -> ReadReport:
+        """The facts as the report of a reader."""
+        return ReadReport(self.relation.name, self.facts)
 
 
 def as_network(
@@ -70,6 +75,7 @@ def as_network(
     DataError
         Too many pairs would be missing.
     """
+    relation = take_apart(relation)[0]
     labels, ones, missing, given = spread_over_all(relation, zeros, unlisted)
     facts: list[Fact] = []
     if not directed:
@@ -102,6 +108,7 @@ def as_two_sided(relation: Relation) -> Relation:
 
     What is missing stays missing: the diagonal of a network without self-links.
     """
+    relation = take_apart(relation)[0]
     return relation if relation.network is None else replace(relation, network=None)
 
 
@@ -113,6 +120,7 @@ def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> 
     DataError
         An attribute does not have one label for each row object.
     """
+    relation = take_apart(relation)[0]
     parts = {part.name: getattr(relation, part.name) for part in fields(relation)}
     return Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
 

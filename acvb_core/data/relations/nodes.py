@@ -16,7 +16,7 @@ from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.guess import heads_node_list, inspect
 from acvb_core.data.relations.layout import ReadOptions
-from acvb_core.data.report import Fact, ReadReport, plural, tell_count
+from acvb_core.data.report import Fact, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.sources.byte_source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.formats import column_position
 from acvb_core.data.sources.recognisers import refuse_text_format
@@ -203,7 +203,7 @@ def load_labels(
     """
     if isinstance(name_column, str) and header == "auto":
         header = True
-    objects = dict.fromkeys(relation.row_labels)
+    objects = dict.fromkeys(take_apart(relation)[0].row_labels)
     with ByteSource(source, filename) as opened:
         named = header is True
         looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)

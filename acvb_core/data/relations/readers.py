@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import AssembledRelation, object_facts
 from acvb_core.data.relations.edges import open_pairs, read_edge_list
-from acvb_core.data.relations.graph import graph_of_networkx, relation_of_graph
+from acvb_core.data.relations.graph import graph_of_object, relation_of_graph
 from acvb_core.data.relations.graph_files import read_graph
 from acvb_core.data.relations.guess import inspect
 from acvb_core.data.relations.layout import Layout, ReadOptions, refuse_texts, with_choices
@@ -25,7 +25,7 @@ from acvb_core.data.relations.sides import resolve_domains
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import FrameSource
-from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.objects import graph_library, is_frame
 from acvb_core.data.sources.opening import open_source
 
 
@@ -70,9 +70,9 @@ def load_relation(
     data : path, bytes, binary file object, data frame, graph, array, sparse matrix or pairs
         A file is delimited text, MatrixMarket, .npz, GraphML, GEXF, GML, Pajek, node-link JSON, Parquet, Arrow,
         Feather, Excel, ODS, JSON Lines or SQLite. A data frame is one of pandas, polars, pyarrow, duckdb or another
-        library with the Arrow stream protocol; a graph is one of networkx. A list, or any iterable, holds pairs of
-        labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0 for none and NaN (or
-        masked) where the link is unknown; others need a threshold.
+        library with the Arrow stream protocol; a graph is one of networkx, igraph or graph-tool. A list, or any
+        iterable, holds pairs of labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0
+        for none and NaN (or masked) where the link is unknown; others need a threshold.
     filename : str, optional
         The name the user knows the source by.
     format : "auto", or the name of a format of relations
@@ -211,7 +211,7 @@ def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options:
     layout = Layout("node-link" if kind == "graph" else "matrix", name, container="object")
     _check_list(layout, options)
     if kind == "graph":
-        graph = graph_of_networkx(given, "networkx graph", name)
+        graph = graph_of_object(given, graph_library(given) or "", name)
         return _SourceRead(name, layout, relation_of_graph(graph, options, name))
     if options.columns != (None, None, None):
         raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
@@ -222,9 +222,7 @@ def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:
     """Return what an object in memory is read as; None for a file or a data frame, which come as columns."""
     if isinstance(given, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(given, "read"):
         return None
-    # A graph of networkx, which need not be imported to say so.
-    libraries = {one.__module__.partition(".")[0] for one in type(given).__mro__}
-    if "networkx" in libraries and hasattr(given, "is_directed"):
+    if graph_library(given) is not None:
         return "graph"
     if sparse.issparse(given):
         return "matrix"
@@ -234,7 +232,8 @@ def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:
         array = np.asarray(given)
         texts = array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat[:4])
         return "pairs" if array.ndim == 2 and array.shape[1] in (2, 3) and texts else "matrix"
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+    # The links of a networkx graph (`graph.edges`) are a set that can be asked for values, too.
+    if (isinstance(given, Mapping) and not isinstance(given, Set)) or not isinstance(given, Iterable):
         return None
     if isinstance(given, Sequence) and given and all(isinstance(row, list) for row in given):
         numbers = all(isinstance(value, Number) or value is None for value in given[0])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.core.errors import DataError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.frames import Frame
 
@@ -20,6 +20,12 @@ MAX_SIDE = 50_000_000
 #: Cells of a dense table that a sparse matrix may claim whatever it stores; 8 bytes each.
 MAX_DENSE_CELLS = 100_000_000
 _PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+#: What the graphs of each library have; the library need not be imported to say so.
+_GRAPHS = {
+    "networkx": ("is_directed", "is_multigraph", "nodes", "edges", "adj"),
+    "igraph": ("is_directed", "vcount", "vs", "es"),
+    "graph-tool": ("is_directed", "num_vertices", "vertex_properties", "edge_properties"),
+}
 
 
 def check_size(
@@ -215,6 +221,22 @@ def is_frame(source: Any) -> bool:
         return False  # a series
     named = hasattr(source, "columns") or hasattr(source, "schema")  # as a reader of record batches
     return named and any(hasattr(source, name) for name in _PROTOCOLS)
+
+
+def graph_library(source: Any) -> str | None:
+    """Return the library that a graph in memory is of: networkx, igraph or graph-tool; None for anything else."""
+    if isinstance(source, type) or is_frame(source):
+        return None
+    return next((name for name, parts in _GRAPHS.items() if all(hasattr(source, p) for p in parts)), None)
+
+
+def refuse_graph(source: Any, wanted: str) -> None:
+    """Raise ParameterError for a graph in memory where other data are wanted: "texts", say."""
+    library = graph_library(source)
+    if library is not None:
+        raise ParameterError(
+            f"A graph ({library}) holds nodes and links, and no {wanted}. Read it with load_relation."
+        )
 
 
 def open_object(source: Any) -> Frame:

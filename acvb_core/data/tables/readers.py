@@ -12,7 +12,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.report import plural
 from acvb_core.data.sources.array_files import is_sparse, load_npy, load_npz, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.objects import is_frame
+from acvb_core.data.sources.objects import is_frame, refuse_graph
 from acvb_core.data.sources.opening import open_source
 from acvb_core.data.table import copy_numbers
 from acvb_core.data.tables.build import LoadedTable, build_table
@@ -100,6 +100,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     """
     asked = TableOptions(**options)
     called = filename or asked.name or "table"
+    refuse_graph(source, "table of numbers")
     if all(hasattr(source, part) for part in ("X", "obs", "obs_names", "var_names")):
         return build_table(_read_annotated(source, called, asked))
     if isinstance(source, np.ndarray) or sparse.issparse(source):

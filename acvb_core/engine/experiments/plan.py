@@ -8,12 +8,12 @@ from itertools import product
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.parameters import check_whole_number
+from acvb_core.core.parameters import check_share, check_whole_number, suggest_names
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
-from acvb_core.engine.reading import read_data
-from acvb_core.registry import method_row, model_for, model_row
+from acvb_core.engine.reading import list_methods, read_data
+from acvb_core.registry import default_methods, method_row, model_for, model_row
 
 #: Share that is held out, unless another is given.
 HELD_OUT = 0.1
@@ -137,7 +137,7 @@ def _rebuild_condition(model: ModelRow, known: Mapping[str, Any]) -> Condition:
 
 def plan_experiment(
     data: Any,
-    methods: Iterable[str] = ("acvb0", "cvb0", "vb"),
+    methods: Iterable[str] | None = None,
     *,
     model: str | None = None,
     k: int | Iterable[int] | None = None,
@@ -150,13 +150,15 @@ def plan_experiment(
     **values: Any,
 ) -> Plan:
     """Return an experiment whose settings are checked; parameters and errors as for `experiment`."""
-    names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
-    if not names:
-        raise ParameterError("An experiment needs methods; name at least one.")
+    names = list_methods(methods)
     data = read_data(data, model, names)
     owner = model_for(data) if model is None else model_row(model)
     owner.accept(data)
-    splits = check_whole_number("splits", splits, 1)
+    if methods is None:
+        names = default_methods(owner.name)
+    elif not names:
+        raise ParameterError("An experiment needs methods; name at least one.")
+    splits, seed = check_whole_number("splits", splits, 1), check_whole_number("seed", seed, 0)
     restarts = check_whole_number("restarts", restarts, 1)
     if heldout_documents:
         heldout = 0.0
@@ -173,9 +175,9 @@ def plan_experiment(
                 memory_needed(data, owner, row, row.values(dict(condition.values)), restarts), owner, row
             )
     seeds = tuple(range(seed, seed + splits * restarts, restarts))
-    split = {"heldout": float(heldout), "heldout_documents": float(heldout_documents)}
+    split = {"heldout": check_share(heldout), "heldout_documents": check_share(heldout_documents)}
     plan = Plan(data, owner, conditions, seeds, split, restarts, check_memory)
-    plan.build_run(0)  # what cannot be split so is refused now, not in every run
+    plan.build_run(0).refuse_unscored("methods")  # what cannot be split so is refused now, not in every run
     return plan
 
 
@@ -190,7 +192,8 @@ def _list_conditions(
             raise ParameterError(f"{name} has no value; give at least one.")
         if not any(_settings_named(model, row, name) for row in rows):
             have = "has" if len(rows) == 1 else "have"
-            raise ParameterError(f"{' and '.join(methods)} {have} no setting {name!r}.")
+            like = suggest_names(name, dict.fromkeys(p.name for row in rows for p in row.parameters))
+            raise ParameterError(f"{' and '.join(methods)} {have} no setting {name!r}.{like}")
     for row in rows:
         own = {name: chosen for name, chosen in choices.items() if _settings_named(model, row, name)}
         for combination in product(*own.values()):

@@ -67,7 +67,7 @@ def _make_run(
 
 def experiment(
     data: Any,
-    methods: Iterable[str] = ("acvb0", "cvb0", "vb"),
+    methods: Iterable[str] | None = None,
     *,
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
@@ -82,8 +82,8 @@ def experiment(
     ----------
     data
         As for `fit`.
-    methods : iterable of str
-        Names in the registry.
+    methods : iterable of str, optional
+        Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
     watch, checkpoint : callable, optional
         As for `fit`; a run that the checkpoint stops does not count, and ends the experiment.
     executor : Executor, optional

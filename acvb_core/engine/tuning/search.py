@@ -18,12 +18,13 @@ from acvb_core.core.rows import Range
 from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.space import Space, build_search_space
 from acvb_core.engine.tuning.suggest import Points, most_promising_point, sobol_point
 from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
-from acvb_core.registry import method_row, model_for, model_row
+from acvb_core.registry import METHODS, method_row, model_for, model_row
 
 #: Share of the documents that trials are judged by, unless another is given.
 HELD_OUT = 0.02
@@ -56,10 +57,7 @@ class Search:
             seed=self.seed,
             **self.split,
         )
-        if problem.heldout is None:
-            raise ParameterError(
-                "Nothing is held out, so trials cannot be compared; hold out a larger share."
-            )
+        problem.refuse_unscored("trials")
         return replace(problem, check_memory=self.check_memory)
 
     def next_values(self, tuning: Tuning) -> dict[str, float]:
@@ -113,7 +111,11 @@ def plan_search(
     **values: Any,
 ) -> Search:
     """Return a search whose settings are checked; parameters and errors as for `tune`."""
-    row = method_row(model or model_for(data).name, method)
+    data = read_data(data, model, [method])
+    owner = model_for(data) if model is None else model_row(model)
+    owner.accept(data)
+    refuse_untunable(owner.name)
+    row = method_row(owner.name, method)
     trials = check_whole_number("trials", trials, 1)
     if heldout_documents is None:
         heldout_documents = 0.0 if heldout else HELD_OUT
@@ -123,7 +125,17 @@ def plan_search(
     row.values(fixed)
     split = {"heldout": heldout, "heldout_documents": heldout_documents, "heldout_seed": heldout_seed}
     space = build_search_space(row, row.tuned if ranges is None else ranges, held=values)
-    return Search(data, method, row.model, space, fixed, trials, int(seed), split, check_memory)
+    seed = check_whole_number("seed", seed, 0)
+    return Search(data, method, row.model, space, fixed, trials, seed, split, check_memory)
+
+
+def refuse_untunable(model: str) -> None:
+    """Raise ParameterError where no method of a model has steps to tune."""
+    able = list(dict.fromkeys(row.model for row in METHODS if row.tuned))
+    if model not in able:
+        raise ParameterError(
+            f"methods of model {model!r} have no steps to tune; those of {', '.join(able)} have."
+        )
 
 
 def rebuild_search(data: Any, identity: Mapping[str, Any]) -> Search:
@@ -217,6 +229,8 @@ def tune(
 
     Parameters
     ----------
+    data
+        As for `fit`: a corpus, where the method is for one.
     method : str
         Name in the registry, of a method with parameters to tune: scvb0, svb or sdm.
     trials : int

@@ -14,9 +14,10 @@ import pandas as pd
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import Watcher, compute_results, solve
+from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, solve
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.problem import Problem, Settings, build_problem, memory_needed
+from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
@@ -46,7 +47,8 @@ def grid(
 
     Parameters
     ----------
-    data : Corpus or DiskCorpus
+    data
+        As for `fit`: a corpus, or what is read as one.
     ks : iterable of int
         Numbers of topics; one given twice counts once.
     method : str
@@ -107,12 +109,10 @@ def build_grid_problems(
     Settings are checked before the first run is built; parameters and errors as for `grid`.
     """
     counts = sorted({_whole(k, "A number of topics") for k in ks})
-    seed_list = list(range(seeds)) if isinstance(seeds, int) else [_whole(seed, "A seed") for seed in seeds]
+    seed_list = list_seeds(seeds)
     if not counts:
         raise ParameterError("No number of topics is given. Give at least one.")
-    if not seed_list:
-        raise ParameterError("No seed is given. Give at least one.")
-    model = model_row(MODEL)
+    model, data = model_row(MODEL), read_data(data, MODEL)
     model.accept(data)
     row = method_row(MODEL, method)
     settings = [row.values({**values, "k": k}) for k in counts]

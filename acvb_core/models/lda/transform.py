@@ -19,6 +19,7 @@ from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.data.report import take_apart
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace
 from acvb_core.models.lda.state import Tokens, padded_zeros
@@ -148,6 +149,7 @@ def as_corpus(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: 
       a corpus on disk.
     Raises DataError: there is no word in the texts.
     """
+    given = take_apart(given)[0]
     if isinstance(given, Corpus):
         return given
     if isinstance(given, str):

@@ -106,7 +106,8 @@ def test_stopped_before_anything() -> None:
     ("ks", "options", "says"),
     [
         ([], {}, "No number of topics"),
-        ([2], {"seeds": []}, "No seed"),
+        ([2], {"seeds": []}, "a number of seeds, at least 1, or a list"),
+        ([2], {"seeds": None}, "seeds is None"),
         ([2, 0], {}, "Topics|k "),
         ([2.5], {}, "whole number, not 2.5"),
         ([2], {"method": "nothing"}, "no method"),

@@ -11,6 +11,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.report import take_apart
 
 #: Texts in a piece, unless a number is given …
 TEXTS = 2_000
@@ -30,6 +31,7 @@ def split_into_pieces(documents: Documents, size: int = 0) -> Iterator[Piece]:
     `size`: texts in a piece; 0 for 2,000.
     Raises ParameterError: something in it is neither a text nor a corpus.
     """
+    documents = take_apart(documents)[0]
     if isinstance(documents, Corpus | DiskCorpus):
         return iter([documents])
     if isinstance(documents, str | bytes | Mapping) or hasattr(documents, "columns"):
