@@ -8,6 +8,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -26,6 +27,8 @@ PATIENCE = 10.0
 _PAUSE, _LOOKS_A_SECOND = 1.0, 50.0
 #: Seconds between two looks at which workers there are.
 _ROUND = 5.0
+#: Bytes a second of the slowest connection over which data are sent; and the most seconds for the result of a run.
+_SLOWEST, _LONGEST = 1e6, 600.0
 #: Data sets that stay on the workers between one run and the next.
 _KEPT_DATA = 2
 
@@ -162,13 +165,18 @@ class Cluster:
         )
 
     def _send(self, data: Any) -> Future:
-        """Return the data on the cluster; they are sent once, and from worker to worker where a run needs them."""
+        """Return the data on the cluster; they are sent once, and from worker to worker where a run needs them.
+
+        Raises OSError: the scheduler does not take them.
+        """
         key = dataset_key(data)
         with self._lock:
             future = self._sent.get(key)
             if future is None or future.status != "finished":
-                name = f"acvb-data-{key[:16]}-{uuid.uuid4().hex[:8]}"
-                future = self._client.scatter({name: SentData.pack(data)})[name]
+                name, packed = f"acvb-data-{key[:16]}-{uuid.uuid4().hex[:8]}", SentData.pack(data)
+                send = partial(self._client.scatter, {name: packed}, asynchronous=True)
+                limit = PATIENCE + packed.nbytes / _SLOWEST
+                future = self._client.sync(send, callback_timeout=limit)[name]
                 self._sent[key] = future
             if future not in self._recent:
                 self._recent.append(future)
@@ -196,7 +204,7 @@ class Cluster:
         from distributed import CancelledError
 
         try:
-            return future.result()
+            return future.result(_LONGEST)
         except (OSError, TimeoutError, CancelledError):
             return None
 

@@ -67,7 +67,7 @@ class DaskExecutor(Executor):
         try:
             from distributed import Security
 
-            from acvb_core.shards.dask_workers import open_client
+            from acvb_core.shards.dask_workers import BoundedClient
         except ImportError:
             raise missing_dask() from None
         if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
@@ -76,12 +76,9 @@ class DaskExecutor(Executor):
                 "DASK_DISTRIBUTED__COMM__TLS__CA_FILE: see docs/cluster.md."
             )
         try:
-            return cls(open_client(address, timeout=PATIENCE))
+            return cls(BoundedClient(address, timeout=PATIENCE))
         except (OSError, ValueError, TimeoutError) as error:
-            raise AcvbError(
-                f"No Dask scheduler answers at {address} ({error}). Start one, with `acvb cluster` on this machine for "
-                "instance, or correct the address."
-            ) from None
+            raise no_answer(address, str(error)) from None
 
     @property
     def limit(self) -> int:
@@ -171,6 +168,14 @@ class DaskExecutor(Executor):
         """Start work that waits, where workers have come."""
         for _ in range(self.limit):
             self._start_next()
+
+
+def no_answer(address: str, why: str = "") -> AcvbError:
+    """Return the error that says that no scheduler answers at an address; by default, it was silent."""
+    return AcvbError(
+        f"No Dask scheduler answers at {address} ({why or f'nothing within {PATIENCE:g} seconds'}). Start one, with "
+        "`acvb cluster` on this machine for instance, or correct the address."
+    )
 
 
 class _CommonCheckpoint:

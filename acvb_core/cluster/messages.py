@@ -173,6 +173,11 @@ class SentData:
         kind = kind_of(data)
         return cls(kind.name, kind.encode(data))
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that are to be sent."""
+        return sum(getattr(value, "nbytes", 0) for value in (self._arrays or {}).values())
+
     def read(self) -> Any:
         """Return the data set.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import Any, cast
+from threading import Lock, Thread, main_thread
+from typing import Any
 
-from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster.connection import PATIENCE
+from acvb_core.cluster.executor import DaskExecutor, no_answer
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.engine.executor import Executor, InterruptedRun, ResultT, Ticket
@@ -17,6 +19,8 @@ from acvb_core.engine.race import RaceUpdate
 
 #: Seconds after which a scheduler that did not answer is looked for again.
 _RETRY = 30.0
+#: Seconds between two looks at whether the process ends.
+_LOOK = 0.2
 
 
 class Places:
@@ -29,10 +33,10 @@ class Places:
 
     def __init__(self, here: Executor, scheduler: str = "") -> None:
         self.here, self.scheduler = here, scheduler
-        self._cluster: DaskExecutor | None = None
-        self._fault, self._retry = cast(AcvbError | None, None), 0.0
+        self._attempt: Future[DaskExecutor] | None = None  # the latest to connect
+        self._retry = 0.0
         self._chosen: dict[str, bool] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @property
     def executor(self) -> Executor:
@@ -50,19 +54,38 @@ class Places:
     def connect(self) -> DaskExecutor:
         """Return the executor of the cluster, connected anew where its scheduler was gone.
 
+        All who ask while a connection is attempted wait for the same attempt, without a lock.
+
         Raises AcvbError: no scheduler answers, or did some seconds ago; or Dask is not installed.
         """
         with self._lock:
-            if self._fault is not None and time.monotonic() < self._retry:
-                raise self._fault
-            if self._cluster is None or self._cluster.client.status in ("closing", "closed"):
-                self._cluster = self._fault = None
-                try:
-                    self._cluster = DaskExecutor.connect(self.scheduler)
-                except AcvbError as error:
-                    self._fault, self._retry = error, time.monotonic() + _RETRY
-                    raise
-            return self._cluster
+            if self._attempt is None or self._is_over(self._attempt):
+                self._attempt = Future()
+                # A daemon: the process may end while it waits.
+                Thread(target=self._connect, args=(self._attempt,), name="acvb-connect", daemon=True).start()
+            attempt = self._attempt
+        end = time.monotonic() + PATIENCE
+        # Python ends a thread of a page only by waiting for it, so this one gives up when the process ends.
+        while not attempt.done() and time.monotonic() < end and main_thread().is_alive():
+            wait([attempt], _LOOK)
+        if not attempt.done():
+            raise no_answer(self.scheduler)
+        return attempt.result()
+
+    def _connect(self, attempt: Future[DaskExecutor]) -> None:
+        try:
+            attempt.set_result(DaskExecutor.connect(self.scheduler))
+        except BaseException as error:
+            self._retry = time.monotonic() + _RETRY
+            attempt.set_exception(error)
+
+    def _is_over(self, attempt: Future[DaskExecutor]) -> bool:
+        """Return whether another attempt is due: this one failed some time ago, or its connection is gone."""
+        if not attempt.done():
+            return False
+        if attempt.exception() is not None:
+            return time.monotonic() >= self._retry
+        return attempt.result().client.status in ("closing", "closed")
 
     def try_again(self) -> None:
         """Look for the scheduler at once when it is asked for next."""

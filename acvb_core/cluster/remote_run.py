@@ -67,6 +67,8 @@ class RemoteRun:
                 return
             except _WorkerDeath as death:
                 self._bury(str(death))
+                if attempt is None:  # the scheduler did not take it; the run can still be stopped
+                    self._pass(None, checkpoint)
             finally:
                 if attempt is not None:
                     attempt.end()
@@ -133,8 +135,8 @@ class RemoteRun:
             if reply.is_held:
                 return
 
-    def _pass(self, attempt: _Attempt, checkpoint: Checkpoint) -> None:
-        """Pass the checkpoint of the app, which may block; tell the worker what came of it."""
+    def _pass(self, attempt: _Attempt | None, checkpoint: Checkpoint) -> None:
+        """Pass the checkpoint of the app, which may block; tell the worker, if any, what came of it."""
         if self._is_stopping:
             return
         was_held = is_held(checkpoint)
@@ -142,11 +144,13 @@ class RemoteRun:
             checkpoint()
         except StopRun:
             self._is_stopping = True
+            if attempt is None:
+                return
             if attempt.host is None:
                 raise _WorkerDeath from None
             attempt.ask(worker.command, "stop")
         else:
-            if was_held:
+            if was_held and attempt is not None:
                 attempt.ask(worker.command, "resume")
 
     def _end_without_worker(self) -> Iterator[RaceUpdate]:

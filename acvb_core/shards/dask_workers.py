@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from distributed import CancelledError, Client
+from distributed.utils import wait_for
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.versions import describe_process, refuse_versions
@@ -19,26 +20,34 @@ from acvb_core.shards.workers import WorkerLostError
 _LOOK_EVERY = 1.0
 #: Seconds to wait for a scheduler that is gone, and for workers where none is left.
 _PATIENCE = 120.0
-#: Seconds to wait for what a worker says of itself.
+#: Seconds to wait for what the scheduler says of the workers, and a worker of itself.
 _SILENCE = 10.0
 
 
-def open_client(address: str, **options: Any) -> Client:
-    """Connect to a scheduler; the options are those of `distributed.Client`.
+class BoundedClient(Client):
+    """A client of a scheduler, with one limit for its whole handshake, at the start and when it connects again.
+
+    Dask limits the connection and the answers, but not the first message: it would wait without end for a scheduler
+    that accepts connections and says nothing.
 
     A client that cannot connect is closed at once. Otherwise Python closes it with other garbage, in whichever thread
     finds it. If that is the new thread of the next client, the two wait for each other until the next one fails.
 
+    `options`: of `distributed.Client`.
+
     Raises OSError, ValueError: no scheduler answers, or this is no address.
     """
-    client = Client.__new__(Client)  # known before it connects
-    try:
-        Client.__init__(client, address, set_as_default=False, **options)
-    except BaseException:
-        client.status = "connecting"  # Dask may call it closed already, and leave its thread
-        client.close()
-        raise
-    return client
+
+    def __init__(self, address: str, **options: Any) -> None:
+        try:
+            super().__init__(address, set_as_default=False, **options)
+        except BaseException:
+            self.status = "connecting"  # Dask may call it closed already, and leave its thread
+            self.close()
+            raise
+
+    async def _ensure_connected(self, timeout: float | None = None) -> None:
+        await wait_for(super()._ensure_connected(timeout), timeout or self._timeout)
 
 
 def ask_for_workers(client: Client) -> dict[str, Any]:
@@ -50,7 +59,8 @@ def ask_for_workers(client: Client) -> dict[str, Any]:
     """
     if client.status != "running":
         return {}
-    return dict(client.sync(client.scheduler.identity, n_workers=-1)["workers"])
+    answer = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_SILENCE)
+    return dict(answer["workers"])
 
 
 class DaskWorkers:
@@ -105,7 +115,7 @@ class DaskWorkers:
         Raises OSError: it does not answer.
         """
         if self.client.status in ("closing", "closed"):
-            self.client = open_client(self._address, security=self.client.security, timeout=_LOOK_EVERY)
+            self.client = BoundedClient(self._address, security=self.client.security, timeout=_LOOK_EVERY)
 
     def _refuse(self, address: str) -> str | None:
         """Return why a worker cannot hold shards of this program; None where it can, or is silent."""

@@ -6,8 +6,12 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,8 +21,10 @@ import acvb_core
 from acvb_core.cluster import connection, remote_run
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.cluster.local import LOOPBACK, start_cluster
+from acvb_core.cluster.places import Places
 from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
@@ -126,6 +132,41 @@ def test_a_scheduler_that_does_not_answer_is_an_error_and_leaves_no_thread(
     assert not [
         thread for thread in threading.enumerate() if thread.name == "IO loop" and thread not in before
     ]
+
+
+@pytest.fixture
+def mute_scheduler() -> Iterator[str]:
+    """The address of a program that accepts connections and never says anything."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_scheduler_that_accepts_and_stays_silent_is_the_same_error_in_the_same_time(
+    monkeypatch: pytest.MonkeyPatch, mute_scheduler: str
+) -> None:
+    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.5)
+    began = time.monotonic()
+    with pytest.raises(AcvbError, match=f"No Dask scheduler answers at {mute_scheduler} "):
+        DaskExecutor.connect(mute_scheduler)
+    assert time.monotonic() - began < 10
+
+
+def test_owners_wait_for_one_attempt_to_reach_a_silent_scheduler(
+    monkeypatch: pytest.MonkeyPatch, mute_scheduler: str
+) -> None:
+    """Two people start runs while a connection is attempted: both get the sentence, and this machine is not held up."""
+    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.5)
+    places = Places(Executor(1), mute_scheduler)
+    places.choose("at home", False)
+    began = time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(places.find, owner) for owner in ("one", "two", "three")]
+        assert places.find("at home") is places.here
+        assert time.monotonic() - began < 0.4
+        for each in waiting:
+            with pytest.raises(AcvbError, match="No Dask scheduler answers"):
+                each.result()
+    assert time.monotonic() - began < 10
 
 
 def test_a_failed_connection_does_not_hold_up_the_next(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
