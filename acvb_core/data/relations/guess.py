@@ -11,7 +11,7 @@ from typing import Literal
 from acvb_core.core.errors import DataError
 from acvb_core.data.relations.layout import COLUMN_FORMATS, Layout, ReadOptions, holds_texts
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, resolve_format, wanted_format
+from acvb_core.data.sources.formats import PREVIEW_ROWS, resolve_format, wanted_format
 from acvb_core.data.sources.frames import Frame, FrameSource
 from acvb_core.data.sources.text_lines import GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
@@ -81,9 +81,8 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
         names = records[0] if header else [""] * layout.n_fields
         row, column, value = _edge_columns(names, records[header:])
         layout = replace(layout, row_column=row, column_column=column, value_column=value)
-    width = min(layout.n_fields, PREVIEW_FIELDS)
-    names = records[0][:width] if header else [f"column {i + 1}" for i in range(width)]
-    rows = tuple(tuple(record[:width]) for record in records[header:][:PREVIEW_ROWS])
+    names = records[0] if header else [f"column {i + 1}" for i in range(layout.n_fields)]
+    rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
     return replace(layout, header=header, column_names=tuple(names), rows=rows)
 
 

@@ -111,7 +111,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class Layout(FileLayout):
-    """How a relation is (or would be) read; `column_names` and the fields of `rows` are the first PREVIEW_FIELDS."""
+    """How a relation is (or would be) read."""
 
     row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
     column_column: int | None = None  # of an edge list, as is the next; None: every line is a link

@@ -35,9 +35,8 @@ Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
 #: Families of which a file is told by its first bytes, so that its name is no guess but a promise.
 _BINARY = ("array", "archive", "columns")
 _KINDS = {"relation": "a relation", "corpus": "a corpus", "table": "a table of numbers"}
-#: Records and fields of each that a layout shows.
+#: Records that a layout shows.
 PREVIEW_ROWS = 20
-PREVIEW_FIELDS = 30
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,9 @@ class FileLayout:
     delimiter: str | None = None
     header: bool = False  # the first line holds names
     column_names: tuple[str, ...] = ()  # the header's fields, or names such as "column 1", "column 2", …
-    rows: tuple[tuple[str, ...], ...] = ()  # the first records of data, at most PREVIEW_ROWS
+    rows: tuple[
+        tuple[str, ...], ...
+    ] = ()  # the first records of data, at most PREVIEW_ROWS, each with all fields
     n_fields: int = 0  # in each record; 0 where a record has no columns
     container: str = "text"  # what holds the columns: "text", or that of a `Frame` ("parquet", "excel", …)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relations.guess import CORNER_NAMES
 from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import PREVIEW_FIELDS, PREVIEW_ROWS, FileLayout
+from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.data.sources.records import BLOCK_BYTES
 from acvb_core.data.sources.text_lines import read_head
@@ -47,7 +47,7 @@ class TableLayout(FileLayout):
     """How a table is (or would be) read.
 
     `format` is also "sparse npz", "array" or "frame". Columns without a name are "x1", "x2", …. A record of `rows` has
-    as many fields as the table has columns, at most PREVIEW_FIELDS, blank where the line has fewer.
+    as many fields as the table has columns, blank where the line has fewer.
     """
 
     decimal: str = "."
@@ -130,8 +130,7 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
         first = next(iter(column_types(source)), None)
         may_name &= first is not None and (is_text(first) or types.is_integer(first))
     names = tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields))
-    width = min(n_fields, PREVIEW_FIELDS)
-    shown = tuple((*record, *[""] * n_fields)[:width] for record in head[named : named + PREVIEW_ROWS])
+    shown = tuple((*record, *[""] * n_fields)[:n_fields] for record in head[named : named + PREVIEW_ROWS])
     about = source.name, source.gzipped, encoding, delimiter, named, names, shown, n_fields, container
     return TableLayout(container, *about, decimal, kinds, 0 if may_name else None)
 

@@ -18,7 +18,7 @@ from acvb_core.data.tables.readers import inspect_table, load_table
 from pages.ui.lfm.overview_table import show_first_rows
 from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.kind import KindChoice
-from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
+from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix, name_columns
 
 _READ = "table_read"
 #: Places in the list of columns that stand for no column: the readers know better than a default.
@@ -211,11 +211,12 @@ def _choose_row_names(layout: TableLayout, own: str) -> Any:
     guess = (
         "none found" if layout.row_column is None else layout.column_names[layout.row_column] or "the first"
     )
-    names = {_AUTO: f"recognise them ({guess})", _NONE: "none: numbered"}
+    others = {_AUTO: f"recognise them ({guess})", _NONE: "none: numbered"}
+    names = dict(enumerate(name_columns(layout, *others.values()))) | others
     chosen = st.selectbox(
         "Names of the rows",
         [_AUTO, _NONE, *places],
-        format_func=lambda place: names.get(place) or layout.column_names[place],
+        format_func=names.__getitem__,
         key=f"{own}_row_labels",
         persist_state="session",
     )
@@ -258,7 +259,7 @@ def _choose_policy(label: str, names: dict[str, str], key: str, help: str) -> st
 
 def _choose_several(layout: TableLayout, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:
     chosen = st.multiselect(
-        label, places, format_func=lambda place: layout.column_names[place], key=key, persist_state="session"
+        label, places, format_func=name_columns(layout).__getitem__, key=key, persist_state="session"
     )
     return tuple(chosen)
 

@@ -8,10 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.sources import formats
-from pages.ui.upload.reader import Reader
+from pages.ui.upload.reader import Reader, name_columns
 
 #: Pixels of a row of a table, and of a whole one at most.
 _ROW_HEIGHT, _MOST_HEIGHT = 35, 245
+#: Columns that are shown.
+_MOST_COLUMNS = 100
 
 
 def show_layout(reader: Reader, layout: Any) -> None:
@@ -37,6 +39,8 @@ def show_layout(reader: Reader, layout: Any) -> None:
     if layout.rows:
         height = min(_MOST_HEIGHT, _ROW_HEIGHT * (len(layout.rows) + 1) + 2)
         st.dataframe(_preview_rows(reader, layout), key="first_rows", height=height)
+        if len(layout.rows[0]) > _MOST_COLUMNS:
+            st.caption(f"The first {_MOST_COLUMNS} of {len(layout.rows[0]):,} columns.")
 
 
 def _container(layout: Any) -> formats.Format | None:
@@ -47,15 +51,12 @@ def _container(layout: Any) -> formats.Format | None:
 
 def _preview_rows(reader: Reader, layout: Any) -> pd.DataFrame:
     """Return the first lines of a file as a table."""
-    names: list[str] = []
-    for name in layout.column_names[: len(layout.rows[0])]:
-        names.append(name if name not in names else f"{name} ({len(names) + 1})")
     container = _container(layout)
     # The names of a file of columns stand in no row of it.
     first = 2 if layout.header and (container is None or "header" in container.options) else 1
     return pd.DataFrame(
-        list(layout.rows),
-        columns=names,
+        [row[:_MOST_COLUMNS] for row in layout.rows],
+        columns=name_columns(layout)[:_MOST_COLUMNS],
         index=pd.RangeIndex(
             first, first + len(layout.rows), name=reader.unit if container is None else "row"
         ),

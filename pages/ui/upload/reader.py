@@ -10,6 +10,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.guess.kind import DataKind
+from acvb_core.data.names import make_unique
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind
 from pages.ui.upload.files import DataFile
@@ -128,6 +129,15 @@ def column_places(layout: Any) -> list[int]:
     return list(range(min(layout.n_fields, len(layout.column_names))))
 
 
+def name_columns(layout: Any, *taken: str) -> list[str]:
+    """Return a name for each column that no other column has and that is not `taken`.
+
+    Of two options with the same name, Streamlit returns the last one, whichever was chosen.
+    """
+    names = [name.strip() or f"column {at}" for at, name in enumerate(layout.column_names, start=1)]
+    return make_unique([*taken, *names])[0][len(taken) :]
+
+
 def column_choice(
     layout: Any,
     prefix: str,
@@ -154,11 +164,12 @@ def column_choice(
         Where it is drawn.
     """
     options = list(places) if none is None else [_NONE, *places]
+    names = name_columns(layout, *([] if none is None else [none]))
     chosen = at.selectbox(
         label,
         options,
         index=options.index(default) if default in options else 0,
-        format_func=lambda place: none if place == _NONE else layout.column_names[place],
+        format_func=lambda place: none if place == _NONE else names[place],
         key=f"{prefix}_{label}",
         help=help,
         persist_state="session",

@@ -418,3 +418,16 @@ def test_report_is_plain_data():
     report = loaded("row,col\na,x\na,x\n").report
     assert json.loads(json.dumps(report.to_dict()))["facts"]
     assert all(line.endswith(".") for line in report.lines())
+
+
+def test_columns_far_to_the_right_have_names_and_are_looked_at() -> None:
+    names = [f"c{at}" for at in range(43)]
+    text = "He walked along the river and looked at the old boats until the evening came"
+    lines = [",".join([*names, "person", "event", "review"])]
+    lines += [",".join([*map(str, range(43)), f"P{at % 3}", f"E{at % 2}", f"{text} {at}"]) for at in range(9)]
+    content = "\n".join(lines).encode()
+    assert inspect_source(content).column_names[43:] == ("person", "event", "review")
+    with pytest.raises(DataError, match="'review' holds long texts"):
+        load_relation(content)
+    loaded = load_relation(content, row_column="person", column_column="event", value_column=False)
+    assert loaded.relation.shape == (3, 2)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -214,3 +217,70 @@ def test_a_first_line_that_may_hold_names_can_be_read_as_names(open_app: Open) -
     press(app, "load")
     assert people() == ["abc", "re"]
     assert not [one for one in app.info if "first line" in one.value]
+
+
+def wide_frame() -> pd.DataFrame:
+    """45 columns: a time at 20, known groups at 35, texts at 40, two columns of names at 42 and 43, else numbers."""
+    rng = np.random.default_rng(1)
+    columns: dict[str, Any] = {f"c{at}": rng.normal(size=30).round(2) for at in range(45)}
+    words = ["apple", "bank", "river", "money", "fish", "water", "loan", "boat", "cash"]
+    texts = [" ".join(rng.choice(words, 14)) for _ in range(30)]
+    special = {
+        20: ("date", [f"2020-01-{day:02d}" for day in range(1, 31)]),
+        35: ("kind", rng.choice(["good", "bad"], 30)),
+        40: ("review", texts),
+        42: ("person", rng.choice(["Ann", "Bob", "Cyd"], 30)),
+        43: ("event", rng.choice(["Fair", "Ball"], 30)),
+    }
+    named = [special.get(at, (name, values)) for at, (name, values) in enumerate(columns.items())]
+    return pd.DataFrame(dict(named))
+
+
+WIDE = wide_frame()
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("wide.csv", lambda: WIDE.to_csv(index=False).encode()),
+        ("wide.xlsx", lambda: workbook(wide=WIDE)),
+        ("wide.parquet", lambda: parquet(WIDE)),
+    ],
+)
+def test_a_column_far_to_the_right_is_chosen_and_read(
+    open_app: Open, name: str, write: Callable[[], bytes]
+) -> None:
+    app = bring(open_app("data"), name, write(), "texts")
+    assert (box(app, "Texts").value, box(app, "Labels").value) == (40, 35)
+    assert "review" in app.dataframe[0].value.columns
+    kind_switch(app).set_value("relation").run()
+    assert not app.exception
+    box(app, "Row objects").select(42).run()
+    box(app, "Column objects").select(43).run()
+    box(app, "Values").select(-1).run()
+    press(app, "load")
+    assert set(people()) == {"Ann", "Bob", "Cyd"}
+    kind_switch(app).set_value("table").run()
+    assert not app.exception
+    assert "Columns that hold text: date, review, person, event." in texts(app)
+    assert box(app, "Known groups").value == 35
+    app.switch_page("pages/home.py").run()
+    app.switch_page("pages/data.py").run()
+    assert not app.exception
+
+
+def test_columns_of_the_same_name_can_be_told_apart(open_app: Open) -> None:
+    content = "id,none,name,name,,rain\na,1,x,u,5,1\nb,1,y,v,6,2\nc,1,x,w,7,4\n"
+    app = bring(open_app("data"), "links.csv", content, "table")
+    columns = ["id", "none", "name", "name (2)", "column 5", "rain"]
+    assert box(app, "Names of the rows").options[2:] == columns
+    assert box(app, "Known groups").options == ["none", "id", "none (2)", *columns[2:]]
+    kind_switch(app).set_value("relation").run()
+    box(app, "First line").select(True).run()
+    assert box(app, "Row objects").options == columns
+    assert app.dataframe[0].value.columns.tolist() == columns
+    box(app, "Column objects").select(2).run()
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert dataset.data.column_labels.tolist() == ["x", "y"]
