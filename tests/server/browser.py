@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from http.cookies import SimpleCookie
 from socket import create_connection
 from urllib.parse import urlsplit
 
+from google.protobuf.message import Message
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 SECONDS = 300.0
+#: To `Browser.send_all_kinds`.
+NEEDED_ANSWERS = ["backend_operation_response", "file_urls_response", "heartbeat_ack", "heartbeat_ack"]
+
+
+def name_message(message: BackMsg) -> str:
+    """Return the kind of a message, with what a request of an operation asks for."""
+    kind = message.WhichOneof("type")
+    asked = message.backend_operation_request.WhichOneof("payload")
+    return ".".join(part for part in (kind, asked) if part)
+
+
+def write_messages() -> dict[str, bytes]:
+    """Return a message of every kind that Streamlit knows, by its name."""
+
+    def fill(message: Message, name: str) -> None:
+        kind = message.DESCRIPTOR.fields_by_name[name]
+        if kind.message_type is None:
+            setattr(message, name, True)
+        else:
+            getattr(message, name).SetInParent()
+
+    messages = []
+    for name in [kind.name for kind in BackMsg.DESCRIPTOR.fields]:
+        messages.append(BackMsg())
+        fill(messages[-1], name)
+    operations = BackMsg().backend_operation_request.DESCRIPTOR.oneofs_by_name["payload"].fields
+    for name in [operation.name for operation in operations]:
+        messages.append(BackMsg())
+        fill(messages[-1].backend_operation_request, name)
+    return {name_message(message): message.SerializeToString() for message in messages}
 
 
 class Session:
@@ -37,6 +69,22 @@ class Session:
         elif kind == "page_info_changed":
             self.address = message.page_info_changed.query_string
         return kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+
+
+def receive(socket: ClientConnection) -> ForwardMsg:
+    """Return the next message that a session sends."""
+    return ForwardMsg.FromString(bytes(socket.recv(SECONDS)))
+
+
+def run_app(socket: ClientConnection, session: Session, press: str | None = None, query: str = "") -> None:
+    """Run the app in a session, with a button pressed, and take in what it sends."""
+    ask = BackMsg()
+    ask.rerun_script.query_string = query
+    if press:
+        ask.rerun_script.widget_states.widgets.add(id=session.buttons[press]).trigger_value = True
+    socket.send(ask.SerializeToString())
+    while not session.take(receive(socket)):
+        pass
 
 
 class Browser:
@@ -71,9 +119,39 @@ class Browser:
 
     def open_session(self, press: str | None = None) -> Session:
         """Run the app once in a session of its own, and once more with a button pressed."""
+        session = Session()
+        with self.connect() as socket:
+            for button in (None, press) if press else (None,):
+                run_app(socket, session, button)
+        return session
+
+    def send_all_kinds(self, query: str = "") -> tuple[list[str], Session]:
+        """Send a message of every kind but reruns within a session; return the kinds of the answers, and the session.
+
+        A second heartbeat is the last message. The app is run before and after.
+        """
+        session, kinds = Session(), list[str]()
+        frames = write_messages()
+        del frames["rerun_script"]
+        with self.connect() as socket:
+            run_app(socket, session, query=query)
+            for frame in (*frames.values(), frames["app_heartbeat"]):
+                socket.send(frame)
+            while kinds.count("heartbeat_ack") < 2 or "backend_operation_response" not in kinds:
+                message = receive(socket)
+                if message.WhichOneof("type") != "session_status_changed" or str(
+                    message.session_status_changed
+                ):
+                    kinds.append(str(message.WhichOneof("type")))
+            session.sent = ""
+            run_app(socket, session, query=query)
+        return sorted(kinds), session
+
+    @contextmanager
+    def connect(self) -> Iterator[ClientConnection]:
+        """Open the websocket of a session."""
         self.follow("/_stcore/health")
         xsrf = self.cookies.get("_streamlit_xsrf", "")
-        session = Session()
         with connect(
             f"ws://{self.host}/_stcore/stream",
             sock=create_connection(("127.0.0.1", self.port)),
@@ -83,19 +161,7 @@ class Browser:
             max_size=None,
             proxy=None,
         ) as socket:
-            for button in (None, press) if press else (None,):
-                ask = BackMsg()
-                ask.rerun_script.query_string = ""
-                if button:
-                    widget = ask.rerun_script.widget_states.widgets.add(id=session.buttons[button])
-                    widget.trigger_value = True
-                socket.send(ask.SerializeToString())
-                while True:
-                    message = ForwardMsg()
-                    message.ParseFromString(bytes(socket.recv(SECONDS)))
-                    if session.take(message):
-                        break
-        return session
+            yield socket
 
     def _cookie_line(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import platform
+import re
 import signal
 import time
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 import streamlit as st
@@ -14,9 +17,13 @@ from starlette.datastructures import Headers
 from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.context import ContextProxy
 from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.metrics_util import Installation
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server import starlette
 
 from pages.ui.shared.serving import AccessGuard, exit_normally, hide_downloads, refuse
+from pages.ui.shared.workspace import view_id
+from tests.server.browser import NEEDED_ANSWERS, Browser
 from tests.server.running import PROXY, ROOT, SECONDS, WEBSOCKET, Server, start_server
 
 
@@ -55,7 +62,18 @@ def test_foreign_origin_gets_no_session(server: Server, origin: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "[::2]", "0.0.0.0"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1.evil.example",
+        "[::2]",
+        "0.0.0.0",
+        "127.0.0.1/static?",
+        "127.0.0.1:{port}/static",
+        "127.0.0.1#",
+        "127.0.0.1:{port}?",
+    ],
 )
 def test_foreign_host_gets_no_session(server: Server, host: str) -> None:
     assert server.open_session(host, f"http://{host}") == 403
@@ -151,6 +169,62 @@ def test_every_answer_carries_the_policy(server: Server, path: str) -> None:
     assert policy["frame-ancestors"] == "'none'"
     assert "unsafe" not in policy["script-src"]
     assert not any("http" in sources or "*" in sources for sources in policy.values())
+
+
+def test_sessions_take_the_messages_that_they_need_and_no_others(server: Server) -> None:
+    """Those of an owner as those of a viewer: clearing the caches, for one, would clear those of all sessions."""
+    host = f"127.0.0.1:{server.port}"
+    browser = Browser(f"http://{host}", server.port, host)
+    address = browser.open_session(press="Find the clusters of a network").address
+    key = parse_qs(address)["ws"][0]
+    answers, session = browser.send_all_kinds(f"ws={key}")
+    assert answers == NEEDED_ANSWERS
+    assert "You are viewing a shared workspace" not in session.sent
+    answers, session = browser.send_all_kinds(f"view={view_id(key)}")
+    assert answers == NEEDED_ANSWERS
+    assert "You are viewing a shared workspace" in session.sent
+    log = server.log.read_text()
+    assert log.count("does not take: clear_cache.") == log.count("does not take: load_git_info.") == 1
+
+
+#: Streamlit's own addresses, after /_stcore/, that no page needs.
+HIDDEN = (
+    "metrics", "metrics?families=cache_memory_bytes", "metrics/", "%6detrics", "script-health-check", "agent/interact",
+    "agent/openapi.json", "agent/mcp", "allowed-message-origins", "of-a-later-version", "", "upload_file/",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("path", HIDDEN)
+def test_addresses_that_no_page_needs_are_not_served(server: Server, path: str, method: str) -> None:
+    """They tell how much the server has in memory, or drive the app without a browser."""
+    answer = server.ask(f"/_stcore/{path}", method=method)
+    assert (answer.status, answer.text) == (404, "This app has no such address.\n")
+
+
+def test_the_addresses_of_this_version_are_known() -> None:
+    """A new version of Streamlit may have more: look at what they do, and whether pages need them."""
+    source = "".join(path.read_text() for path in Path(starlette.__file__).parent.glob("*.py"))
+    names = set(re.findall(r'"_stcore/([a-z_./-]+)|BASE_ROUTE_CORE}/([a-z_-]+)', source))
+    needed = {"health", "host-config", "stream", "upload_file", "bidi-components"}
+    known = {name.partition("?")[0].rstrip("/") for name in HIDDEN}
+    assert {one or other for one, other in names} <= needed | known
+
+
+def test_a_session_is_not_told_where_and_on_what_the_app_runs(server: Server) -> None:
+    host = f"127.0.0.1:{server.port}"
+    sent = Browser(f"http://{host}", server.port, host).open_session().sent
+    assert "main_script_hash" in sent
+    assert "environment_info" in sent  # pages read it, empty as it is
+    ids = Installation.instance()
+    told = (
+        st.__version__,
+        platform.python_version(),
+        str(ROOT),
+        ids.installation_id_v3,
+        ids.installation_id_v4,
+    )
+    assert [secret for secret in (*told, "has_display", "server_os") if secret in sent] == []
 
 
 def test_nothing_is_asked_of_other_machines(server: Server) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.server.browser import Browser
+from tests.server.browser import NEEDED_ANSWERS, Browser
 from tests.server.provider import CLIENT, SECRET, Provider, start_provider
 from tests.server.running import Server, start_server
 
@@ -77,6 +77,18 @@ def test_a_person_signs_in_and_finds_one_workspace_from_any_browser(place: Place
     browser.follow("/auth/logout")
     assert list(browser.open_session().buttons) == [BUTTON]
     assert place.server.outside_calls.read_text() == ""
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+def test_strangers_can_ask_no_more_of_the_server_than_others(place: Place, signed_in: bool) -> None:
+    browser = place.browser()
+    if signed_in:
+        browser.follow(browser.open_session(press=BUTTON).leads_to)
+    answers, session = browser.send_all_kinds()
+    assert answers == NEEDED_ANSWERS
+    assert (BUTTON in session.buttons) != signed_in
+    assert ("Sign out" in session.buttons) == signed_in
+    assert "does not take: clear_cache." in place.server.log.read_text()
 
 
 def test_a_cookie_that_the_server_did_not_sign_is_no_sign_in(place: Place) -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,13 +21,34 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.cli_util import print_to_cli
 from streamlit.file_util import get_static_dir
+from streamlit.logger import get_logger
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import EnvironmentInfo, UserInfo
 from streamlit.runtime import memory_media_file_storage
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from acvb_core.cli.interrupt import terminal_silencer
 
+_LOGGER = get_logger(__name__)
+
 #: The only script that our pages bring themselves; the policy allows it by its hash.
 REMEMBER = "document.cookie=document.currentScript.dataset.cookie+';path=/;max-age=31536000;SameSite=Strict'"
+
+#: The messages that pages need from browsers. Streamlit takes more, from anybody: some clear the caches of all
+#: sessions, write to this machine, or tell about it.
+_MESSAGES = {
+    "rerun_script",
+    "stop_script",
+    "file_urls_request",
+    "app_heartbeat",
+    "backend_operation_request.deferred_file",
+}
+_HOST = re.compile(r"[\w.:\[\]-]+", re.ASCII)
+#: What pages need of Streamlit's own addresses, after /_stcore/.
+_ADDRESSES = re.compile("health|host-config|stream|upload_file/.+|bidi-components/.+")
 
 
 def _script_hash(script: str) -> str:
@@ -60,12 +82,12 @@ def content_policy() -> str:
 
 
 class AccessGuard:
-    """ASGI middleware: serve only the names in `server.allowedHosts`, and only to the app's own pages.
+    """ASGI middleware: serve only the names in `server.allowedHosts`, and only what the app's own pages ask for.
 
     A page of another site that points its name at this machine sends its own name as the host. A page of another
     site or port sends its address as the origin. Both are refused before Streamlit sees them: Streamlit checks the
     host of websockets alone, takes any port of this machine for its own, and asks an outside service for the
-    machine's address when it meets a foreign origin.
+    machine's address when it meets a foreign origin. Addresses and messages that no page needs are refused to all.
     """
 
     in_force = False
@@ -80,7 +102,9 @@ class AccessGuard:
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
         }
+        self.refused: set[str] = set()
         hide_downloads()
+        hide_installation()
         AccessGuard.in_force = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,7 +119,7 @@ class AccessGuard:
             await send(message)
 
         headers = MutableHeaders(scope=dict(scope, headers=list(scope["headers"])))
-        refusal = refuse(headers)
+        refusal = refuse(headers) or refuse_address(scope["path"])
         if refusal is not None:
             # Uvicorn answers 403 to a websocket that is closed before it is accepted.
             answer = WebSocketClose() if scope["type"] == "websocket" else refusal
@@ -110,7 +134,62 @@ class AccessGuard:
                 headers["host"] = name
             else:
                 headers["origin"] = f"http://{headers['host']}"
-        await self.app(dict(scope, headers=headers.raw), receive, send_with_headers)
+        scope = dict(scope, headers=headers.raw)
+        if scope["type"] == "websocket":
+            await self.app(scope, *self._limit_messages(receive, send_with_headers))
+        else:
+            await self.app(scope, receive, send_with_headers)
+
+    def _limit_messages(self, receive: Receive, send: Send) -> tuple[Receive, Send]:
+        """Return how the app receives and sends in a session whose browser may send `_MESSAGES` only.
+
+        Other messages are dropped. A frame that is none, as no browser sends it, ends the session.
+        """
+        is_open = True
+
+        async def receive_needed() -> Message:
+            nonlocal is_open
+            while True:
+                event = await receive()
+                if event["type"] != "websocket.receive":
+                    return event
+                kind, code = _name_message(event.get("bytes"))
+                if kind in _MESSAGES:
+                    return event
+                if kind not in self.refused:  # once: a stranger could fill the log
+                    self.refused.add(kind)
+                    done = "Its session was ended" if code else "It was dropped"
+                    _LOGGER.warning(
+                        "A browser sent a message that the app does not take: %s. %s.", kind, done
+                    )
+                if code:
+                    is_open = False
+                    await send({"type": "websocket.close", "code": code})
+                    return {"type": "websocket.disconnect", "code": code}
+
+        async def send_while_open(event: Message) -> None:
+            if is_open:
+                await send(event)
+
+        return receive_needed, send_while_open
+
+
+def _name_message(frame: bytes | None) -> tuple[str, int]:
+    """Return the kind of a message, and the code to end a session with, 0 to go on.
+
+    The kind of an operation has what it asks for after a point.
+    """
+    if frame is None:
+        return "text", 1002
+    if len(frame) > get_max_widget_state_size_bytes():
+        return "too long", 1009
+    try:
+        message = BackMsg.FromString(frame)
+    except Exception:  # whatever it is, this is no message
+        return "unreadable", 1002
+    kind = message.WhichOneof("type") or "unknown"
+    asked = message.backend_operation_request.WhichOneof("payload")
+    return f"{kind}.{asked}" if asked else kind, 0
 
 
 def hide_downloads() -> None:
@@ -130,10 +209,38 @@ def hide_downloads() -> None:
     memory_media_file_storage._calculate_file_id = name_file
 
 
+def hide_installation() -> None:
+    """Leave out of what a session is sent first where and on what the app runs; no page needs that.
+
+    Without the version, a tab that is open while Streamlit is updated is not loaded again by itself. The function is
+    private to Streamlit; the version is pinned, and a test reads what sessions are sent.
+    """
+    create = AppSession._create_new_session_message
+
+    def create_bare(*arguments: Any, **named: Any) -> ForwardMsg:
+        message = create(*arguments, **named)
+        message.new_session.main_script_path = ""
+        message.new_session.initialize.user_info.CopyFrom(UserInfo())
+        message.new_session.initialize.environment_info.CopyFrom(EnvironmentInfo())
+        return message
+
+    AppSession._create_new_session_message = create_bare  # type: ignore[method-assign]
+
+
+def refuse_address(path: str) -> PlainTextResponse | None:
+    """Return the answer to a request for an address of Streamlit's that no page needs, None for others."""
+    _, own, rest = path.partition("/_stcore/")
+    if not own or _ADDRESSES.fullmatch(rest):
+        return None
+    return PlainTextResponse("This app has no such address.\n", status_code=404)
+
+
 def refuse(headers: Headers) -> PlainTextResponse | None:
     """Return the answer to a request that may not use the app, None for one that may."""
     host = headers.get("host")
-    if not st.get_option("server.allowedHosts") or not is_host_allowed(host):
+    # Streamlit also takes a name with an empty query or fragment, which other code reads as a part of the address.
+    is_name = host is not None and _HOST.fullmatch(host)
+    if not (is_name and st.get_option("server.allowedHosts") and is_host_allowed(host)):
         here = f"http://{st.get_option('browser.serverAddress')}:{st.get_option('server.port')}"
         return PlainTextResponse(
             f"This app does not serve the name {host!r}. Open it as {here}. "
