@@ -1,14 +1,126 @@
-"""The page that was asked for is the page that is shown."""
+"""The page that was asked for is the page that is shown, and each tab keeps the data that it works on."""
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.testing.v1 import AppTest
 
-from tests.pages.session import Open
+from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.viewing import view_id
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts
+
+
+def drawn(app: AppTest, page: str) -> AppTest:
+    """Go to a page with everything around it: AppTest draws the page alone from the second time on."""
+    del app.session_state["_nav"]
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    return app
+
+
+def use(app: AppTest, sample: str) -> AppTest:
+    """Choose a sample on the Data page, and go on to Run."""
+    app.selectbox(key="sample").select(sample).run()
+    return drawn(press(app, "use_sample"), "run")
+
+
+def shown_data(app: AppTest) -> str:
+    """The name of the data in use, as the sidebar shows it."""
+    chosen = drawn(app, "home").sidebar.selectbox(key="data_in_use")
+    return str(chosen.format_func(chosen.value))
+
+
+@pytest.fixture
+def two_tabs(open_app: Open) -> tuple[AppTest, AppTest]:
+    """Two tabs of one browser: the first uses Southern women, the second, later, Karate."""
+    one, two = use(open_app("data"), "southern_women"), use(open_app("data"), "karate")
+    return one, two
+
+
+def test_each_tab_starts_runs_on_its_own_data(two_tabs: tuple[AppTest, AppTest]) -> None:
+    for app, n in zip(two_tabs, (18, 34), strict=True):
+        press(app, "start")
+        assert jobs_of(app)[-1].problem.data.shape[0] == n
+
+
+def test_an_address_opens_the_data_that_its_tab_used(
+    two_tabs: tuple[AppTest, AppTest], open_app: Open
+) -> None:
+    one, two = two_tabs
+    first, second = one.query_params["data"], two.query_params["data"]
+    assert first != second
+    for link in ({"workspace": WORKSPACE}, {"workspace": None, "view": view_id(WORKSPACE)}):
+        for data, name in ((first, "Southern women"), (second, "Karate"), ("", "Karate")):
+            assert shown_data(open_app("run", **link, data=data)).startswith(name)
+    assert shown_data(one).startswith("Southern women"), "other pages drop the address"
+    assert one.query_params["data"] == first
+    links = [block.value for block in open_app("home", data=first).sidebar.get("code")]
+    assert all(link.endswith(f"&data={first}") for link in links)
+    one.sidebar.selectbox(key="data_in_use").select(Workspace(WORKSPACE).dataset.data.fingerprint).run()
+    drawn(one, "home")
+    assert one.query_params["data"] == second
+    one.query_params["data"] = first  # as the browser's Back does
+    assert shown_data(one).startswith("Southern women")
+    assert shown_data(two).startswith("Karate")
+
+
+def test_data_that_another_tab_removed_are_missed_before_anything_starts(
+    two_tabs: tuple[AppTest, AppTest], open_app: Open
+) -> None:
+    one, two = two_tabs
+    address = one.query_params["data"]
+    (women,) = set(Workspace(WORKSPACE).data_names) - {Workspace(WORKSPACE).dataset.data.fingerprint}
+    press(drawn(two, "data"), f"remove_data_{women}")
+    one.button(key="start").click().run()
+    assert jobs_of(one) == []
+    for app in (drawn(one, "run"), open_app("run", data=address), open_app("run", data="nonsense")):
+        assert "These data are no longer in this workspace." in texts(app)
+        assert "start" not in keys(app)
+    app.sidebar.selectbox(key="data_in_use").select(Workspace(WORKSPACE).dataset.data.fingerprint).run()
+    assert "start" in keys(drawn(app, "run"))
+    for tab in (app, drawn(two, "home")):
+        assert "no longer" not in texts(tab)
+
+
+def test_each_tab_holds_out_its_own_share(two_tabs: tuple[AppTest, AppTest], open_app: Open) -> None:
+    one, _ = two_tabs
+    other = open_app("data", data=one.query_params["data"])
+    other.number_input(key="heldout_percent").set_value(30.0).run()
+    press(one, "start")
+    assert jobs_of(one)[0].problem.settings.heldout == 0.1
+
+
+def test_going_back_changes_no_share(two_tabs: tuple[AppTest, AppTest]) -> None:
+    one, two = two_tabs
+    drawn(one, "data").number_input(key="heldout_percent").set_value(30.0).run()
+    one.query_params["data"] = two.query_params["data"]
+    assert "Karate" in texts(drawn(one, "data"))
+    assert one.number_input(key="heldout_percent").value == 10.0
+    assert Workspace(WORKSPACE).dataset.heldout == 0.3
+
+
+def test_data_that_could_not_be_saved_stay_those_of_their_tab(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(np, "savez", no_room)
+        one = use(open_app("data"), "southern_women")
+        use(open_app("data"), "karate")
+    assert "not saved" in texts(open_app("run", data=one.query_params["data"]))
+    press(one, "start")
+    assert jobs_of(one)[0].problem.data.shape == (18, 14)
+    assert services.data_problems()
 
 
 def test_a_drawing_that_ends_late_does_not_change_the_page(

@@ -24,7 +24,6 @@ from pages.ui.shared.absent import (
 )
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.model_pages import models_on, pages_of_run
-from pages.ui.shared.overview import switch_data
 from pages.ui.shared.picking import open_run, read_answer
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
@@ -226,7 +225,7 @@ def _delete_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
 
 def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
     """Go to the Compare page, with these runs chosen there."""
-    switch_data(workspace, jobs[-1].problem.fingerprint)
+    workspace.use_data(jobs[-1].problem.fingerprint)
     kind = models_on(pages_of_run(jobs[0]).answer.path)[0]
     wanted = jobs[-1].problem.fingerprint
     on_it = [job.id for job in workspace.jobs if job.problem.fingerprint == wanted]

@@ -12,8 +12,8 @@ from pages.ui.shared.model_pages import WholeObjects, pages_of_model
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_share
 
-#: Widgets that show what a data set holds: they begin anew with other data.
-_WIDGETS = ("heldout_percent", "heldout_percent_documents", "heldout_seed", "heldout_kind")
+#: In the session: the data, and what is held out of them, that the widgets show.
+_SHOWN = "heldout_shown"
 #: Of figures whose name does not say enough.
 _HELPS = {
     "Density": "Share of the known pairs that are linked.",
@@ -21,18 +21,6 @@ _HELPS = {
     "Tokens": "All words of all documents, each as often as it stands there.",
     "Median length": "Half of the documents are shorter, in tokens.",
 }
-
-
-def forget_held_out() -> None:
-    """Have the fields of what is held out show that of the data set that comes."""
-    for widget in _WIDGETS:
-        st.session_state.pop(widget, None)
-
-
-def switch_data(workspace: Workspace, fingerprint: str) -> None:
-    """Use other data of the workspace from now on."""
-    forget_held_out()
-    workspace.use_data(fingerprint)
 
 
 def show_overview(workspace: Workspace, dataset: Dataset) -> None:
@@ -64,11 +52,12 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
         st.caption(f"New runs: {say.describe_split(dataset)}.")
         return
     held_out = pages_of_model(dataset.model).held_out
+    is_new = _note_shown(dataset)
     with st.container(border=True, gap="small"):
         st.markdown("**Held out for scoring**")
         whole = dataset.whole_documents
         if held_out.whole is not None and not dataset.on_disk:
-            whole = _choose_whole(held_out.whole, whole)
+            whole = _choose_whole(held_out.whole, _fill("heldout_kind", whole, is_new))
         objects = held_out.whole if whole else None
         now = dataset.heldout
         if whole != dataset.whole_documents:  # another kind of share has another usual size
@@ -78,10 +67,9 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
             f"Share of {held_out.of if objects is None else f'the {objects.one}s'}, %",
             0.0,
             100 * MOST_HELD_OUT,
-            round(100 * now, 6),
-            1.0,
+            step=1.0,
             format="%g",
-            key="heldout_percent_documents" if whole else "heldout_percent",
+            key=_fill(f"heldout_percent{'_documents' * whole}", round(100 * now, 6), is_new),
             help="Hidden from new runs and predicted by them: the fair way to compare methods. 0 hides nothing.",
         )
         many = model_row(dataset.model).unit[1] if objects is None else f"{objects.one}s"
@@ -89,8 +77,7 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
             "Seed",
             0,
             MOST_SEED,
-            dataset.heldout_seed,
-            key="heldout_seed",
+            key=_fill("heldout_seed", dataset.heldout_seed, is_new),
             help=f"The same seed hides the same {many}, so that runs can be compared.",
         )
         if objects is None:
@@ -104,17 +91,33 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
         st.rerun()
 
 
-def _choose_whole(objects: WholeObjects, now: bool) -> bool:
+def _note_shown(dataset: Dataset) -> bool:
+    """Return whether the fields show other data, or another share of them, than when they were drawn last."""
+    now = (dataset.data.fingerprint, dataset.split)
+    is_new = st.session_state.get(_SHOWN) != now
+    st.session_state[_SHOWN] = now
+    return is_new
+
+
+def _fill(key: str, value: bool | float, is_new: bool) -> str:
+    """Put a value into a widget that is not drawn yet, unless it shows these data already; return its key."""
+    if is_new or key not in st.session_state:
+        st.session_state[key] = value
+    return key
+
+
+def _choose_whole(objects: WholeObjects, key: str) -> bool:
     """Draw the choice between a part of every object and whole objects."""
-    return st.segmented_control(
-        "What is held out",
-        [False, True],
-        format_func=objects.choices.__getitem__,
-        default=now,
-        required=True,
-        key="heldout_kind",
-        label_visibility="collapsed",
-        help=objects.help,
+    return bool(
+        st.segmented_control(
+            "What is held out",
+            [False, True],
+            format_func=objects.choices.__getitem__,
+            required=True,
+            key=key,
+            label_visibility="collapsed",
+            help=objects.help,
+        )
     )
 
 

@@ -19,7 +19,6 @@ from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, models_on, pages_of_run
-from pages.ui.shared.overview import switch_data
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -170,7 +169,7 @@ def choose_run(
 
 def open_run(job: Job) -> None:
     """Go to the page that shows a run's answer, and show it there; its data are in use from then on."""
-    switch_data(current_workspace(), job.problem.fingerprint)
+    current_workspace().use_data(job.problem.fingerprint)
     page = pages_of_run(job).answer.path
     st.session_state[f"{PurePath(page).stem}_run"] = job.id
     st.switch_page(page)
@@ -185,8 +184,8 @@ def name_page_data(workspace: Workspace, job: Job) -> None:
         st.caption("This page shows a run on")
         st.text(job.problem.data.name)
         st.button(
-            "Use these data", key="use_page_data", icon=":material/dataset:", on_click=switch_data,
-            args=(workspace, job.problem.fingerprint), help="On all pages, and for new runs.",
+            "Use these data", key="use_page_data", icon=":material/dataset:", on_click=workspace.use_data,
+            args=(job.problem.fingerprint,), help="On all pages, and for new runs.",
         )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from pages.ui.workspace.tab import keep_address
+
 # A page that was opened starts at its top: the browser would keep the place of the one before. A page is drawn again
 # when the browser turns dark or light, as its figures are coloured for one of them, when its window becomes narrow or
 # wide, and when its tab is seen again after a while, as runs may have been added in another tab.
@@ -102,6 +104,7 @@ def refresh(draw: Callable[[], None], seconds: float | None) -> None:
 
     def draw_timed() -> None:
         begun = time.perf_counter()
+        keep_address()
         draw()
         recent.append(time.perf_counter() - begun)
 

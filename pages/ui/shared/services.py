@@ -201,7 +201,7 @@ def start_warm_up() -> threading.Thread:
 
 @once_per_process
 def datasets() -> dict[str, Dataset | None]:
-    """Return the data set in use of each workspace that was looked at; None where there is none."""
+    """Return the data set that each workspace which was looked at used last; None where there is none."""
     return {}
 
 
@@ -216,8 +216,14 @@ def used_datasets() -> dict[str, dict[str, Dataset]]:
 
 @once_per_process
 def data_problems() -> dict[str, str]:
-    """Return why the data of workspaces could not be saved or read, by workspace."""
+    """Return why data of workspaces could not be saved or read, by their owner in the store."""
     return {}
+
+
+@once_per_process
+def data_lock(workspace: str) -> threading.Lock:
+    """Return the lock of a workspace under which one tab at a time changes which data were used last."""
+    return threading.Lock()
 
 
 @once_per_process

@@ -11,7 +11,6 @@ import streamlit as st
 from acvb_core.engine.handle import Handle, Status
 from acvb_core.store.shelf import explain_error
 from pages.ui.shared import format as say
-from pages.ui.shared.overview import switch_data
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
@@ -51,18 +50,20 @@ def _show_data_problem(workspace: Workspace) -> None:
 
 
 def _show_data(workspace: Workspace) -> None:
-    """Draw the data in use, which all pages are about; where there are several data sets, as a choice."""
+    """Draw the data in use, which all pages are about; where there are others, as a choice."""
     dataset = workspace.dataset
     names = say.name_data(workspace.data_names)
-    if dataset is None:
-        st.caption("No data chosen yet")
-    elif len(names) > 1:
-        st.session_state[_CHOICE] = dataset.data.fingerprint
+    if len(names) > (dataset is not None):
+        st.session_state[_CHOICE] = None if dataset is None else dataset.data.fingerprint
         st.selectbox(
-            "Data", list(names), format_func=names.__getitem__, key=_CHOICE, on_change=_use_choice, args=(workspace,),
-            help="What all pages are about, and what new runs are made of.",
+            "Data", list(names), index=None, format_func=names.__getitem__, key=_CHOICE, on_change=_use_choice,
+            args=(workspace,), placeholder="No data chosen yet",
+            help="What all pages of this tab are about, and what new runs are made of.",
         )  # fmt: skip
-        st.caption(dataset.data.size_text)
+        if dataset is not None:
+            st.caption(dataset.data.size_text)
+    elif dataset is None:
+        st.caption("No data chosen yet")
     else:
         st.caption("Data")
         st.text(dataset.name)
@@ -70,7 +71,7 @@ def _show_data(workspace: Workspace) -> None:
 
 
 def _use_choice(workspace: Workspace) -> None:
-    switch_data(workspace, st.session_state[_CHOICE])
+    workspace.use_data(st.session_state[_CHOICE])
 
 
 def _is_loading(workspace: Workspace) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
@@ -16,22 +16,23 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search
 from acvb_core.store.files import StoreError
-from acvb_core.store.shelf import AbsentRun
+from acvb_core.store.shelf import AbsentRun, UnreadableRunError
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset
 from pages.ui.workspace.kept_data import (
-    keep_data_in_use,
+    keep_last_used,
     name_data_aside,
-    put_aside,
+    name_owner_aside,
     read_data_aside,
-    read_data_in_use,
+    read_last_used,
     remove_data,
 )
+from pages.ui.workspace.tab import TAB, Tab
 from pages.ui.workspace.viewing import owner_only, view_handle, view_id
 
-#: In the session: its workspace, whether it may only look, and the data that it looks at.
-KEY, VIEW_ONLY, _VIEWED = "ws", "view_only", "viewed_data"
+#: In the session: its workspace, and whether it may only look.
+KEY, VIEW_ONLY = "ws", "view_only"
 
 
 def _has_own_data(job: Job) -> bool:
@@ -49,10 +50,13 @@ class Workspace:
         Whoever has it may change the workspace. It is in no text, so that no log and no error shows it.
     view_only : bool
         What would change the workspace raises ViewOnlyError. What only its owner can mend is not shown.
+    tab : Tab or None
+        The tab of the browser that has the handle, which has data of its own. None: the data are those used last.
     """
 
     key: str = field(repr=False)
     view_only: bool = False
+    tab: Tab | None = field(default=None, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -61,18 +65,22 @@ class Workspace:
 
     @property
     def dataset(self) -> Dataset | None:
-        """The data set in use, None before one was chosen; a viewer may look at another one."""
-        viewed = st.session_state.get(_VIEWED) if self.view_only else None
-        if viewed is not None and viewed.data.fingerprint in self.data_names:
-            return cast(Dataset, viewed)
-        return self._dataset_in_use
+        """The data set in use in the tab; None before one was chosen, and when it is gone."""
+        tab = self.tab
+        found = self._last_used if tab is None or tab.wanted is None else self._find_data(tab)
+        return found if tab is None or found is None else tab.view(found)
 
     @property
-    def _dataset_in_use(self) -> Dataset | None:
+    def _last_used(self) -> Dataset | None:
         shelf = services.datasets()
         if self.key not in shelf:
             shelf.setdefault(self.key, self._remember(self._stored_dataset()))  # another tab may be first
         return shelf[self.key]
+
+    @property
+    def has_lost_data(self) -> bool:
+        """True when the tab, or its address, wants data that are not in the workspace any more."""
+        return bool(self.tab and self.tab.wanted) and self.dataset is None and self.data_problem is None
 
     @owner_only
     def check_owner(self) -> None:
@@ -80,32 +88,29 @@ class Workspace:
 
     @owner_only
     def set_dataset(self, dataset: Dataset) -> None:
-        """Use a data set from now on; the one before is put aside, and runs keep theirs."""
-        before = self._dataset_in_use
-        services.datasets()[self.key] = self._remember(dataset)
-        # First, so that its files never have no owner.
-        if before is not None and not before.on_disk and before.data.fingerprint != dataset.data.fingerprint:
-            with suppress(StoreError):  # keeping the data in use says why; the server has these until it ends
-                put_aside(self.key, before)
-        self.save_dataset()
+        """Use a data set in the tab from now on, and in new tabs; other tabs and runs keep theirs.
+
+        `data_problem` says why it could not be kept for the next start.
+        """
+        with services.data_lock(self.key):
+            before = self._last_used
+            services.datasets()[self.key] = self._remember(dataset)
+            keep_last_used(self.key, dataset, before)
+        if self.tab is not None:
+            self.tab.use(dataset)
 
     def _remember(self, dataset: Dataset | None) -> Dataset | None:
-        """Have a data set at hand as long as the server runs; those on disk may lose their files."""
-        if dataset is not None and not dataset.on_disk:
+        """Have a data set at hand as long as the server runs."""
+        if dataset is not None:
             services.used_datasets().setdefault(self.key, {})[dataset.data.fingerprint] = dataset
         return dataset
 
     @property
     def data_names(self) -> dict[str, str]:
-        """The names of all data sets of the workspace by fingerprint: those of runs, in use and put aside.
-
-        Data on disk that no run has are in their files alone, which go when other data are used: then they are the
-        only choice.
-        """
-        now, jobs = self._dataset_in_use, self.jobs
-        names = {job.problem.fingerprint: job.problem.data.name for job in jobs if _has_own_data(job)}
-        if now is not None and now.on_disk and now.data.fingerprint not in names:
-            return {now.data.fingerprint: now.name}
+        """The names of all data sets of the workspace by fingerprint: those of runs, used ones and put aside."""
+        last = self._last_used  # once it is read, it is among the used ones
+        names = {} if last is None else {last.data.fingerprint: last.name}
+        names |= {job.problem.fingerprint: job.problem.data.name for job in self.jobs if _has_own_data(job)}
         used = services.used_datasets().get(self.key, {})
         return names | name_data_aside(self.key) | {key: dataset.name for key, dataset in used.items()}
 
@@ -123,45 +128,59 @@ class Workspace:
         """
         if fingerprint in self.removable_data:
             remove_data(self.key, fingerprint)
+            if self.tab is not None and self.tab.is_wanted(fingerprint):
+                self.tab.choose("")
 
     def use_data(self, fingerprint: str) -> None:
-        """Use one of the data sets of `data_names` from now on; of others, nothing changes.
+        """Use one of the data sets of `data_names` in the tab from now on; of others, nothing changes.
 
-        A viewer looks at it, and the workspace stays as it is.
+        A viewer looks at it, and the workspace stays as it is. `data_problem` says why it could not be read.
         """
         now = self.dataset
         if fingerprint not in self.data_names or (now is not None and now.data.fingerprint == fingerprint):
             return
-        dataset = self._find_data(fingerprint)
-        if self.view_only:
-            st.session_state[_VIEWED] = dataset
-        else:
+        tab = Tab() if self.tab is None else self.tab
+        tab.choose(fingerprint)
+        if not self.view_only and (dataset := self._find_data(tab)) is not None:
             self.set_dataset(dataset)
 
-    def _find_data(self, fingerprint: str) -> Dataset:
-        in_use = self._dataset_in_use
-        if in_use is not None and in_use.data.fingerprint == fingerprint:
-            return in_use
-        used = services.used_datasets().get(self.key, {}).get(fingerprint)
-        if used is not None:
-            return used
-        if (aside := read_data_aside(self.key, fingerprint)) is not None:
-            return cast(Dataset, self._remember(aside))
-        job = next(job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
-        data, settings = job.problem.data, job.problem.settings
-        share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
-        return Dataset(data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole)
+    def _find_data(self, tab: Tab) -> Dataset | None:
+        """Return the data set that a tab wants; None where it is gone or cannot be read."""
+        used = services.used_datasets().get(self.key, {})
+        names = used if tab.wanted in used else self.data_names
+        fingerprint = next(filter(tab.is_wanted, names), None)
+        if fingerprint is None:
+            return None
+        if fingerprint in used:
+            return used[fingerprint]
+        if (aside := self._remember(read_data_aside(self.key, fingerprint))) is not None:
+            return aside
+        jobs = (job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
+        for job in jobs:
+            with suppress(UnreadableRunError):
+                data, settings = job.problem.data, job.problem.settings
+                share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
+                return Dataset(
+                    data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole
+                )
+        return None
 
     @owner_only
     def save_dataset(self) -> None:
-        """Keep the data set in use for the next start; `data_problem` says why it could not be kept."""
+        """Try once more to keep the data set in use for the next start; `data_problem` says why it cannot be kept."""
         if self.dataset is not None:
-            keep_data_in_use(self.key, self.dataset)
+            self.set_dataset(self.dataset)
 
     @property
     def data_problem(self) -> str | None:
         """The reason why the data could not be saved or read; None if they could."""
-        return None if self.view_only else services.data_problems().get(self.key)
+        if self.view_only:
+            return None
+        problems, dataset = services.data_problems(), self.dataset
+        if dataset is not None:
+            return problems.get(name_owner_aside(self.key, dataset.data.fingerprint))
+        wanted = self.tab.wanted if self.tab is not None else None
+        return problems.get(name_owner_aside(self.key, wanted or ""), problems.get(self.key))
 
     @property
     def jobs(self) -> list[Job]:
@@ -292,9 +311,10 @@ class Workspace:
         services.searches().remove(self.key, job_id)
 
     def _stored_dataset(self) -> Dataset | None:
-        return read_data_in_use(self.key)
+        return read_last_used(self.key)
 
 
 def current_workspace() -> Workspace:
     """Return the workspace of this session."""
-    return Workspace(st.session_state[KEY], st.session_state.get(VIEW_ONLY, False))
+    state = st.session_state
+    return Workspace(state[KEY], state.get(VIEW_ONLY, False), state.get(TAB))

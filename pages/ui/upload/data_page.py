@@ -8,7 +8,7 @@ from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.running.forms import was_filled
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model
-from pages.ui.shared.overview import forget_held_out, show_overview
+from pages.ui.shared.overview import show_overview
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_upload
 from pages.ui.workspace.dataset import Dataset
@@ -41,7 +41,6 @@ def choose_sample(workspace: Workspace) -> None:
             return
         with st.spinner("Reading"):
             workspace.set_dataset(Dataset.of_sample(key))
-        forget_held_out()
         st.rerun()
 
 

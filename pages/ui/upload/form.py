@@ -12,7 +12,6 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
-from pages.ui.shared.overview import forget_held_out
 from pages.ui.shared.workspace import Workspace
 from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind
 from pages.ui.upload.kind import KindChoice, all_readers, choose_encoding, choose_kind
@@ -188,7 +187,6 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
     if waiting.error is not None:
         raise waiting.error
     forget_loading(workspace)
-    forget_held_out()
     st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
     if go_on:
         st.switch_page("pages/run.py")

@@ -48,11 +48,12 @@ class Loading:
         return self._over.is_set()
 
     def run(self, workspace: Workspace, load: Load) -> None:
-        """Load the file and use its data; put them aside where the user has chosen others meanwhile."""
-        before = workspace.dataset
+        """Load the file and use its data; put them aside if the user has chosen others in the same tab meanwhile."""
+        before, tab = workspace.dataset, workspace.tab
+        wanted = tab and tab.wanted
         try:
             dataset = load(before, self._note_share)
-            if dataset.on_disk or workspace.dataset is before:
+            if (tab and tab.wanted) == wanted:
                 workspace.set_dataset(dataset)
             else:
                 put_aside(workspace.key, dataset)

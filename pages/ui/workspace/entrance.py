@@ -1,4 +1,4 @@
-"""How a session finds its workspace: by the address, by what it was before, or by the browser's cookie."""
+"""How a session finds its workspace and data: by the address, by what they were before, or by the browser's cookie."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TypeGuard
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.store.files import StoreError
 from pages.ui.access.sign_in import is_signed_in, name_own_workspace
 from pages.ui.shared import services
 from pages.ui.shared.serving import REMEMBER
 from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace
+from pages.ui.workspace.tab import DATA, SHORT, TAB, Tab
 from pages.ui.workspace.viewing import view_id
 
 COOKIE = "acvb_ws"
@@ -28,17 +30,38 @@ def enter_workspace() -> Workspace:
 
     The address comes first, so that a link leads where it says; links between pages drop it, so the session
     remembers; a new tab without either finds the workspace of the person who has signed in, or the browser's last one
-    by its cookie.
+    by its cookie. The data of the tab are found in the same way: by the address, by what they were before, or as those
+    that the workspace used last.
     """
-    address, state = st.query_params, st.session_state
+    state = st.session_state
     workspace = _find_workspace()
+    if TAB not in state or state.get(KEY) != workspace.key:
+        state[TAB] = Tab()
     state[KEY], state[VIEW_ONLY] = workspace.key, workspace.view_only
-    here, other = (VIEW, FULL) if workspace.view_only else (FULL, VIEW)
-    if other in address:
-        del address[other]
-    if address.get(here) != workspace.id:
-        address[here] = workspace.id
+    workspace = current_workspace()
+    others = {
+        name: value for name, value in st.query_params.to_dict().items() if name not in (FULL, VIEW, DATA)
+    }
+    data = _follow_address(workspace, state[TAB])
+    address = others | {VIEW if workspace.view_only else FULL: workspace.id} | ({DATA: data} if data else {})
+    if address != st.query_params.to_dict():
+        st.query_params.from_dict(address)  # at once, as each change of the address is a step for Back
     return workspace
+
+
+def _follow_address(workspace: Workspace, tab: Tab) -> str:
+    """Have the tab use the data that its address names; return what the address is to say of the data.
+
+    An address that says other than it did has been opened, or gone back to. Links between pages leave out the data,
+    and the tab keeps them.
+    """
+    named = st.query_params.get(DATA, "")
+    if named not in ("", tab.address) and named != (tab.wanted or "")[:SHORT]:
+        tab.choose(named)
+    with suppress(AcvbError):  # the page says what is wrong with the store
+        _ = workspace.dataset  # a new tab takes the data that were used last
+    tab.address = (tab.wanted or "")[:SHORT]
+    return tab.address
 
 
 def _find_workspace() -> Workspace:

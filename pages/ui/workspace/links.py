@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.entrance import FULL, LOST, VIEW
+from pages.ui.workspace.tab import DATA
 from pages.ui.workspace.viewing import view_id
 
 _OWN = "[Open your own workspace](./)"
@@ -28,9 +29,10 @@ def show_share_links(workspace: Workspace) -> None:
 
 
 def _write_link(name: str, value: str) -> str:
-    """Return the address of Home with a workspace, as this browser reaches the app."""
+    """Return the address of Home with a workspace and the data in use, as this browser reaches the app."""
     home = (st.context.url or "").rpartition("/")[0]
-    return f"{home}/?{name}={value}"
+    data = st.query_params.get(DATA)
+    return f"{home}/?{name}={value}" + (f"&{DATA}={data}" if data else "")
 
 
 def show_arrival(workspace: Workspace, page: str) -> None:
@@ -57,3 +59,9 @@ def show_arrival(workspace: Workspace, page: str) -> None:
         )
     else:
         state.pop(LOST, None)
+    if workspace.has_lost_data:
+        st.warning(
+            "These data are no longer in this workspace. They were removed, perhaps in another tab. Choose data in the "
+            "sidebar or on the Data page before you go on.",
+            icon=":material/link_off:",
+        )

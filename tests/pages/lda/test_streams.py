@@ -130,6 +130,10 @@ def test_texts_are_read_to_disk_and_found_again(open_app: Open) -> None:
     assert "1 document hidden from each new run" in texts(app)
     services.datasets().clear()
     assert dataset().data.fingerprint == data.fingerprint
+    Workspace(WORKSPACE).set_dataset(Dataset.of_sample("karate"))  # as in another tab
+    services.used_datasets().clear()
+    assert "Documents" in {metric.label for metric in app.run().metric}
+    assert app.session_state["tab"].wanted == data.fingerprint
 
 
 def test_what_does_not_fit_into_memory_is_kept_on_disk(

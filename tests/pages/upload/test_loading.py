@@ -111,6 +111,7 @@ def test_other_data_that_were_chosen_meanwhile_stay_in_use(open_app: Open, slow:
     slow.may_go_on.set()
     workspace = Workspace(WORKSPACE)
     until(other, lambda: len(workspace.data_names) == 2)
-    assert workspace.dataset is not None
-    assert workspace.dataset.name == "Southern women"
     assert sorted(workspace.data_names.values()) == ["Southern women", "links"]
+    for tab, name in ((other, "Southern women"), (app, "links")):
+        tab.switch_page("pages/data.py").run()
+        assert f"\n{name}\n" in texts(tab), "each tab has its own data in use"
