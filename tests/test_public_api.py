@@ -7,10 +7,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.registry import METHODS
+from acvb_core.store.export import write_run
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -164,4 +168,65 @@ def test_a_session_with_a_table(tmp_path: Path) -> None:
     comparison = acvb_core.compare(table, ["fab", "em"], k_max=6, max_sweeps=5, heldout=0.1)
     assert list(comparison.table()["k_features"]) == [
         r.snapshot.effective_k["features"] for r in comparison.results
+    ]
+
+
+@pytest.mark.parametrize("sample", ["southern_women", "karate"])
+def test_clusters_have_one_number_in_labels_tables_and_files(sample: str, tmp_path: Path) -> None:
+    data = acvb_core.load_sample(sample)
+    result = acvb_core.fit(data, "vb", k_rows=3, max_sweeps=20)
+    write_run(result, tmp_path)
+    blocks = pd.read_csv(tmp_path / "blocks.csv")
+    arrays = np.load(tmp_path / "posterior.npz")
+    for side, table, of_blocks in (("rows", "rows", "row"), ("cols", "columns", "column")):
+        if table not in result.tables:
+            continue
+        labels = result.labels(side)
+        assert labels.min() == 1
+        assert result.tables[table]["cluster"].tolist() == labels.tolist()
+        assert pd.read_csv(tmp_path / f"{table}.csv")["cluster"].tolist() == labels.tolist()
+        assert arrays[f"{of_blocks}_cluster"].tolist() == labels.tolist()
+        assert set(labels) <= set(blocks[f"{of_blocks}_cluster"])
+    frame = responsibilities_frame(result, "rows")
+    of_names = frame.drop(columns="object").idxmax(axis=1)
+    assert of_names.tolist() == [f"cluster_{k}" for k in result.labels("rows")]
+    runs = acvb_core.combine([result, acvb_core.fit(data, "vb", k_rows=3, max_sweeps=20)])
+    assert runs.consensus("rows")["run_1"].tolist() == result.labels("rows").tolist()
+
+
+def test_topics_and_documents_have_one_number_in_labels_tables_and_files(tmp_path: Path) -> None:
+    texts = ["ship sail sea", "ship sea sail sail", "corn field", "corn field corn"] * 4
+    loaded = acvb_core.load_corpus(texts)
+    result = acvb_core.fit(loaded, "cvb0", k=2, alpha=0.1, hyper="fixed", max_sweeps=30)
+    write_run(result, tmp_path)
+    labels = result.labels("documents")
+    for table in (result.documents, pd.read_csv(tmp_path / "documents.csv")):
+        assert table.drop(columns="document").idxmax(axis=1).tolist() == [f"topic_{k}" for k in labels]
+    for topics in (result.topics, pd.read_csv(tmp_path / "topics.csv")):
+        number = dict(zip(loaded.corpus.vocabulary, result.labels("words"), strict=True))
+        first = topics[topics["rank"] == 1]
+        assert {word: number[word] for word in first["word"]} == dict(
+            zip(first["word"], first["topic"], strict=True)
+        )
+    # Documents without names are numbered alike wherever they come from.
+    numbers = [str(i + 1) for i in range(len(texts))]
+    counts = acvb_core.Corpus.build(loaded.corpus.counts)
+    disk = acvb_core.read_to_disk(texts, tmp_path / "disk").corpus
+    for table in (result.documents, result.transform(texts), acvb_core.fit(counts, "cvb0", k=2).documents):
+        assert table["document"].tolist() == numbers
+    assert disk.document_names(range(len(texts))) == numbers
+
+
+def test_features_have_one_number_in_tables_and_files(tmp_path: Path) -> None:
+    result = acvb_core.fit(acvb_core.load_sample("block_images"), "fab", max_sweeps=20)
+    write_run(result, tmp_path)
+    numbers = list(range(1, 1 + len(result.features)))
+    assert len(numbers) > 1
+    for features in (result.features, pd.read_csv(tmp_path / "features.csv")):
+        assert features["feature"].tolist() == numbers
+    for objects in (result.objects, pd.read_csv(tmp_path / "objects.csv")):
+        assert list(objects)[1:] == [f"feature_{k}" for k in numbers]
+        np.testing.assert_allclose(objects.iloc[:, 1:].sum(), result.features["objects"], rtol=1e-6)
+    assert [name for name in result.reconstruction(0) if name.startswith("feature_")] == list(result.objects)[
+        1:
     ]

@@ -79,7 +79,7 @@ class Corpus:
         counts : sparse or dense array, shape (n_documents, n_words)
             Whole numbers, at least 0; entries stored more than once are added up.
         vocabulary, documents : sequences of str, optional
-            Default: "0", "1", …
+            Default: the numbers of the words from 0, "0", "1", …, and of the documents from 1.
         metadata : mapping of str to sequence, optional
             One value for each document: numbers, dates, or what is kept as strings.
 
@@ -102,7 +102,7 @@ class Corpus:
         return cls(
             matrix,
             unique_names(vocabulary, n_words, "word", name),
-            unique_names(documents, n_documents, "document", name),
+            unique_names(documents, n_documents, "document", name, first=1),
             mend_text(name),
             None if texts is None else tuple(map(mend_text, texts)),
             None if groups is None else text_array(groups),

@@ -57,14 +57,16 @@ def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
     return [text_of(label) for label in given.index], [text_of(label) for label in given.columns]
 
 
-def unique_names(names: ArrayLike | None, count: int, kind: str, source: str) -> NDArray[Any]:
-    """Return names as an object array of str, "0", "1", … where none are given.
+def unique_names(
+    names: ArrayLike | None, count: int, kind: str, source: str, *, first: int = 0
+) -> NDArray[Any]:
+    """Return names as an object array of str; where none are given, numbers that begin with `first`.
 
     A DataError refuses more or fewer names than `count`, and one that is repeated. `kind` says what is named ("row",
     "word").
     """
     if names is None:
-        return np.array([str(i) for i in range(count)], dtype=object)
+        return np.array([str(i) for i in range(first, first + count)], dtype=object)
     found = text_array(names)
     if len(found) != count:
         what = f"{len(found):,} {kind} labels were given for {count:,} {kind}s"

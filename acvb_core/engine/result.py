@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Result:
     """A finished run.
 
+    Clusters, topics and features are numbered from 1, the largest first: in its tables and labels, in files and pages.
+
     Attributes
     ----------
     snapshot : Snapshot
@@ -141,7 +143,7 @@ class Result:
         return self._table("documents")
 
     def labels(self, name: str) -> np.ndarray:
-        """Return the most probable cluster of each object, numbered from 0.
+        """Return the most probable cluster of each object, by the numbers of the tables, files and pages: from 1.
 
         Parameters
         ----------
@@ -163,7 +165,7 @@ class Result:
         ]
         if name not in ready:
             raise ParameterError(f"no {name!r} have labels here; {' and '.join(ready)} have.")
-        return self.posterior.labels(name)
+        return self.posterior.labels(name) + 1
 
     def transform(self, given: Any) -> pd.DataFrame:
         """Return the topic shares of documents that were not fitted (LDA): document, tokens, unknown, topic_1 …

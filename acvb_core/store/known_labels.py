@@ -20,7 +20,7 @@ def compare_known_labels(result: Result) -> pd.DataFrame:
     """
     data = result.problem.data
     attributes = data.attributes if isinstance(data, Relation) else {}
-    table, _ = attribute_agreement(result.labels("rows") if attributes else [], attributes)
+    table, _ = attribute_agreement(result.posterior.labels("rows") if attributes else [], attributes)
     return table
 
 

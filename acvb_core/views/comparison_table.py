@@ -207,7 +207,7 @@ def _models(results: Sequence[Result]) -> list[ModelRow]:
 
 def clusters_of(result: Result, domain: str) -> NDArray[np.int64]:
     """Return the clusters of a domain's objects, from 0; those of the rows if the sides share them."""
-    return result.labels(domain if domain in result.posterior.arrays else "rows")
+    return result.posterior.labels(domain if domain in result.posterior.arrays else "rows")
 
 
 def agreement_tables(

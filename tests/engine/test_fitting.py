@@ -33,7 +33,7 @@ def test_finds_planted_clusters(method: str) -> None:
     result = fit(TRUTH.relation, method, **(QUICK[method] | longer))
     assert agreement(result.labels("rows"), TRUTH.row_clusters)["ari"] > 0.95
     assert agreement(result.labels("cols"), TRUTH.column_clusters)["ari"] > 0.95
-    assert (result.rows["cluster"] == result.labels("rows") + 1).all()
+    assert (result.rows["cluster"] == result.labels("rows")).all()
     assert result.summary()["sweeps"] == len(result.history)
     mass = result.posterior["rows"].sum(axis=0)
     assert (np.diff(mass) <= 1e-9).all()

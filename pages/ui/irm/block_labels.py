@@ -87,4 +87,4 @@ def choose_clustering(result: Result) -> str:
 def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:
     """Return the scores of every attribute, and the tables behind them."""
     n_clusters = result.posterior.n_clusters()[domain]
-    return attribute_agreement(result.labels(domain), result.problem.data.attributes, n_clusters)
+    return attribute_agreement(result.posterior.labels(domain), result.problem.data.attributes, n_clusters)

@@ -129,7 +129,7 @@ def test_gzip_is_unpacked(tmp_path, name):
     source, options = FILES[name]
     path = tmp_path / "a file.txt.gz"
     path.write_bytes(gzip.compress(source))
-    assert_same(load_corpus(path, **options), acvb_core.read_to_disk(path, tmp_path / "c", **options))
+    assert_same(load_corpus(path, **options), read_to_disk(path, tmp_path / "c", **options))
 
 
 def test_texts_in_many_batches_are_cut_as_in_one(tmp_path, monkeypatch):

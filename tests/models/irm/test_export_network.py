@@ -69,7 +69,7 @@ def test_the_directions_of_a_block_are_kept_apart() -> None:
     links[:10, 10:] = True
     result = fit(Relation.build(links, network=Network()), "vb", k_rows=2)
     strengths = posterior_arrays(result)["strengths"]
-    first, last = result.labels("rows")[[0, -1]]
+    first, last = result.posterior.labels("rows")[[0, -1]]
     assert strengths[first, last] > 0.9 > 0.1 > strengths[last, first]
 
 

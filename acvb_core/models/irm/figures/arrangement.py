@@ -122,9 +122,10 @@ def arrange_result(result: Result) -> Arrangement:
     down, across = sides(result.posterior)
     shape = block_shape(result.posterior)
     posterior = {name: block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
+    labels = result.posterior.labels
     if down == across:
-        return arrange_network(relation, result.labels(down), shape[0], posterior)
-    return arrange(relation, result.labels(down), result.labels(across), shape, posterior)
+        return arrange_network(relation, labels(down), shape[0], posterior)
+    return arrange(relation, labels(down), labels(across), shape, posterior)
 
 
 def arrange(

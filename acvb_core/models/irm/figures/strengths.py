@@ -97,7 +97,7 @@ def strength_hover(result: Result) -> list[list[str]]:
 
 def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
     """Return the sizes of a domain's clusters ("rows" or "cols") as bars in the clusters' colours."""
-    sizes = np.bincount(result.labels(domain), minlength=result.posterior.n_clusters()[domain])
+    sizes = np.bincount(result.posterior.labels(domain), minlength=result.posterior.n_clusters()[domain])
     expected = result.posterior[domain].sum(axis=0)
     relation = result.problem.data
     kind = relation.row_kind if domain == "rows" else relation.column_kind

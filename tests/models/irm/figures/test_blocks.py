@@ -76,7 +76,7 @@ def test_blocks_are_counted_by_label(large: Arrangement) -> None:
 
 def test_objects_stand_by_cluster_then_by_degree(survey: Result) -> None:
     arrangement = arrange_result(survey)
-    labels = survey.labels("rows")[arrangement.rows.order]
+    labels = survey.posterior.labels("rows")[arrangement.rows.order]
     assert (np.diff(labels) >= 0).all()
     sizes = np.bincount(labels, minlength=survey.posterior.n_clusters()["rows"])
     assert arrangement.rows.borders.tolist() == [0, *np.cumsum(sizes).tolist()]

@@ -286,7 +286,7 @@ def test_names_are_shown_as_they_are() -> None:
         node_link_figure(relation, result.posterior, graph_of(result)),
         group_graph_figure(graph_of(result), kind=relation.row_kind),
         block_figure(arrange_result(result)),
-        label_figure(label_agreement(result.labels("rows"), AWKWARD_WORDS), "<i>kind</i>"),
+        label_figure(label_agreement(result.posterior.labels("rows"), AWKWARD_WORDS), "<i>kind</i>"),
     ]
     for figure in figures:
         for text in texts_of(figure):
@@ -369,7 +369,7 @@ def test_numbers_of_clusters_hide_no_dot_and_no_other_number(n: int, groups: int
     figure = node_link_figure(result.problem.data, result.posterior, graph_of(result))
     dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
     place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
-    cluster = result.labels("rows")[np.concatenate([item["customdata"] for item in dots])]
+    cluster = result.posterior.labels("rows")[np.concatenate([item["customdata"] for item in dots])]
     # The plot has 92 % of the height, and is wide enough: the pixels between two neighbours.
     y = figure["layout"]["yaxis"]["range"]
     scale = 0.92 * figure["layout"]["height"] / (y[1] - y[0])
