@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search
 from acvb_core.store.files import StoreError
-from acvb_core.store.shelf import AbsentRun, UnreadableRunError
+from acvb_core.store.shelf import AbsentRun
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset
@@ -156,14 +155,11 @@ class Workspace:
         if (aside := self._remember(read_data_aside(self.key, fingerprint))) is not None:
             return aside
         jobs = (job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
-        for job in jobs:
-            with suppress(UnreadableRunError):
-                data, settings = job.problem.data, job.problem.settings
-                share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
-                return Dataset(
-                    data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole
-                )
-        return None
+        if (job := next(jobs, None)) is None:
+            return None
+        data, settings = job.problem.data, job.problem.settings
+        share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
+        return Dataset(data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole)
 
     @owner_only
     def save_dataset(self) -> None:
