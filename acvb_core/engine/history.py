@@ -30,6 +30,7 @@ class History:
             np.empty((0, 0)),
             0,
         )
+        self._last: dict[str, float] = {}  #: of rows that are not held: the last number in each column
 
     def append(self, snapshot: Snapshot) -> None:
         """Add a row; a snapshot of the sweep that stands last takes its place."""
@@ -69,12 +70,14 @@ class History:
 
     def release(self, read: Callable[[str], NDArray[np.float64]]) -> None:
         """Let go of the rows; `read` gives those of "history" back whenever they are asked for."""
-        columns, _, length = self._published
+        columns, rows, length = self._published
+        if not isinstance(rows, StoredArrays):
+            self._last = {name: self.last_value(name) for name in columns}
         self._published = (columns, StoredArrays((_ROWS,), read), length)
 
     def hold(self) -> None:
         """Hold the rows again, to add others."""
-        self._published = self._read()
+        self._published, self._last = self._read(), {}
 
     def __len__(self) -> int:
         return self._published[2]
@@ -90,6 +93,14 @@ class History:
             return np.full(len(self), np.nan)
         columns, buffer, length = self._read()
         return buffer[:length, columns.index(name)]
+
+    def last_value(self, name: str) -> float:
+        """Return the last finite number in a column; NaN without any. Rows that are not held are not read for it."""
+        if name in self._last or name not in self.columns:
+            return self._last.get(name, np.nan)
+        values = self.column(name)
+        finite = values[np.isfinite(values)]
+        return float(finite[-1]) if len(finite) else np.nan
 
     def frame(self) -> pd.DataFrame:
         """Return a copy as a frame; sweep, samples, burn_in and effective_k_* as whole numbers."""

@@ -2,24 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
+from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.keeper import Keeper
-from acvb_core.engine.problem import Problem, name_run
+from acvb_core.engine.problem import Problem, Settings, name_run
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.stopping import worst_case_sweeps
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunOutline:
+    """A run at one moment, as a list shows it; while restarts race, all of it is the leader's."""
+
+    settings: Settings  #: with the run's own seed; before a race, of all restarts
+    #: `row`, `model_row`: rows of the registry.
+    row: Method
+    model_row: ModelRow
+    #: `fingerprint`, `data_name`, `on_disk`: of the data as they were loaded, and whether these stay on disk.
+    fingerprint: str
+    data_name: str
+    on_disk: bool
+    status: Status
+    error: str | None = None  #: why it failed or was interrupted
+    verdict: Verdict | None = None  #: None while it goes on
+    sweep: int | None = None  #: sweeps done; None before the first
+    cpu_seconds: float = 0.0
+    effective_k: Mapping[str, int] = field(default_factory=dict)
+    has_settled: bool | None = None  #: as `Snapshot.has_settled`
+    lower_bound: float = math.nan  #: NaN where it was not evaluated
+    heldout: Mapping[str, float] = field(default_factory=dict)  #: the last held-out scores; empty without any
+    race: tuple[int, int] | None = None  #: first seed and number of restarts of the race that it came out of
+
+    @property
+    def has_answer(self) -> bool:
+        """True once a sweep was done."""
+        return bool(self.sweep)
+
+    @property
+    def score(self) -> float:
+        """The held-out score that runs are ranked by, higher is better; NaN without one."""
+        return next(iter(self.heldout.values()), math.nan)
+
+    @property
+    def asked(self) -> Settings:
+        """The settings that the run was started with: of a race, those of all restarts."""
+        if self.race is None:
+            return self.settings
+        return replace(self.settings, seed=self.race[0], restarts=self.race[1])
+
+    @property
+    def usual_name(self) -> str:
+        """The usual name of the run: method, size and its own seed."""
+        return name_run(self.settings, self.row)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +86,36 @@ class Inspection(JobState):
     def verdict(self) -> Verdict | None:
         """Verdict of a run that is over; None before."""
         return None if self.snapshot is None or self.status.active else self.snapshot.verdict
+
+    @cached_property
+    def outline(self) -> RunOutline:
+        """The run at this moment, as lists show it."""
+        last, problem = self.snapshot, self.problem
+        race, score_type = self.race_report, problem.model.score_type
+        scores = None if last is None or last.heldout is None else last.heldout._asdict()
+        if scores is None and problem.heldout is not None:
+            first = score_type._fields[0]
+            value = self.history.last_value(f"heldout_{first}")
+            scores = {first: value} if math.isfinite(value) else None
+        bound = None if last is None else last.lower_bound
+        return RunOutline(
+            settings=problem.settings,
+            row=problem.row,
+            model_row=problem.model_row,
+            fingerprint=problem.fingerprint,
+            data_name=problem.data.name,
+            on_disk=problem.model_row.on_disk(problem.data),
+            status=self.status,
+            error=self.error,
+            verdict=self.verdict,
+            sweep=None if last is None else last.sweep,
+            cpu_seconds=0.0 if last is None else last.cpu_seconds,
+            effective_k={} if last is None else last.effective_k,
+            has_settled=None if last is None else last.has_settled,
+            lower_bound=self.history.last_value("lower_bound") if bound is None else bound,
+            heldout=scores or {},
+            race=None if race is None else (race.first_seed, race.restarts),
+        )
 
     @property
     def sweeps_per_second(self) -> float | None:
@@ -108,6 +188,27 @@ class Job(Handle[Inspection]):
         self.keeper: Keeper | None = None  #: keeps the run while it goes on, where it is to be kept
         self._asked = problem
         self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
+
+    @classmethod
+    def list_stored(
+        cls,
+        outline: RunOutline,
+        executor: Executor,
+        read: Callable[[], Job],
+        *,
+        job_id: str,
+        created: float,
+    ) -> Job:
+        """Return the handle of a stored run that is read when more than its outline is asked of it.
+
+        `read`: returns the handle that `restore` gives; what it raises is raised by whatever asks.
+        """
+        return _ListedJob(outline, executor, read, job_id, created)
+
+    @property
+    def outline(self) -> RunOutline:
+        """The run at this moment, as lists show it; a stored run is not read for it."""
+        return self.inspect().outline
 
     @classmethod
     def restore(
@@ -196,8 +297,10 @@ class Job(Handle[Inspection]):
     @property
     def can_continue(self) -> bool:
         """True when the run was interrupted, and what it began from was kept."""
-        can_begin = self.problem.start is not None or not self.problem.settings.start
-        return self._state.status is Status.INTERRUPTED and can_begin
+        outline = self.outline
+        if outline.status is not Status.INTERRUPTED:
+            return False
+        return not outline.settings.start or self.problem.start is not None
 
     def continue_run(self) -> None:
         """Go on with a run that was interrupted: it ends with the same bits as if it had not been.
@@ -298,3 +401,35 @@ class Job(Handle[Inspection]):
             self.publish_update(update)
             if self.keeper is not None and update.snapshot.verdict is None:
                 self.keeper.keep_update(update)
+
+
+class _ListedJob(Job):
+    """A stored run of which only the outline is known until more is asked for."""
+
+    def __init__(
+        self, outline: RunOutline, executor: Executor, read: Callable[[], Job], job_id: str, created: float
+    ) -> None:
+        self._listed, self._read, self._reading = outline, read, threading.Lock()
+        self._known: Inspection | None = None
+        Handle.__init__(self, cast(Inspection, None), executor, job_id=job_id)
+        self.created, self.keeper = created, None
+        self.label = RunLabel(name_run(outline.asked, outline.row))
+        self._ended.set()
+
+    @property
+    def outline(self) -> RunOutline:
+        return self._listed if self._known is None else self.inspect().outline
+
+    @property
+    def _state(self) -> Inspection:
+        if self._known is None:
+            with self._reading:
+                if self._known is None:
+                    stored = self._read()
+                    self._asked, self._read_state = stored._asked, stored._read_state
+                    self._known = stored._state
+        return self._known
+
+    @_state.setter
+    def _state(self, state: Inspection) -> None:
+        self._known = state

@@ -15,6 +15,10 @@ from acvb_core.engine.problem import Settings, name_run
 from acvb_core.engine.run_label import number_name
 
 
+class UnreadableRunError(AcvbError):
+    """A stored run that was listed and cannot be read; from then on it is among those that cannot."""
+
+
 @dataclass(frozen=True)
 class AbsentRun:
     """A run that is not among the jobs: it was deleted, or cannot be read."""
@@ -59,9 +63,9 @@ class Shelf:
         """Return a name for a job: the one asked for, with a number where another run on the same data has it."""
         absent = [*self.unreadable.copy().values(), *self.deleted.copy().values()]
         taken = {run.name for run in absent if run.job_id != job.id}
-        data = job.problem.fingerprint
+        data = job.outline.fingerprint
         others = (other for other in self.jobs.copy().values() if other.id != job.id)
-        taken |= {other.label.name for other in others if other.problem.fingerprint == data}
+        taken |= {other.label.name for other in others if other.outline.fingerprint == data}
         return number_name(name, taken)
 
 

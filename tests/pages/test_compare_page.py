@@ -61,7 +61,7 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     figure = json.loads(app.get("bidi_component")[-1].proto.json)["figure"]
     assert {trace.get("name") for trace in json.loads(figure)["data"]} == {"ACVB0", "VB", "Gibbs"}
     jobs = Workspace(WORKSPACE).jobs
-    assert scores["State"].tolist() == [describe_state(job, job.inspect()).text for job in jobs]
+    assert scores["State"].tolist() == [describe_state(job.outline).text for job in jobs]
     assert "Scores as CSV" in [button.label for button in app.get("download_button")]
     assert scores["State"].iloc[-1] == "complete"  # as its card says; it has no tolerance to meet
     text = next(element.value for element in app.text if "agree" in element.value)
@@ -215,7 +215,7 @@ def test_runs_of_a_second_model_with_a_page_of_its_own_can_be_compared(
 
     def job(model: str, data: Relation = karate) -> SimpleNamespace:
         settings = SimpleNamespace(model=model)
-        return SimpleNamespace(problem=SimpleNamespace(settings=settings, fingerprint=data.fingerprint))
+        return SimpleNamespace(outline=SimpleNamespace(settings=settings, fingerprint=data.fingerprint))
 
     in_use = SimpleNamespace(model="network", data=karate)
 

@@ -175,7 +175,7 @@ def show_runs(group: list[Job]) -> None:
             "sweeps": 0 if seen.snapshot is None else seen.snapshot.sweep,
             "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
         }
-        lines.append(line | {"state": say.describe_state(job, seen).text})
+        lines.append(line | {"state": say.describe_state(seen.outline).text})
     table = pd.DataFrame(lines, columns=list(COLUMNS))
     table = table.sort_values(["k", "seed"], kind="stable", ignore_index=True)
     columns = dict(COLUMNS)

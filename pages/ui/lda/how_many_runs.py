@@ -22,7 +22,7 @@ from pages.ui.workspace.dataset import Dataset
 def find_jobs(workspace: Workspace, dataset: Dataset) -> list[Job]:
     """Return the runs that find topics in the data in use, oldest first."""
     wanted = dataset.data.fingerprint
-    return [job for job in list_runs(workspace, MODEL) if job.problem.fingerprint == wanted]
+    return [job for job in list_runs(workspace, MODEL) if job.outline.fingerprint == wanted]
 
 
 def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
@@ -32,20 +32,20 @@ def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
     """
     grids: dict[Any, list[Job]] = {}
     for job in jobs:
-        if job.inspect().error is None:
-            grids.setdefault(settings_without_k(job.problem.settings), []).append(job)
+        if job.outline.error is None:
+            grids.setdefault(settings_without_k(job.outline.settings), []).append(job)
     several = [group for group in grids.values() if len({topic_number(job) for job in group}) > 1]
     return sorted(several, key=lambda group: -max(job.created for job in group))
 
 
 def topic_number(job: Job) -> int:
     """Return the chosen number of topics of a run."""
-    return int(job.problem.settings.values["k"])
+    return int(job.outline.settings.values["k"])
 
 
 def describe_grid(group: Sequence[Job]) -> str:
     """Return the label of a grid: method, numbers, what is held out, most sweeps."""
-    settings = group[0].problem.settings
+    settings = group[0].outline.settings
     numbers = sorted({topic_number(job) for job in group})
     shown = ", ".join(f"{k:,}" for k in numbers)
     whole = f"{say.percent(settings.heldout_documents)} of the documents held out"
@@ -72,7 +72,7 @@ def label_grids(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
 
 def collect_finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
     """Return the runs that have ended, with their results."""
-    ended = [(job, read_answer(job)) for job in group if job.inspect().verdict is not None]
+    ended = [(job, read_answer(job)) for job in group if job.outline.verdict is not None]
     return [(job, result) for job, result in ended if result is not None]
 
 

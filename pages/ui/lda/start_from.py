@@ -35,7 +35,7 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
 
     def label(option: str) -> str:
         if option in runs:
-            data = isolate(runs[option].problem.data.name)
+            data = isolate(runs[option].outline.data_name)
             return f"{labels[option]} · {_count_topics(runs[option])} of {data}"
         return {ANEW: "New model", FILE: "Model file"}[option]
 
@@ -54,13 +54,11 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
 
 
 def _has_topics(job: Job) -> bool:
-    seen = job.inspect()
-    return seen.verdict is not None and read_answer(job) is not None
+    return job.outline.verdict is not None and job.outline.has_answer
 
 
 def _count_topics(job: Job) -> str:
-    result = read_answer(job)
-    return "" if result is None else say.count(len(result.snapshot.posterior["alpha"]), "topic")
+    return say.count(int(job.outline.settings.values["k"]), "topic")
 
 
 def _take_from_run(job: Job) -> TrainedTopics | None:

@@ -77,7 +77,7 @@ def _is_on_disk(data: Any) -> bool:
 def _choose_able(workspace: Workspace, jobs: Sequence[Job]) -> list[Job]:
     """Return the runs that can be in a file."""
     unsaved = workspace.unsaved
-    return [job for job in jobs if job.id not in unsaved and not _is_on_disk(job.problem.data)]
+    return [job for job in jobs if job.id not in unsaved and not job.outline.on_disk]
 
 
 def _explain_absent(jobs: Sequence[Job], able: Sequence[Job]) -> str:

@@ -63,13 +63,13 @@ def group_by_data(jobs: Sequence[Job]) -> dict[str, list[Job]]:
     """Return jobs by the fingerprint of their data, in the order in which the data come first."""
     groups: dict[str, list[Job]] = {}
     for job in jobs:
-        groups.setdefault(job.problem.fingerprint, []).append(job)
+        groups.setdefault(job.outline.fingerprint, []).append(job)
     return groups
 
 
 def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     """Draw a run: the first part of its name beside its badge, the rest below, and its figures."""
-    state = say.describe_state(job, seen)
+    state = say.describe_state(seen.outline)
     first, _, rest = job.label.name.partition(" · ")
     with st.container(
         horizontal=True,

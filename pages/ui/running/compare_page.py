@@ -29,7 +29,7 @@ from pages.ui.shared.compared_runs import ComparedRuns, choose_pair, show_conclu
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import ModelPages, all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, list_runs, read_answer
+from pages.ui.shared.picking import Key, list_runs
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -67,8 +67,8 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     labels = say.label_runs(jobs)
     by_id = {job.id: job for job in jobs}
     dataset = workspace.dataset
-    wanted = (dataset.data if dataset else jobs[-1].problem).fingerprint
-    alike = [job.id for job in jobs if job.problem.fingerprint == wanted]
+    wanted = (dataset.data if dataset else jobs[-1].outline).fingerprint
+    alike = [job.id for job in jobs if job.outline.fingerprint == wanted]
     if len(alike) < 2:
         alike = list(by_id)
     key, offered = f"compare_runs_{kind}", f"compare_offered_{kind}"
@@ -200,7 +200,7 @@ def find_model(workspace: Workspace) -> str:
     """
     model, dataset = model_in_use(workspace), workspace.dataset
     jobs = [
-        job for job in workspace.jobs if not dataset or job.problem.fingerprint == dataset.data.fingerprint
+        job for job in workspace.jobs if not dataset or job.outline.fingerprint == dataset.data.fingerprint
     ]
     newest = pages_of_run(jobs[-1]).model if jobs else None
     if model is None or (newest and newest not in models_on(pages_of_model(model).answer.path)):
@@ -216,7 +216,9 @@ def show_compare() -> None:
     pages = pages_of_model(model)
     alike = models_on(pages.answer.path)
     finished = [
-        job for job in list_runs(workspace, *alike) if job.inspect().verdict is not None and read_answer(job)
+        job
+        for job in list_runs(workspace, *alike)
+        if job.outline.verdict is not None and job.outline.has_answer
     ]
     if len(finished) < 2:
         show_too_few(workspace, model, len(finished))
@@ -228,7 +230,7 @@ def show_compare() -> None:
     _say_what_is_shared(chosen)
     runs = ComparedRuns.gather(chosen)
     results = runs.results
-    states = [say.describe_state(job, job.inspect()).text for job in chosen]
+    states = [say.describe_state(job.outline).text for job in chosen]
     table = comparison_table(results, runs.labels, states)
     if not table.same_data:
         st.warning(table.notes[0], icon=":material/warning:")

@@ -18,6 +18,7 @@ from acvb_core.views.panels import XAxis
 from acvb_core.views.run_curve import RunCurve
 from pages.ui.running.cards import show_cards
 from pages.ui.running.live_plot import live_plot
+from pages.ui.running.paging import choose_page
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_deleted_runs
 from pages.ui.shared.failures import contain_failure
@@ -29,6 +30,8 @@ from pages.ui.shared.workspace import Workspace
 REFRESH_SECONDS = 0.5
 #: Runs that wait and have a card; so a long line of them does not make the page slow.
 MOST_WAITING = 4
+#: Runs that have ended and have a card and curves on one page.
+ENDED_ON_PAGE = 12
 #: Overlaps of curves that are put into words.
 MOST_OVERLAPS = 3
 AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
@@ -47,7 +50,7 @@ def select_jobs(workspace: Workspace, every: bool) -> list[Job]:
     if every or dataset is None:
         return jobs
     wanted = dataset.data.fingerprint
-    return [job for job in jobs if job.problem.fingerprint == wanted]
+    return [job for job in jobs if job.outline.fingerprint == wanted]
 
 
 def show_live_runs(workspace: Workspace, *, every: bool) -> None:
@@ -59,21 +62,31 @@ def show_live_runs(workspace: Workspace, *, every: bool) -> None:
         jobs = select_jobs(workspace, every)
         if now_busy != busy or not jobs:
             st.rerun()  # begin or end the refreshing, or show the page as it is without runs
+        show_deleted_runs(workspace)
+        cards = st.container()
+        jobs = _choose_shown(jobs)
         jobs = [job for some in group_by_model(jobs, model_in_use(workspace)).values() for job in some]
         seen = {job.id: job.inspect() for job in jobs}
-        show_deleted_runs(workspace)
-        waiting = [job for job in jobs if seen[job.id].status is Status.QUEUED]
-        jobs = [job for job in jobs if job not in waiting[MOST_WAITING:]]
-        show_cards(workspace, jobs, seen)
-        if without := waiting[MOST_WAITING:]:
-            more = say.count(len(without), "more run waits", "more runs wait")
-            st.caption(f"{more} for a place. **Runs** lists all.")
+        with cards:
+            show_cards(workspace, jobs, seen)
         show_races(jobs, seen)
         # In here, so that switching redraws the panels and not the page around them.
         x, labels = choose_axis("x_axis", jobs), say.label_runs(jobs)
         draw_curves(jobs, labels, x, key="curves", of=workspace.id, first=model_in_use(workspace))
 
     refresh(panels, REFRESH_SECONDS if busy else None)
+
+
+def _choose_shown(jobs: Sequence[Job]) -> list[Job]:
+    """Draw the choice of a page of the runs that have ended, and return these and the runs under way, oldest first."""
+    ended = [job for job in reversed(jobs) if not job.outline.status.active]
+    waiting = [job for job in jobs if job.outline.status is Status.QUEUED]
+    if without := len(waiting[MOST_WAITING:]):
+        more = say.count(without, "more run waits", "more runs wait")
+        st.caption(f"{more} for a place. **Runs** lists all.")
+    shown = choose_page(ended, ENDED_ON_PAGE, "ended_page", "runs that have ended, from the newest on")
+    hidden = {job.id for job in [*ended, *waiting[MOST_WAITING:]]} - {job.id for job in shown}
+    return [job for job in jobs if job.id not in hidden]
 
 
 @contain_failure("part of the page")

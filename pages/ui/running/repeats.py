@@ -30,15 +30,15 @@ def warn_of_repeats(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
 
 def repeats_plan(job: Job, dataset: Dataset, plan: Plan) -> bool:
     """Return whether a run that did not fail is one of those that are planned."""
-    settings, race = job.problem.settings, job.race_report
-    seed, restarts = (settings.seed, settings.restarts) if race is None else (race.first_seed, race.restarts)
+    run = job.outline
+    settings, seed, restarts = run.settings, run.asked.seed, run.asked.restarts
     share = settings.heldout_documents if dataset.whole_documents else settings.heldout
-    if job.inspect().error is not None or settings.start or plan.trained is not None:
+    if run.error is not None or settings.start or plan.trained is not None:
         return False
     if settings.model != plan.model or settings.method not in plan.values:
         return False
     return (
-        job.problem.fingerprint == dataset.data.fingerprint
+        run.fingerprint == dataset.data.fingerprint
         and dict(settings.values)
         == method_row(plan.model, settings.method).values(plan.values[settings.method])
         and (seed in plan.seeds and restarts == plan.restarts)

@@ -29,12 +29,15 @@ def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job],
         The reason is empty where there is one run in all. It quotes the name of the data.
     """
     newest_first = list(reversed(jobs))
-    of = next((job for job in newest_first if job.problem.fingerprint == fingerprint), newest_first[0])
-    mine = [job for job in newest_first if job.problem.fingerprint == of.problem.fingerprint]
-    others = [job for job in newest_first if job not in mine]
-    data = f"on {isolate(of.problem.data.name)}"
+    of = next(
+        (job for job in newest_first if job.outline.fingerprint == fingerprint), newest_first[0]
+    ).outline
+    mine = [job for job in newest_first if job.outline.fingerprint == of.fingerprint]
+    others = [job for job in newest_first if job.outline.fingerprint != of.fingerprint]
+    data = f"on {isolate(of.data_name)}"
     best, why = _best_first(mine)
-    rest = [job for job in mine if job not in best]
+    first = {job.id for job in best}
+    rest = [job for job in mine if job.id not in first]
     if len(mine) > 1:
         reason = f"Shown first: the {why or f'newest of {len(mine):,} runs'} {data}."
     else:
@@ -44,35 +47,24 @@ def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job],
 
 def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
     """Return the runs that can be compared with the newest such run, best first, and by what; none where none can."""
-    ended = [job for job in jobs if job.inspect().verdict not in (None, Verdict.DIVERGED)]
-    scores = {job.id: last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}") for job in ended}
-    scored = [job for job in ended if math.isfinite(scores[job.id])]
+    ended = [(job, job.outline) for job in jobs]
+    ended = [(job, run) for job, run in ended if run.verdict not in (None, Verdict.DIVERGED)]
+    scored = [(job, run) for job, run in ended if math.isfinite(run.score)]
     if scored:
-        alike = [job for job in scored if job.problem.settings.split == scored[0].problem.settings.split]
+        split = scored[0][1].settings.split
+        alike = [(job, run) for job, run in scored if run.settings.split == split]
         if len(alike) > 1:
-            return _sort_runs(alike, scores), f"best held-out score of {len(alike):,} runs"
-    if ended and ended[0].problem.model_row.raced_by == "lower_bound":
-        first = ended[0]
-        bounds = {job.id: last_value(job, "lower_bound") for job in ended}
+            best = sorted(alike, key=lambda pair: -pair[1].score)
+            return [job for job, _ in best], f"best held-out score of {len(alike):,} runs"
+    if ended and ended[0][1].model_row.raced_by == "lower_bound":
+        first = ended[0][1]
         alike = [
-            job
-            for job in ended
-            if job.problem.row == first.problem.row
-            and job.problem.settings.split == first.problem.settings.split
-            and math.isfinite(bounds[job.id])
+            (job, run)
+            for job, run in ended
+            if (run.row, run.settings.split) == (first.row, first.settings.split)
+            and math.isfinite(run.lower_bound)
         ]
         if len(alike) > 1:
-            return _sort_runs(
-                alike, bounds
-            ), f"best lower bound of {len(alike):,} {first.problem.row.label} runs"
+            best = sorted(alike, key=lambda pair: -pair[1].lower_bound)
+            return [job for job, _ in best], f"best lower bound of {len(alike):,} {first.row.label} runs"
     return [], ""
-
-
-def _sort_runs(jobs: Sequence[Job], values: dict[str, float]) -> list[Job]:
-    return sorted(jobs, key=lambda job: -values[job.id])
-
-
-def last_value(job: Job, column: str) -> float:
-    """Return the last value of a diagnostic that was evaluated; NaN if there is no such value."""
-    values = job.history.column(column).tolist()
-    return next((value for value in reversed(values) if math.isfinite(value)), math.nan)

@@ -52,8 +52,8 @@ def show_no_data(workspace: Workspace) -> None:
 
 def conclude_runs(shown: Sequence[Job]) -> None:
     """Draw the conclusion about the newest runs that have ended, on the data of the last of them."""
-    ended = [job for job in shown if job.inspect().verdict is not None]
-    same = [job for job in ended if job.problem.fingerprint == ended[-1].problem.fingerprint]
+    ended = [job for job in shown if job.outline.verdict is not None]
+    same = [job for job in ended if job.outline.fingerprint == ended[-1].outline.fingerprint]
     show_conclusion(ComparedRuns.gather(same[-MOST_RUNS:]))
 
 

@@ -12,7 +12,6 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from pages.ui.running.run_order import last_value
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_run
 
@@ -29,20 +28,15 @@ class Grid(NamedTuple):
     jobs: list[Job]
 
 
-def held_out_score(job: Job) -> float:
-    """Return the value by which runs on the same data are ranked, higher is better; NaN where there is none."""
-    return last_value(job, f"heldout_{job.problem.model.score_type._fields[0]}")
-
-
 def sort_runs(jobs: Sequence[Job], order: str) -> list[Job]:
     """Return runs in one of the `ORDERS`, the pinned ones first; a run without a score or time comes last."""
 
     def rank(job: Job) -> tuple[bool, float, str]:
-        last, value = job.inspect().snapshot, -job.created
+        run, value = job.outline, -job.created
         if order == "Best score first":
-            value = -held_out_score(job)
+            value = -run.score
         elif order == "Most CPU time first":
-            value = 0.0 if last is None else -last.cpu_seconds
+            value = -run.cpu_seconds
         elif order == "Name":
             value = 0.0
         name = job.label.name if order == "Name" else ""
@@ -60,7 +54,7 @@ def fold_grids(jobs: Sequence[Job]) -> tuple[list[Job], list[Grid]]:
     for group in groups.values():
         sizes = {tuple(size for _, size in _sizes(job)) for job in group}
         if len(sizes) > 1 and len(group) >= FEWEST_IN_GRID:
-            grids.append(Grid(f"{group[0].problem.row.label} · {say.count(len(sizes), 'value')} of K", group))
+            grids.append(Grid(f"{group[0].outline.row.label} · {say.count(len(sizes), 'value')} of K", group))
         else:
             alone += group
     order = {job.id: number for number, job in enumerate(jobs)}
@@ -68,34 +62,32 @@ def fold_grids(jobs: Sequence[Job]) -> tuple[list[Job], list[Grid]]:
 
 
 def _sizes(job: Job) -> list[tuple[str, object]]:
-    return [(name, value) for name, value in job.problem.settings.values.items() if name.split("_")[0] == "k"]
+    return [(name, value) for name, value in job.outline.settings.values.items() if name.split("_")[0] == "k"]
 
 
 def _write_common_settings(job: Job) -> str:
     """Return the data and all settings but K and the seed as one text."""
-    settings, sizes = job.problem.settings.to_dict(), dict(_sizes(job))
-    values = {name: value for name, value in settings.pop("values").items() if name not in sizes}
-    settings.pop("seed")
-    return json.dumps([job.problem.fingerprint, settings, values], sort_keys=True, default=str)
+    run, sizes = job.outline, dict(_sizes(job))
+    settings = {name: value for name, value in vars(run.settings).items() if name not in ("seed", "values")}
+    values = {name: value for name, value in run.settings.values.items() if name not in sizes}
+    return json.dumps([run.fingerprint, settings, values], sort_keys=True, default=str)
 
 
 def tabulate_runs(jobs: Sequence[Job], unsaved: Collection[str], *, data: bool = True) -> pd.DataFrame:
     """Return a line for each run; those that could not be saved say so."""
     rows = []
     for job in jobs:
-        seen, label = job.inspect(), job.label
-        last, pages = seen.snapshot, pages_of_run(job)
-        heldout = None if last is None else last.heldout
+        run, label = job.outline, job.label
+        pages, score = pages_of_run(job), run.model_row.display.score
+        heldout = run.heldout.get(score.field)
         rows.append(
             {
                 "Run": f"{PINNED} {label.name}" if label.pinned else label.name,
-                **({"Data": job.problem.data.name} if data else {}),
-                "Status": say.describe_state(job, seen).text + (", not saved" if job.id in unsaved else ""),
-                "Result": "" if last is None else pages.write_parts(last.effective_k),
-                "Held-out score": ""
-                if heldout is None
-                else f"{job.problem.model_row.display.score.name} {pages.write_score(heldout)}",
-                "CPU time": "" if last is None else say.duration(last.cpu_seconds),
+                **({"Data": run.data_name} if data else {}),
+                "Status": say.describe_state(run).text + (", not saved" if job.id in unsaved else ""),
+                "Result": "" if run.sweep is None else pages.write_parts(run.effective_k),
+                "Held-out score": "" if heldout is None else f"{score.name} {score.write(heldout)}",
+                "CPU time": "" if run.sweep is None else say.duration(run.cpu_seconds),
                 "Started": say.ago(job.created),
                 "Tags": ", ".join(label.tags),
                 "Note": label.note,

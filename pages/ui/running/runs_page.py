@@ -13,7 +13,8 @@ from acvb_core.engine.run_label import MOST_CHARACTERS
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import zip_runs
 from pages.ui.running.archives import show_archive_button, show_archives
-from pages.ui.running.run_table import ORDERS, fold_grids, select_runs, sort_runs, tabulate_runs
+from pages.ui.running.paging import choose_page
+from pages.ui.running.run_table import ORDERS, Grid, fold_grids, select_runs, sort_runs, tabulate_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import (
     show_damaged_runs,
@@ -29,6 +30,8 @@ from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 FOLLOW_SECONDS = 2.0
+#: Tables that are drawn at once; a table has any number of runs.
+TABLES_ON_PAGE = 12
 GROUPS = ("Data", "Status", "Method", "Nothing")
 
 
@@ -49,13 +52,13 @@ class Filters(NamedTuple):
         return (
             all(word in words for word in self.text.casefold().split())
             and (not self.data or data in self.data)
-            and (not self.methods or job.problem.row.label in self.methods)
+            and (not self.methods or job.outline.row.label in self.methods)
             and (not self.statuses or _status(job) in self.statuses)
         )
 
 
 def _status(job: Job) -> str:
-    return say.describe_state(job, job.inspect()).text
+    return say.describe_state(job.outline).text
 
 
 def show_runs_page() -> None:
@@ -81,7 +84,7 @@ def show_runs_page() -> None:
         st.stop()
     data = say.name_datasets(jobs)
     filters = _choose_filters(jobs, list(data.values()))
-    wanted = [job for job in jobs if filters.accept(job, data[job.problem.fingerprint])]
+    wanted = [job for job in jobs if filters.accept(job, data[job.outline.fingerprint])]
     actions = st.container(key="run_actions")  # above the tables, so that it stays in sight
     chosen = _show_groups(workspace, sort_runs(wanted, filters.order), filters, data)
     with actions:
@@ -91,7 +94,7 @@ def show_runs_page() -> None:
 
 def _choose_filters(jobs: Sequence[Job], data: list[str]) -> Filters:
     """Draw the search and the filters."""
-    methods = list(dict.fromkeys(job.problem.row.label for job in jobs))
+    methods = list(dict.fromkeys(job.outline.row.label for job in jobs))
     statuses = list(dict.fromkeys(map(_status, jobs)))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="run_filters"):
         text = st.text_input(
@@ -119,32 +122,42 @@ def _show_groups(
     """Draw the tables, and return the runs that are selected in them."""
     if not jobs:
         st.info("No run fits the search and the filters.", icon=":material/search_off:")
-    heading: dict[str, Callable[[Job], str]] = {
-        "Data": lambda job: data[job.problem.fingerprint],
+    group_of: dict[str, Callable[[Job], str]] = {
+        "Data": lambda job: data[job.outline.fingerprint],
         "Status": _status,
-        "Method": lambda job: job.problem.row.label,
+        "Method": lambda job: job.outline.row.label,
         "Nothing": lambda _: "",
     }
     groups: dict[str, list[Job]] = {}
     for job in jobs:
-        groups.setdefault(heading[filters.group](job), []).append(job)
-    unsaved, chosen = workspace.unsaved, []
-    draw = partial(select_runs, unsaved=unsaved, data=filters.group != "Data")
+        groups.setdefault(group_of[filters.group](job), []).append(job)
+    tables: list[tuple[str, str, Grid]] = []
     for number, (title, some) in enumerate(groups.items()):
-        if title:
-            st.subheader(f"{title} ({len(some):,})", anchor=False)
+        heading = f"{title} ({len(some):,})" if title else ""
         alone, grids = fold_grids(some)
         if alone:
-            chosen += draw(alone, key=f"runs_{number}", title=title)
-        for place, grid in enumerate(grids):
-            with st.expander(f"{grid.name} · {say.count(len(grid.jobs), 'run')}", icon=":material/grid_on:"):
-                chosen += draw(grid.jobs, key=f"runs_{number}_{place}", title=grid.name)
+            tables.append((heading, f"runs_{number}", Grid("", alone)))
+        tables += [(heading, f"runs_{number}_{place}", grid) for place, grid in enumerate(grids)]
+    places = st.container()
+    shown = choose_page(tables, TABLES_ON_PAGE, "tables_page", "tables")
+    draw = partial(select_runs, unsaved=workspace.unsaved, data=filters.group != "Data")
+    chosen, last = [], ""
+    with places:
+        for heading, key, (name, some) in shown:
+            if heading != last:
+                st.subheader(heading, anchor=False)
+                last = heading
+            if not name:
+                chosen += draw(some, key=key, title=heading)
+                continue
+            with st.expander(f"{name} · {say.count(len(some), 'run')}", icon=":material/grid_on:"):
+                chosen += draw(some, key=key, title=name)
     return chosen
 
 
 def _show_actions(workspace: Workspace, chosen: list[Job], listed: list[Job]) -> None:
     """Draw what can be done with the selected runs."""
-    ready = [job for job in chosen if read_answer(job) is not None]
+    ready = [job for job in chosen if job.outline.has_answer]
     pages = {pages_of_run(job).answer.path for job in ready}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="run_buttons"):
         if not chosen:
@@ -225,10 +238,10 @@ def _delete_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
 
 def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
     """Go to the Compare page, with these runs chosen there."""
-    workspace.use_data(jobs[-1].problem.fingerprint)
+    wanted = jobs[-1].outline.fingerprint
+    workspace.use_data(wanted)
     kind = models_on(pages_of_run(jobs[0]).answer.path)[0]
-    wanted = jobs[-1].problem.fingerprint
-    on_it = [job.id for job in workspace.jobs if job.problem.fingerprint == wanted]
+    on_it = [job.id for job in workspace.jobs if job.outline.fingerprint == wanted]
     st.session_state[f"compare_offered_{kind}"] = (wanted, on_it)
     st.session_state[f"compare_runs_{kind}"] = [job.id for job in jobs]
     st.switch_page("pages/compare.py")
@@ -254,5 +267,5 @@ def _follow_runs(workspace: Workspace) -> None:
         if list_states() != before:
             st.rerun()
 
-    if any(job.inspect().status.active for job in workspace.jobs):
+    if any(job.outline.status.active for job in workspace.jobs):
         refresh(watch, FOLLOW_SECONDS)

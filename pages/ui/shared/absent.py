@@ -89,7 +89,7 @@ def show_interrupted_runs(workspace: Workspace) -> None:
         horizontal=True, vertical_alignment="center", gap="small", border=True, key="interrupted_runs"
     ):
         were, them = ("was", "it") if len(runs) == 1 else ("were", "them all")
-        when = "" if any(job.inspect().error for job in runs) else " when the app ended"
+        when = "" if any(job.outline.error for job in runs) else " when the app ended"
         st.text(f"{say.count(len(runs), 'run')} {were} interrupted{when}.", width="content")
         st.button(
             f"Continue {them}", icon=":material/play_arrow:", key="continue_all", on_click=continue_all,

@@ -56,7 +56,7 @@ def open_answer(
 def show_heading(job: Job, result: Result, parts: str) -> None:
     """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
     seen, last, data = job.inspect(), result.snapshot, result.problem.data
-    state = say.describe_state(job, seen)
+    state = say.describe_state(seen.outline)
     progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
     facts = [isolate(data.name), data.size_text, parts, progress]
     still = None if seen.snapshot is None else seen.snapshot.has_settled

@@ -28,7 +28,7 @@ def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], 
 def show_empty_answer(workspace: Workspace, page: AnswerPage) -> None:
     """Draw a page of answers without runs: why there is none, and where to get one."""
     jobs, models = workspace.jobs, models_on(page.path)
-    used = [job.problem.settings.model for job in jobs]
+    used = [job.outline.settings.model for job in jobs]
     model = workspace.dataset.model if workspace.dataset else used[-1] if used else None
 
     def actions() -> None:

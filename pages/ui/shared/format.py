@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from acvb_core.engine.handle import Handle, Status
-from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.run_label import clean_name
 from acvb_core.engine.snapshot import Verdict
 
@@ -117,17 +117,17 @@ STATUSES: dict[Status, State] = {
 }
 
 
-def describe_state(job: Job, seen: Inspection) -> State:
-    """Return what a job's badge says: its verdict once it has one, its status before."""
-    if seen.verdict is None:
-        return STATUSES[seen.status]
-    if seen.verdict is Verdict.MAX_SWEEPS:
-        row = job.problem.row
+def describe_state(run: RunOutline) -> State:
+    """Return what a run's badge says: its verdict once it has one, its status before."""
+    if run.verdict is None:
+        return STATUSES[run.status]
+    if run.verdict is Verdict.MAX_SWEEPS:
+        row = run.row
         if row.streams:
             return STREAMED if row.monitored is None else EPOCH_LIMIT
         if row.monitored is None:
             return COMPLETE
-    state, still = VERDICTS[seen.verdict], None if seen.snapshot is None else seen.snapshot.has_settled
+    state, still = VERDICTS[run.verdict], run.has_settled
     return state if still is None else state._replace(meaning=f"{state.meaning} {_MOTION[still]}")
 
 
@@ -136,7 +136,7 @@ def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
     data = name_datasets(jobs)
     several = len(data) > 1
     return {
-        job.id: f"{job.label.name} · {data[job.problem.fingerprint]}" if several else job.label.name
+        job.id: f"{job.label.name} · {data[job.outline.fingerprint]}" if several else job.label.name
         for job in jobs
     }
 
@@ -146,12 +146,12 @@ def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
 
     A name that the user gave stays whole.
     """
-    names, parts = label_runs(jobs), {job.id: job.problem.label.split(_PART) for job in jobs}
+    names, parts = label_runs(jobs), {job.id: job.outline.usual_name.split(_PART) for job in jobs}
     if len(jobs) < 2:
         return "", names
     shared = [part for part in next(iter(parts.values())) if all(part in each for each in parts.values())]
     for job in jobs:
-        if job.label.name == job.problem.label:
+        if job.label.name == job.outline.usual_name:
             own = [part for part in parts[job.id] if part not in shared]
             own += (
                 names[job.id].removeprefix(job.label.name).split(_PART)[1:]
@@ -165,7 +165,7 @@ def name_datasets(jobs: Sequence[Job]) -> dict[str, str]:
 
     The names can be shown as Markdown or HTML.
     """
-    return name_data({job.problem.fingerprint: job.problem.data.name for job in jobs})
+    return name_data({job.outline.fingerprint: job.outline.data_name for job in jobs})
 
 
 def name_data(given: Mapping[str, str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ def show_recent_runs(workspace: Workspace) -> None:
     jobs = workspace.jobs
     newest = jobs[: -RECENT - 1 : -1]
     for job in select_runs(newest, workspace.unsaved, "recent_runs", mode="single-row", title="the newest"):
-        if read_answer(job) is not None:
+        if job.outline.has_answer:
             open_run(job)
         st.info("This run has no answer yet.", icon=":material/hourglass_top:")
     st.caption("Select a row to open the run.")
@@ -82,7 +82,7 @@ def _offer_examples(workspace: Workspace) -> None:
 @contain_failure()
 def _show_picture(workspace: Workspace) -> None:
     """Draw a result as a picture: of the newest run that has one, or else of a sample."""
-    ended = (job for job in reversed(workspace.jobs) if job.inspect().verdict is not None)
+    ended = (job for job in reversed(workspace.jobs) if job.outline.verdict is not None)
     job = next((job for job in ended if pages_of_run(job).picture is not None), None)
     result = None if job is None else read_answer(job)
     if job is None or result is None:

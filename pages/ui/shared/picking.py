@@ -54,7 +54,7 @@ class FileOffer(NamedTuple):
 
 def list_runs(workspace: Workspace, *models: str) -> list[Job]:
     """Return the runs of some models, oldest first."""
-    return [job for job in workspace.jobs if job.problem.settings.model in models]
+    return [job for job in workspace.jobs if job.outline.settings.model in models]
 
 
 def read_answer(job: Job) -> Result | None:
@@ -135,7 +135,7 @@ def choose_run(
     """
     name, models = PurePath(page.path).stem, models_on(page.path)
     runs = list_runs(workspace, *models)
-    jobs = [job for job in runs if read_answer(job) is not None]
+    jobs = [job for job in runs if job.outline.has_answer]
     if not jobs:
         if runs:
             _wait_for_answer(workspace, name, models)
@@ -154,7 +154,7 @@ def choose_run(
             persist_state=None, on_change=_remember_choice, args=(key,),
         )  # fmt: skip
         job = by_id[chosen]
-        if job.inspect().status.active and st.button(
+        if job.outline.status.active and st.button(
             "Refresh", icon=":material/refresh:", key=f"{name}_refresh"
         ):
             st.rerun()
@@ -169,7 +169,7 @@ def choose_run(
 
 def open_run(job: Job) -> None:
     """Go to the page that shows a run's answer, and show it there; its data are in use from then on."""
-    current_workspace().use_data(job.problem.fingerprint)
+    current_workspace().use_data(job.outline.fingerprint)
     page = pages_of_run(job).answer.path
     st.session_state[f"{PurePath(page).stem}_run"] = job.id
     st.switch_page(page)
@@ -218,11 +218,11 @@ def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
     """Have the page drawn anew when a run is added, gives its first answer, ends or is removed."""
 
     def list_states() -> list[tuple[str, str, bool]]:
-        seen = [(job, job.inspect()) for job in list_runs(workspace, *models)]
-        return [(job.id, say.describe_state(job, now).text, now.snapshot is not None) for job, now in seen]
+        seen = [(job.id, job.outline) for job in list_runs(workspace, *models)]
+        return [(job_id, say.describe_state(now).text, now.sweep is not None) for job_id, now in seen]
 
     before = list_states()
-    if not any(job.inspect().status.active for job in list_runs(workspace, *models)):
+    if not any(job.outline.status.active for job in list_runs(workspace, *models)):
         return
 
     def watch() -> None:
@@ -234,9 +234,9 @@ def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
 
 def _describe_run(job: Job) -> str:
     """Return how much a run has found and how it stands, to tell it from others."""
-    seen = job.inspect()
-    parts = "" if seen.snapshot is None else f"{pages_of_run(job).write_parts(seen.snapshot.effective_k)} "
-    return f"{parts}({say.describe_state(job, seen).text})"
+    seen = job.outline
+    parts = "" if seen.sweep is None else f"{pages_of_run(job).write_parts(seen.effective_k)} "
+    return f"{parts}({say.describe_state(seen).text})"
 
 
 def show_files(result: Result, offers: Sequence[FileOffer]) -> None:

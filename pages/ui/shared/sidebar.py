@@ -25,16 +25,18 @@ _PLURALS = {"search": "searches"}
 
 def count_moving_jobs(workspace: Workspace) -> Counter[str]:
     """Return how many runs, experiments and searches are started or queued and not paused, by these nouns."""
+    moving = Counter(run=sum(_is_moving(job.outline.status) for job in workspace.jobs))
     jobs: dict[str, Iterable[Handle[Any]]] = {
-        "run": workspace.jobs,
         "experiment": workspace.experiments,
         "search": workspace.searches,
     }
-    return +Counter({noun: sum(map(_moves, some)) for noun, some in jobs.items()})
+    moving.update(
+        {noun: sum(_is_moving(job.inspect().status) for job in some) for noun, some in jobs.items()}
+    )
+    return +moving
 
 
-def _moves(job: Handle[Any]) -> bool:
-    status = job.inspect().status
+def _is_moving(status: Status) -> bool:
     return status.active and status is not Status.PAUSED
 
 
@@ -105,7 +107,7 @@ def show_sidebar(workspace: Workspace) -> None:
         if busy and not (now or loads):
             st.rerun()
         _show_loading(workspace)
-        held = sum(job.inspect().status is Status.PAUSED for job in workspace.jobs)
+        held = sum(job.outline.status is Status.PAUSED for job in workspace.jobs)
         for noun, number in now.items():
             named = say.count(number, noun, _PLURALS.get(noun))
             st.badge(f"{named} active", icon=":material/sync:", color="blue")

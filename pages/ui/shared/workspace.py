@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search
 from acvb_core.store.files import StoreError
-from acvb_core.store.shelf import AbsentRun
+from acvb_core.store.shelf import AbsentRun, UnreadableRunError
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset
@@ -36,7 +37,7 @@ KEY, VIEW_ONLY = "ws", "view_only"
 
 def _has_own_data(job: Job) -> bool:
     """Return whether a run holds its data as they were loaded, without words of an earlier run."""
-    return bool(job.problem.data.fingerprint == job.problem.fingerprint)
+    return not job.outline.settings.of
 
 
 @dataclass(frozen=True)
@@ -109,14 +110,14 @@ class Workspace:
         """The names of all data sets of the workspace by fingerprint: those of runs, used ones and put aside."""
         last = self._last_used  # once it is read, it is among the used ones
         names = {} if last is None else {last.data.fingerprint: last.name}
-        names |= {job.problem.fingerprint: job.problem.data.name for job in self.jobs if _has_own_data(job)}
+        names |= {job.outline.fingerprint: job.outline.data_name for job in self.jobs if _has_own_data(job)}
         used = services.used_datasets().get(self.key, {})
         return names | name_data_aside(self.key) | {key: dataset.name for key, dataset in used.items()}
 
     @property
     def removable_data(self) -> dict[str, str]:
         """The names of the data sets that no run has, by fingerprint."""
-        of_runs = {job.problem.fingerprint for job in self.jobs}
+        of_runs = {job.outline.fingerprint for job in self.jobs}
         return {key: name for key, name in self.data_names.items() if key not in of_runs}
 
     @owner_only
@@ -154,12 +155,15 @@ class Workspace:
             return used[fingerprint]
         if (aside := self._remember(read_data_aside(self.key, fingerprint))) is not None:
             return aside
-        jobs = (job for job in self.jobs if job.problem.fingerprint == fingerprint and _has_own_data(job))
-        if (job := next(jobs, None)) is None:
-            return None
-        data, settings = job.problem.data, job.problem.settings
-        share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
-        return Dataset(data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole)
+        jobs = (job for job in self.jobs if job.outline.fingerprint == fingerprint and _has_own_data(job))
+        for job in jobs:
+            with suppress(UnreadableRunError):
+                data, settings = job.problem.data, job.problem.settings
+                share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
+                return Dataset(
+                    data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole
+                )
+        return None
 
     @owner_only
     def save_dataset(self) -> None:

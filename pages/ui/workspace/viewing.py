@@ -16,8 +16,8 @@ Answer = TypeVar("Answer")
 #: What pages read of runs, experiments and searches. Whatever is not named here is refused.
 READABLE = frozenset(
     {
-        "can_continue", "can_extend", "can_go_on", "created", "history", "id", "inspect", "label", "position",
-        "problem", "race_report", "search",
+        "can_continue", "can_extend", "can_go_on", "created", "history", "id", "inspect", "label", "outline",
+        "position", "problem", "race_report", "search",
     }
 )  # fmt: skip
 

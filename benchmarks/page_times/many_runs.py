@@ -1,0 +1,200 @@
+"""Seconds in Chromium until pages of a workspace with many stored runs are drawn, and the CPU seconds of the server.
+
+    python -m benchmarks.page_times.many_runs --runs 34 500 5000
+
+For each number, a home is filled with copies of four runs on two data sets, and the app is started on it. Each page is
+opened by its address: `first` on a server that has shown no page of the workspace yet, `again` the median of later
+times. A page counts as drawn when its script has ended and its table or figure is there. `wait` is the longest answer
+to a health check meanwhile: other people's pages wait as long. `--app` serves another checkout, to compare with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+_KEY = "d" * 32
+_PATIENCE = 600.0
+#: What is there when a page is drawn.
+_DRAWN = {
+    "": ".st-key-picture_after_chart .main-svg",
+    "run": ".st-key-curves .main-svg .scatterlayer path",
+    "runs": ".stMain [data-testid=stDataFrame] canvas",
+    "blocks": ".stMain .stPlotlyChart .main-svg",
+}
+_IS_DRAWN = """(figure) => document.querySelector('.stMain h1')
+  && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+  && !document.querySelector('.stMain [data-testid=stSkeleton]')
+  && document.querySelector(figure)"""
+
+
+def fill_home(home: Path, n_runs: int) -> None:
+    """Make a home with so many runs of one workspace: four that are computed, and copies of them under other ids."""
+    from dataclasses import replace
+
+    from acvb_core.engine.fitting import fit
+    from acvb_core.engine.run_label import RunLabel
+    from acvb_core.samples.catalogue import load_sample
+    from acvb_core.store.files import from_text_bytes, read_npz, savez, text_bytes
+    from acvb_core.store.listing.run_rows import LIST, find_run, run_path, save_label, save_row
+    from acvb_core.store.listing.schema import open_connection
+    from acvb_core.store.runs import RunStore
+
+    store = RunStore(home)
+    games, survey = load_sample("debtag_games"), load_sample("survey")
+    begun = time.time() - 60.0 * n_runs
+    results: list[Any] = [fit(games.data, method, heldout=0.1) for method in ("acvb0", "cvb0", "vb")]
+    results.append(fit(survey.data, "cvb0", heldout=0.1))
+    for number, result in enumerate(results):
+        store.save(_KEY, f"{number:012x}", begun + number, result)
+    lines = games.report.lines()
+    store.save_dataset(_KEY, games.data, lines, {"name": games.data.name, "heldout": 0.1})
+    with open_connection(home / LIST, write=True) as connection:
+        for number in range(n_runs):
+            of, job_id = f"{number % len(results):012x}", f"{number:012x}"
+            run = find_run(connection, of)
+            assert run is not None
+            run = replace(run, job_id=job_id, created=begun + 60.0 * number)
+            run = replace(run, settings={**run.settings, "seed": number})
+            arrays = read_npz(run_path(home, of))
+            about = from_text_bytes(arrays["about"])
+            about["settings"] = run.settings
+            about["run"] |= {"job_id": run.job_id, "created": run.created}
+            version = int(arrays.pop("version"))
+            with run_path(home, job_id).open("wb") as file:  # no sync: it takes most of the time
+                savez(file, arrays | {"about": text_bytes(about)}, version=version)
+            save_row(connection, run)
+            save_label(connection, job_id, RunLabel(f"{run.settings['method'].upper()} · seed {number}"))
+    RunStore(home)  # as at an earlier start: it has seen the files
+
+
+@contextmanager
+def _served(app: Path, home: Path) -> Iterator[tuple[str, int]]:
+    """Run the app on a home, and give its address and its process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    url, log = f"http://127.0.0.1:{port}", home.with_name("log")
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+            cwd=app, env={**os.environ, "ACVB_HOME": str(home)}, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+        )  # fmt: skip
+    try:
+        while _ask_health(url) is None:
+            if server.poll() is not None:
+                sys.exit(f"The app did not start:\n{log.read_text()}")
+            time.sleep(0.2)
+        yield url, server.pid
+    finally:
+        server.kill()
+        server.wait()
+        if "Traceback" in log.read_text():
+            sys.exit(log.read_text())
+
+
+def _ask_health(url: str) -> float | None:
+    """Return the seconds that an answer takes; None where there is none."""
+    begun = time.monotonic()
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=_PATIENCE) as answer:
+            return time.monotonic() - begun if answer.status == 200 else None
+    except OSError:
+        return None
+
+
+def _cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _open(page: Page, url: str, name: str, process: int) -> tuple[float, float, float]:
+    """Open a page, and return the seconds until it is drawn, the CPU seconds, and the longest wait of another one."""
+    page.evaluate("document.querySelectorAll('h1').forEach((heading) => heading.remove())")
+    waits, over = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.02):
+            waits.append(_ask_health(url) or 0.0)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    begun, cpu = time.monotonic(), _cpu_seconds(process)
+    try:
+        page.goto(f"{url}/{name}?ws={_KEY}", wait_until="commit")
+        while not page.evaluate(_IS_DRAWN, _DRAWN[name]):
+            if time.monotonic() - begun > _PATIENCE:
+                raise TimeoutError(f"{name or 'home'} is not drawn")
+            time.sleep(0.01)
+        return time.monotonic() - begun, _cpu_seconds(process) - cpu, max(waits)
+    finally:
+        over.set()
+        watcher.join()
+
+
+def measure(app: Path, n_runs: int, repeats: int) -> None:
+    """Print a line for each page of a workspace with so many runs."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        home = Path(name) / "home"
+        subprocess.run(
+            [sys.executable, __file__, "--fill", str(home), "--runs", str(n_runs)],
+            check=True, cwd=app, env={**os.environ, "PYTHONPATH": str(app)},
+        )  # fmt: skip
+        with _served(app, home) as (url, process), sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+                args=["--no-sandbox", "--disable-gpu"],
+            )
+            # The app's content policy forbids scripts made of text, such as the one that says what is waited for.
+            page = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
+            page.set_default_timeout(1000 * _PATIENCE)
+            page.goto(
+                f"{url}/guide?ws={'e' * 32}"
+            )  # of another workspace: imports, and the browser's own start
+            page.get_by_text("Nothing is running").wait_for()
+            time.sleep(5.0)  # kernels are being compiled
+            for each in _DRAWN:
+                first = _open(page, url, each, process)
+                later = [_open(page, url, each, process) for _ in range(repeats)]
+                again = [statistics.median(values) for values in zip(*later, strict=True)]
+                print(f"{n_runs:6} {each or 'home':8}", end="")
+                for drawn, cpu, wait in (first, again):
+                    print(f"  {drawn:7.2f} {cpu:7.2f} {wait:6.2f}", end="")
+                print(flush=True)
+            browser.close()
+
+
+def main() -> None:
+    """Measure each number of runs."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, nargs="+", default=[34, 500, 5000])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--app", type=Path, default=Path(__file__).resolve().parents[2], help="the checkout")
+    parser.add_argument("--fill", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.fill is not None:
+        fill_home(given.fill, *given.runs)
+        return
+    print("  runs page      first s   CPU s   wait  again s   CPU s   wait")
+    for n_runs in given.runs:
+        measure(given.app.resolve(), n_runs, given.repeats)
+
+
+if __name__ == "__main__":
+    main()
