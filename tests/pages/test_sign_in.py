@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.runtime.secrets import Secrets
 from streamlit.testing.v1 import AppTest
 
+from pages.ui.access.sign_in import announce_sign_in
 from tests.pages.session import OTHER, SECONDS, texts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,20 +66,67 @@ def test_a_server_without_authlib_says_what_is_missing(monkeypatch: pytest.Monke
     assert "the server lacks Authlib" in app.error[0].value
 
 
-def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """They may ask for a sign-in; Streamlit takes them for secrets that are not there."""
-    broken = tmp_path / "secrets.toml"
-    broken.write_text("[auth\n")
+def use_secrets(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
+    """Have the app read these secrets."""
+    file = folder / "secrets.toml"
+    file.write_text(text)
     get_option = st.get_option
     monkeypatch.setattr(
-        st, "get_option", lambda name: [str(broken)] if name == "secrets.files" else get_option(name)
+        st, "get_option", lambda name: [str(file)] if name == "secrets.files" else get_option(name)
     )
     monkeypatch.setattr("streamlit.config.get_option", st.get_option)
     monkeypatch.setattr(st, "secrets", Secrets())
+    return file
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[auth\n",
+        "auth = 'x'\n",
+        "auth = []\n",
+        "[[auth]]\nclient_id = 'x'\n",
+        "[Auth]\n",
+        "[AUTH]\n",
+        '["auth "]\n',
+        "[auht]\n",
+        "[oauth]\n",
+        "[sign_in]\ncookie_secret = 'x'\n",
+        "[auth_google]\nserver_metadata_url = 'x'\n",
+        "[Authentication.google]\nserver_metadata_url = 'x'\n",
+        "redirect_uri = 'x'\n",
+    ],
+)
+def test_secrets_that_seem_to_ask_for_a_sign_in_let_nobody_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    """Streamlit takes those that it cannot read for secrets that are not there. Visitors read no path."""
+    file = use_secrets(monkeypatch, tmp_path, text)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
-    assert "cannot be read" in app.error[0].value
-    assert str(broken) in texts(app)
+    assert [error.value for error in app.error] == [
+        "The server's secrets do not say how to sign in, so nobody is let in. The terminal of the server says why."
+    ]
+    assert str(file) not in texts(app)
     assert not app.button
+    with pytest.raises(SystemExit, match="secrets") as end:
+        announce_sign_in()
+    assert ("secrets.toml cannot be read" in str(end.value)) == (text == "[auth\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Sign-in: off"),
+        ("author = 'x'\n[path]\nclient_id = 'x'\n[database.main]\npassword = 'x'\n", "Sign-in: off"),
+        ("[auth]\n", "Sign-in: on"),
+    ],
+)
+def test_the_terminal_says_whether_visitors_have_to_sign_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    use_secrets(monkeypatch, tmp_path, text)
+    announce_sign_in()
+    assert said in capsys.readouterr().out
 
 
 def test_a_person_finds_the_same_workspace_from_any_browser() -> None:

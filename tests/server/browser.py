@@ -105,7 +105,7 @@ class Browser:
             seen.append(f"{parts.scheme}://{parts.netloc}{parts.path}")
             own = url.startswith(self.address)
             port = self.port if own else int(parts.port or 80)
-            headers = {"Host": self.host, "Cookie": self._cookie_line()} if own else {}
+            headers = {"Host": self.host, "Cookie": self.cookie_line()} if own else {}
             with closing(HTTPConnection("127.0.0.1", port, timeout=SECONDS)) as connection:
                 connection.request("GET", f"{parts.path}?{parts.query}", headers=headers)
                 with connection.getresponse() as answer:
@@ -157,13 +157,14 @@ class Browser:
             sock=create_connection(("127.0.0.1", self.port)),
             origin=Origin(self.address),
             subprotocols=[Subprotocol("streamlit"), Subprotocol(xsrf)],
-            additional_headers={"Cookie": self._cookie_line()},
+            additional_headers={"Cookie": self.cookie_line()},
             max_size=None,
             proxy=None,
         ) as socket:
             yield socket
 
-    def _cookie_line(self) -> str:
+    def cookie_line(self) -> str:
+        """Return the header with its cookies."""
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
     def _keep_cookies(self, lines: list[str]) -> None:

@@ -98,6 +98,10 @@ def test_foreign_host_and_origin_get_nothing(server: Server, method: str, path: 
     assert server.ask(path, origin="http://evil.example", method=method).status == 403
 
 
+def test_the_log_says_that_nobody_has_to_sign_in(server: Server) -> None:
+    assert server.log.read_text().count("  Sign-in: off. Whoever reaches the address can use the app.\n") == 1
+
+
 def test_the_log_has_no_address_of_a_workspace(server: Server) -> None:
     """Whoever reads the log must not get into a workspace."""
     key = "0123456789abcdef" * 2

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.util import calc_hash
 
-from tests.server.browser import NEEDED_ANSWERS, Browser
+from tests.server.browser import NEEDED_ANSWERS, Browser, Session, receive, run_app
 from tests.server.provider import CLIENT, SECRET, Provider, start_provider
-from tests.server.running import Server, start_server
+from tests.server.running import ROOT, Server, start_server
 
 NAME = "acvb.example"
 ADDRESS = f"https://{NAME}"
@@ -77,6 +80,7 @@ def test_a_person_signs_in_and_finds_one_workspace_from_any_browser(place: Place
     browser.follow("/auth/logout")
     assert list(browser.open_session().buttons) == [BUTTON]
     assert place.server.outside_calls.read_text() == ""
+    assert "  Sign-in: on. " in place.server.log.read_text()
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
@@ -89,6 +93,45 @@ def test_strangers_can_ask_no_more_of_the_server_than_others(place: Place, signe
     assert (BUTTON in session.buttons) != signed_in
     assert ("Sign out" in session.buttons) == signed_in
     assert "does not take: clear_cache." in place.server.log.read_text()
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+def test_strangers_cannot_fill_the_memory_with_uploads(place: Place, signed_in: bool) -> None:
+    browser = place.browser()
+    if signed_in:
+        browser.follow(browser.open_session(press=BUTTON).leads_to)
+    session = Session()
+    with browser.connect() as socket:
+        run_app(socket, session)
+        name = re.findall('session_id: "(.*)"', session.sent)[0]
+        token = browser.cookies["_streamlit_xsrf"]
+        answer = place.server.ask(
+            f"/_stcore/upload_file/{name}/file",
+            NAME,
+            ADDRESS,
+            "PUT",
+            **{"X-Xsrftoken": token},
+            Cookie=browser.cookie_line(),
+        )
+    assert answer.status == (400 if signed_in else 403)
+    assert answer.text == (
+        "Expected 1 file, but got 0" if signed_in else "Sign in before you upload a file.\n"
+    )
+
+
+def test_strangers_cannot_choose_another_script(place: Place) -> None:
+    """Streamlit can run the scripts of a folder `pages` without the app around them."""
+    browser, session = place.browser(), Session()
+    ask = BackMsg()
+    ask.rerun_script.page_script_hash = calc_hash(str(ROOT / "pages" / "runs.py"))
+    ask.rerun_script.page_name = "runs"
+    ask.rerun_script.is_auto_rerun = True
+    ask.rerun_script.query_string = "ws=" + "0123456789abcdef" * 2
+    with browser.connect() as socket:
+        socket.send(ask.SerializeToString())
+        while not session.take(receive(socket)):
+            pass
+    assert list(session.buttons) == [BUTTON]
 
 
 def test_a_cookie_that_the_server_did_not_sign_is_no_sign_in(place: Place) -> None:

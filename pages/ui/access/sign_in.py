@@ -5,19 +5,32 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib.util
+import json
+import re
+import sys
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from streamlit.cli_util import print_to_cli
+from streamlit.web.server.starlette import starlette_websocket
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+#: Settings of a sign-in that other secrets do not have.
+_SETTINGS = {"redirect_uri", "cookie_secret", "server_metadata_url"}
 
 
 def require_sign_in() -> None:
     """End a session that has not signed in with a page to do so; without `[auth]` in the secrets, do nothing."""
-    unreadable = _find_unreadable_secrets()
-    if unreadable:
-        st.error("The server's secrets cannot be read, so nobody can sign in.", icon=":material/error:")
-        st.text(f"Put {' or '.join(unreadable)} right, and start the app again.")
+    if _find_fault():
+        st.error(
+            "The server's secrets do not say how to sign in, so nobody is let in. The terminal of the server says why.",
+            icon=":material/error:",
+        )
     elif not _asks_to_sign_in() or is_signed_in():
         return
     else:
@@ -28,6 +41,15 @@ def require_sign_in() -> None:
 def is_signed_in() -> bool:
     """Return whether a provider has said who the visitor is."""
     return bool(st.user.get("is_logged_in"))
+
+
+def is_stranger(headers: Headers) -> bool:
+    """Return whether a request does not come from somebody who has signed in, though everybody has to."""
+    if _auth() is None:
+        return False
+    cookies = cookie_parser(headers.get("cookie", ""))
+    stored = starlette_websocket._get_signed_cookie_with_chunks(cookies, USER_COOKIE_NAME)
+    return stored is None or not json.loads(stored).get("is_logged_in")
 
 
 def show_sign_out() -> None:
@@ -45,7 +67,7 @@ def name_own_workspace() -> str | None:
 
     Nobody can work it out without the server's secret, so that it stays as hard to guess as any other.
     """
-    issuer, subject, secret = st.user.get("iss"), st.user.get("sub"), _auth().get("cookie_secret")
+    issuer, subject, secret = st.user.get("iss"), st.user.get("sub"), (_auth() or {}).get("cookie_secret")
     if not (is_signed_in() and issuer and subject and secret):
         return None
     person = "\0".join(("workspace", str(issuer), str(subject)))
@@ -60,7 +82,7 @@ def _show_sign_in() -> None:
             "Nobody can sign in: the server lacks Authlib. Install it with pip install 'streamlit[auth]'."
         )
         return
-    auth = _auth()
+    auth = _auth() or {}
     named = [name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part]
     if "client_id" in auth or not named:
         if st.button("Sign in to go on", type="primary", key="sign_in"):
@@ -73,17 +95,57 @@ def _show_sign_in() -> None:
 
 def _asks_to_sign_in() -> bool:
     """Return whether the secrets have a section `auth`, even an empty one, which is a mistake."""
-    return "is_logged_in" in st.user or (st.secrets.load_if_toml_exists() and "auth" in st.secrets)
+    return "is_logged_in" in st.user or _auth() is not None
 
 
-def _auth() -> Mapping[str, Any]:
-    """Return the section `auth` of the secrets."""
-    found = st.secrets.get("auth", {}) if st.secrets.load_if_toml_exists() else {}
-    return found if isinstance(found, Mapping) else {}
+def _auth() -> Mapping[str, Any] | None:
+    """Return the section `auth` of the secrets, None without one."""
+    return st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
 
 
-def _find_unreadable_secrets() -> list[str]:
-    """Return the files of secrets that are there and cannot be read: they may say that all have to sign in."""
-    if st.secrets.load_if_toml_exists():
-        return []
-    return [path for path in st.get_option("secrets.files") if Path(path).exists()]
+def announce_sign_in() -> None:
+    """Print whether visitors have to sign in.
+
+    Raises SystemExit: the secrets seem to ask for a sign-in, but not in a way that works.
+    """
+    if fault := _find_fault():
+        sys.exit(f"{fault} Then start the app again.")
+    print_to_cli(
+        "  Sign-in: on. Visitors see a button until they have signed in."
+        if _auth() is not None
+        else "  Sign-in: off. Whoever reaches the address can use the app."
+    )
+
+
+def _find_fault() -> str | None:
+    """Return what is wrong with the secrets where they seem to ask for a sign-in, and what to do."""
+    if not st.secrets.load_if_toml_exists():
+        unreadable = [path for path in st.get_option("secrets.files") if Path(path).exists()]
+        return (
+            f"The secrets in {' or '.join(unreadable)} cannot be read. Put them right."
+            if unreadable
+            else None
+        )
+    if "auth" in st.secrets:
+        if isinstance(st.secrets["auth"], Mapping):
+            return None
+        return (
+            "`auth` in the secrets must be a section. Write [auth], and its settings in the lines below it."
+        )
+    for name, value in st.secrets.items():
+        if _resembles_auth(name, value):
+            return (
+                f"The secrets have {name!r}, but no section [auth]. If it is for signing in, write its settings below "
+                "[auth]. If not, give it another name."
+            )
+    return None
+
+
+def _resembles_auth(name: str, value: object) -> bool:
+    """Return whether a name in the secrets seems to be a misspelt `auth`, or to hold settings of it."""
+    if not isinstance(value, Mapping):
+        return name in _SETTINGS
+    letters = re.sub("[^a-z]", "", name.lower())
+    if sorted(letters) == sorted("auth") or SequenceMatcher(None, letters, "auth").ratio() > 0.8:
+        return True
+    return any(_resembles_auth(inner, part) for inner, part in value.items())

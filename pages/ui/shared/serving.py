@@ -31,6 +31,7 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from acvb_core.cli.interrupt import terminal_silencer
+from pages.ui.access.sign_in import is_stranger
 
 _LOGGER = get_logger(__name__)
 
@@ -119,7 +120,7 @@ class AccessGuard:
             await send(message)
 
         headers = MutableHeaders(scope=dict(scope, headers=list(scope["headers"])))
-        refusal = refuse(headers) or refuse_address(scope["path"])
+        refusal = refuse(headers) or refuse_address(scope["path"], headers)
         if refusal is not None:
             # Uvicorn answers 403 to a websocket that is closed before it is accepted.
             answer = WebSocketClose() if scope["type"] == "websocket" else refusal
@@ -227,12 +228,14 @@ def hide_installation() -> None:
     AppSession._create_new_session_message = create_bare  # type: ignore[method-assign]
 
 
-def refuse_address(path: str) -> PlainTextResponse | None:
-    """Return the answer to a request for an address of Streamlit's that no page needs, None for others."""
+def refuse_address(path: str, headers: Headers) -> PlainTextResponse | None:
+    """Return the answer to a request for an address of Streamlit's that it may not use, None for others."""
     _, own, rest = path.partition("/_stcore/")
-    if not own or _ADDRESSES.fullmatch(rest):
-        return None
-    return PlainTextResponse("This app has no such address.\n", status_code=404)
+    if own and not _ADDRESSES.fullmatch(rest):
+        return PlainTextResponse("This app has no such address.\n", status_code=404)
+    if rest.startswith("upload_file/") and is_stranger(headers):  # the server's memory would hold it
+        return PlainTextResponse("Sign in before you upload a file.\n", status_code=403)
+    return None
 
 
 def refuse(headers: Headers) -> PlainTextResponse | None:
