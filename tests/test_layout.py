@@ -284,6 +284,20 @@ def test_parts_that_refresh_are_drawn_by_one_function() -> None:
     assert [path.name for path in users] == ["refresh.py"]
 
 
+def test_no_figure_needs_webgl() -> None:
+    """Plotly compiles code in the browser for such traces, which the app's content policy forbids."""
+    drawn_by_webgl = re.compile(
+        r"""["'](\w+gl|\w+3d|splom|parcoords|surface|volume|isosurface|cone|streamtube|(scatter|density|choropleth)map)["']"""
+        r"|Scattergl|scatter_matrix|pydeck_chart|\bst\.map\("
+    )
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in sources(PACKAGE, *APP_SOURCES)
+        for match in drawn_by_webgl.finditer(path.read_text())
+    ]
+    assert not found
+
+
 @pytest.mark.parametrize("title", rules.TITLES)
 def test_rules_of_size_and_of_names(title: str) -> None:
     broken, listed = rules.violations()[title], rules.listed_exceptions()[title]

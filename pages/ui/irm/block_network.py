@@ -13,7 +13,9 @@ from acvb_core.views.theme import Figure
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
+from pages.ui.shared.refresh import is_narrow
 
+_NARROW_HEIGHT = 380  # pixels
 VIEWS = {"groups": "Clusters", "nodes": "Single nodes"}
 
 
@@ -51,7 +53,7 @@ def show_network(key: Key, result: Result) -> None:
                 "numbers."
             )
         else:
-            figure = draw_nodes(key, selected, result)
+            figure = draw_nodes(key, selected, result, is_narrow())
             alt = "The nodes as dots in the colours of their clusters, joined by their links."
             text = (
                 "Nodes of one cluster are drawn together. Hover over a node to see its name, cluster and number of "
@@ -78,8 +80,7 @@ def draw_groups(key: Key, selected: int | None, _result: Result) -> Figure:
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def draw_nodes(key: Key, selected: int | None, _result: Result) -> Figure:
-    """Return the picture of the nodes."""
-    return node_link_figure(
-        _result.problem.data, _result.posterior, build_group_graph(key, _result), selected=selected
-    )
+def draw_nodes(key: Key, selected: int | None, _result: Result, narrow: bool = False) -> Figure:
+    """Return the picture of the nodes, on a phone about as high as it is wide."""
+    graph, height = build_group_graph(key, _result), {"height": _NARROW_HEIGHT} if narrow else {}
+    return node_link_figure(_result.problem.data, _result.posterior, graph, selected=selected, **height)

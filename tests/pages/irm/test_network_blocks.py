@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
@@ -100,16 +101,15 @@ def test_groups_and_nodes_are_drawn_and_a_cluster_can_be_highlighted(open_app: O
 
 
 def test_a_network_of_too_many_nodes_is_not_drawn_one_by_one(open_app: Open) -> None:
-    n = 1200
-    ring = np.zeros((n, n), dtype=bool)
-    ring[np.arange(n), (np.arange(n) + 1) % n] = True
+    n = 3_200
+    ring = sparse.csr_array((np.ones(n), (np.arange(n), (np.arange(n) + 1) % n)), shape=(n, n))
     large = Relation.build(ring, name="ring", network=Network(directed=False))
     app = opened(open_app, fitted(large, "vb", max_sweeps=2, init="random"))
     switch(app, "blocks_view", "network")
     assert drawn(app, "network_chart_groups")
     switch(app, "network_shown", "nodes")
     assert not drawn(app, "network_chart_nodes")
-    assert "1,200 objects" in " ".join(str(element.value) for element in app.info)
+    assert "3,200 nodes" in " ".join(str(element.value) for element in app.info)
     assert not any(button.label == "Nodes, interactive" for button in app.get("download_button"))
 
 

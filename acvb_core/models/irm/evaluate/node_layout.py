@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Relation
@@ -16,9 +17,10 @@ from acvb_core.models.irm.evaluate.sides import links_of
 Floats = NDArray[np.float64]
 
 #: Objects and links up to which a picture of single objects says anything.
-MOST_NODES = 1_000
-MOST_LINKS = 20_000
+MOST_NODES = 3_000
+MOST_LINKS = 100_000
 _ROUNDS = 80
+_REACH = 3.0  # mean distances between neighbours from which objects do not push each other
 _DISC = 0.62  # radius of the disc of a cluster with one object, in mean distances between neighbours
 
 
@@ -27,8 +29,8 @@ def why_too_large(relation: Relation) -> str | None:
     if relation.shape[0] <= MOST_NODES and relation.n_links <= MOST_LINKS:
         return None
     return (
-        f"Single objects are drawn up to {MOST_NODES:,} of them and {MOST_LINKS:,} links; this network has "
-        f"{relation.shape[0]:,} objects and {relation.n_links:,} links. The graph of the groups and the sorted matrix "
+        f"Single nodes are drawn for networks of at most {MOST_NODES:,} nodes and {MOST_LINKS:,} links; this one has "
+        f"{relation.shape[0]:,} nodes and {relation.n_links:,} links. The graph of the clusters and the sorted matrix "
         "show networks of any size."
     )
 
@@ -103,15 +105,13 @@ def _relax_places(
     pull = (pull + pull.T).tocsr()
     total = np.asarray(pull.sum(axis=1)).ravel()[:, None]
     for step in np.linspace(0.5, 0.02, _ROUNDS).astype(np.float32):
-        squares = (place**2).sum(axis=1)
-        squared = squares[:, None] + squares[None, :] - 2.0 * (place @ place.T)
         # Only neighbours push: what is further than three places away does not blow the picture up.
-        far = squared > 9.0
-        np.maximum(squared, 0.01, out=squared)
-        push = np.reciprocal(squared, out=squared)
-        push[far] = 0.0
-        np.fill_diagonal(push, 0.0)
-        force = push.sum(axis=1)[:, None] * place - push @ place
+        near = cKDTree(place).query_pairs(_REACH, output_type="ndarray")
+        one, other = near.T
+        squared = ((place[one] - place[other]) ** 2).sum(axis=1)
+        push = sparse.csr_array((1.0 / np.maximum(squared, 0.01), (one, other)), shape=(n, n))
+        push = push + push.T
+        force = np.asarray(push.sum(axis=1)).ravel()[:, None] * place - push @ place
         force += pull @ place - total * place
         home = middle - place
         away = np.sqrt((home**2).sum(axis=1))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
@@ -13,6 +16,7 @@ from acvb_core.models.irm.evaluate.sides import has_directions, links_of
 from acvb_core.models.irm.figures.arrangement import degrees
 from acvb_core.models.irm.figures.marks import keep_opacity, legend_entry, plan_layout, scatter
 from acvb_core.models.irm.figures.number_places import number_places
+from acvb_core.views.heat_map import png_uri
 from acvb_core.views.labels import ink_on, text_room
 from acvb_core.views.theme import MUTED, PAPER, TEXT, Figure, b64, cluster_colour, escape, rgba
 
@@ -26,11 +30,15 @@ _NAME_LENGTH = 18
 _NAME_SIZE = 10
 _DIRECTED_LINKS = 1_500
 _FEW = 16  # clusters whose numbers are written large
+_HEIGHT = 640  # pixels
 _PLOT = 0.86  # of the height: what the plot itself has
 _WIDE = 1.5  # its width at least, in heights
 _EDGE = 1.4  # room around the dots, in places between neighbours
 _FRAME = 2  # pixels of the page's colour around a cluster's number
-_FAST = 2_000  # links from which they are drawn by WebGL
+_MOST_LINES = 4_000  # links up to which each is a line of the figure; more are one picture below the dots
+_PICTURE = 1_200  # pixels of the longer side of that picture
+_AT_ONCE = 2_000_000  # its points that are counted at once
+_SHADES = 32  # of its opacity
 _SHORTEST_ARROW = 0.6  # in places between neighbours
 
 
@@ -40,7 +48,7 @@ def node_link_figure(
     graph: GroupGraph,
     *,
     selected: int | None = None,
-    height: int = 640,
+    height: int = _HEIGHT,
 ) -> Figure:
     """Return a network with one dot for each object.
 
@@ -58,16 +66,18 @@ def node_link_figure(
     place = node_layout(relation, clusters, graph.positions)
     probability = np.asarray(posterior["rows"], dtype=np.float64)[np.arange(len(clusters)), clusters]
     rows, columns = links_of(relation)
-    # WebGL is drawn over SVG, so that dots over such lines are WebGL as well.
-    kind = "scattergl" if len(rows) > _FAST else "scatter"
-    data = [_lines(place, rows, columns, kind)]
+    many = len(rows) > _MOST_LINES
+    data = [] if many else [_lines(place, rows, columns)]
     if graph.directed and 0 < len(rows) <= _DIRECTED_LINKS:
         data.append(_heads(place, rows, columns))
-    size = _dot(len(clusters))
+    size = _dot(len(clusters)) * height / _HEIGHT
     names = _names(relation, place, height) if len(clusters) <= NAMED else None
-    data += _dots(relation, place, clusters, probability, size, selected, names, kind)
+    data += _dots(relation, place, clusters, probability, size, selected, names)
     notes = _numbers(relation, place, clusters, size, names, _pixels(place, height))
-    return {"data": data, "layout": _layout(place, notes, height)}
+    layout = _layout(place, notes, height)
+    if many:
+        layout["images"] = [_haze(place, rows, columns)]
+    return {"data": data, "layout": layout}
 
 
 def _pixels(place: Floats, height: int) -> float:
@@ -80,15 +90,64 @@ def _dot(n: int) -> float:
     return float(np.clip(150.0 / np.sqrt(n), 5.5, 15.0))
 
 
-def _lines(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], kind: str) -> Figure:
+def _lines(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Figure:
     """Return one trace for all links: two ends and a gap for each."""
     ends = np.full((len(rows), 3, 2), np.nan, dtype=np.float32)
     ends[:, 0], ends[:, 1] = place[rows], place[columns]
-    # Many links are a haze in which single ones cannot be followed; few are lines.
-    opacity = float(np.clip(6.0 / np.sqrt(len(rows) + 1.0), 0.05, 0.55))
-    style = {"width": 1, "color": rgba(MUTED, opacity)}
+    style = {"width": 1, "color": rgba(MUTED, _opacity(len(rows)))}
     x, y = (b64(ends[:, :, axis].ravel()) for axis in (0, 1))
-    return scatter("links", x, y, "lines", line=style) | {"type": kind}
+    return scatter("links", x, y, "lines", line=style)
+
+
+def _opacity(n_links: int) -> float:
+    """Return the opacity of one line: few are lines, many a haze in which single ones cannot be followed."""
+    return float(np.clip(6.0 / np.sqrt(n_links + 1.0), 0.05, 0.55))
+
+
+def _haze(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Figure:
+    """Return all links as one picture, darker where more of them cross, for networks of too many lines.
+
+    Browsers draw so many lines by WebGL alone, for which the app's content policy leaves no room.
+    """
+    low, size = place.min(axis=0), np.maximum(np.ptp(place, axis=0), 1.0)
+    scale = _PICTURE / size.max()
+    width, height = np.ceil(size * scale).astype(np.int64).tolist()
+    # The first row of a picture is its highest.
+    ends = (np.where([True, False], place - low, low + size - place) * scale).astype(np.float32)
+    ends = np.clip(ends, 0, [width - 1, height - 1])
+    start, way = ends[rows], ends[columns] - ends[rows]
+    points = np.abs(way).max(axis=1).astype(np.int64) + 1  # one a pixel
+    stop = np.cumsum(points)
+    count = np.zeros(height * width)
+    parts = np.searchsorted(stop, range(0, stop[-1] + _AT_ONCE, _AT_ONCE), side="right").tolist()
+    for some in (slice(*ends) for ends in pairwise(parts)):
+        n = points[some]
+        step = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+        x, y = (
+            (np.repeat(start[some, axis], n) + step * np.repeat(way[some, axis] / n, n)).astype(np.int32)
+            for axis in (0, 1)
+        )
+        count += np.bincount(y * width + x, minlength=len(count))
+    shade = np.rint((_SHADES - 1) * (1.0 - (1.0 - _opacity(len(rows))) ** count)).astype(np.uint8)
+    image = Image.frombytes("P", (width, height), shade.tobytes())
+    image.putpalette(list(bytes.fromhex(MUTED[1:])) * _SHADES)
+    image.info["transparency"] = bytes(np.linspace(0, 255, _SHADES).astype(np.uint8))
+    corner = {
+        "x": low[0],
+        "y": low[1] + size[1],
+        "xanchor": "left",
+        "yanchor": "top",
+        "xref": "x",
+        "yref": "y",
+    }
+    return {
+        "source": png_uri(image, least=1),
+        "layer": "below",
+        "sizex": size[0],
+        "sizey": size[1],
+        "sizing": "stretch",
+        **corner,
+    }
 
 
 def _heads(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Figure:
@@ -116,7 +175,6 @@ def _dots(
     size: float,
     selected: int | None,
     names: list[str] | None,
-    kind: str,
 ) -> list[Figure]:
     sure = probability >= SURE
     texts = _hover(relation, clusters, probability)
@@ -140,7 +198,6 @@ def _dots(
             name=name,
             **keep_opacity(),
         )
-        trace["type"] = kind
         if names:
             trace |= {
                 "mode": "markers+text",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
@@ -187,14 +188,14 @@ def test_linked_objects_lie_closer_together() -> None:
 
 def test_what_is_too_large_is_said() -> None:
     n = MOST_NODES + 1
-    relation = Relation.build(np.zeros((n, n)), network=Network())
+    relation = Relation.build(sparse.csr_array((n, n)), network=Network())
     reason = why_too_large(relation)
     assert reason is not None
-    assert "1,001 objects" in reason
-    with pytest.raises(ParameterError, match="1,001 objects"):
+    assert "3,001 nodes" in reason
+    with pytest.raises(ParameterError, match="3,001 nodes"):
         node_layout(relation, np.zeros(n, dtype=int), np.zeros((1, 2)))
-    dense = Relation.build(np.ones((250, 250)) - np.eye(250), network=Network())
-    assert "62,250 links" in (why_too_large(dense) or "")
+    dense = Relation.build(np.ones((320, 320)) - np.eye(320), network=Network())
+    assert "102,080 links" in (why_too_large(dense) or "")
     assert why_too_large(planted()[0]) is None
     with pytest.raises(ParameterError, match="two sets"):
         node_layout(Relation.build(np.eye(3)), np.zeros(3, dtype=int), np.zeros((1, 2)))

@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 from PIL import Image
+from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
@@ -19,6 +20,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
+from acvb_core.models.irm.evaluate.node_layout import MOST_NODES
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_network, arrange_result
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
@@ -29,6 +31,7 @@ from acvb_core.models.irm.figures.number_places import number_places
 from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.models.irm.figures.raster import rasterise
 from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
+from acvb_core.samples.planted_relations import planted_network
 from acvb_core.views.theme import LINE, PAPER, cluster_colour, percent
 from tests.views.reading import AWKWARD_WORDS, texts_of
 
@@ -251,10 +254,10 @@ def test_every_object_and_every_link_is_drawn_once(club: Result, circle: Result)
         dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
         shown = sorted(i for item in dots for i in item["customdata"])
         assert shown == list(range(relation.shape[0]))
-        ends = values(trace(figure, "links")["x"])
-        assert len(ends) == 3 * relation.n_links
-        assert np.isnan(ends[2::3]).all()
         go.Figure(figure)
+    ends = values(trace(node_link_figure(club.problem.data, club.posterior, graph_of(club)), "links")["x"])
+    assert len(ends) == 3 * club.problem.data.n_links
+    assert np.isnan(ends[2::3]).all()
 
 
 def test_uncertain_objects_are_hollow_and_hover_tells_all(club: Result) -> None:
@@ -297,10 +300,10 @@ def test_names_are_shown_as_they_are() -> None:
 
 
 def test_too_many_objects_are_refused() -> None:
-    n = 1001
-    relation = Relation.build(np.zeros((n, n)), network=Network())
+    n = MOST_NODES + 1
+    relation = Relation.build(sparse.csr_array((n, n)), network=Network())
     result = fit(relation, "vb", model="network", k_rows=2, init="random", max_sweeps=1)
-    with pytest.raises(ParameterError, match="up to 1,000"):
+    with pytest.raises(ParameterError, match="at most 3,000 nodes"):
         node_link_figure(relation, result.posterior, graph_of(result))
 
 
@@ -407,11 +410,29 @@ def test_a_number_gives_way_to_names_and_stays_with_its_dots() -> None:
     assert 10 < np.hypot(*alone[0]) < 30
 
 
-def test_dots_are_never_under_the_lines(circle: Result) -> None:
-    """WebGL is drawn over SVG: dots and lines are of one kind, the lines first."""
-    relation = circle.problem.data
-    assert relation.n_links > 2_000
-    figure = node_link_figure(relation, circle.posterior, graph_of(circle))
-    drawn = [item for item in figure["data"] if item["uid"] in ("links", "certain", "uncertain")]
-    assert {item["type"] for item in drawn} == {"scattergl"}
-    assert drawn[0]["uid"] == "links"
+def test_more_links_than_browsers_draw_as_lines_are_one_picture_below_the_dots() -> None:
+    relation = planted_network({"a": 150, "b": 150}, [[0.3, 0.0], [0.0, 0.3]], 0).relation
+    assert relation.n_links > 4_000
+    result = fit(relation, "vb", model="network", k_rows=2, init="spectral")
+    figure = node_link_figure(relation, result.posterior, graph_of(result))
+    (picture,) = figure["layout"]["images"]
+    assert (picture["layer"], {item["type"] for item in figure["data"]}) == ("below", {"scatter"})
+    opacity = np.asarray(
+        Image.open(io.BytesIO(base64.b64decode(picture["source"].partition(",")[2]))).convert("RGBA")
+    )
+    # No link joins the two groups: the picture is empty between them, and full where their dots are.
+    dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
+    place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
+    member = np.concatenate([item["customdata"] for item in dots])
+    middles = [place[result.labels("rows")[member] == k].mean(axis=0) for k in (1, 2)]
+    shades = [
+        opacity[
+            int((picture["y"] - y) / picture["sizey"] * len(opacity)),
+            int((x - picture["x"]) / picture["sizex"] * opacity.shape[1]),
+            3,
+        ]
+        for x, y in (*middles, np.mean(middles, axis=0))
+    ]
+    assert min(shades[:2]) > 60
+    assert shades[2] == 0
+    go.Figure(figure)
