@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -247,6 +248,23 @@ TABLES = Codec(
     _encode_table,
     _decode_table,
 )
+
+
+#: The most seconds that a run can take, the most that it can count, and the year 2100 as a moment. Beyond them a number
+#: was not measured.
+MOST_SECONDS, MOST_COUNT, _LATEST = 1e10, 10**12, 4_102_444_800.0
+
+
+def is_number(value: Any, most: float = math.inf) -> bool:
+    """Return whether a value is a finite number; with `most`, from 0 to it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e308 < value < 1e308:
+        return False
+    return most == math.inf or 0 <= value <= most
+
+
+def is_moment(value: Any) -> bool:
+    """Return whether a value can be when something was made, in seconds since the epoch."""
+    return is_number(value, _LATEST)
 
 
 def to_numbers(value: Any) -> Any:

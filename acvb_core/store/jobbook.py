@@ -19,6 +19,7 @@ from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem
+from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel, clean_name
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
@@ -72,15 +73,34 @@ class JobBook:
         self._keep(workspace, job_id)
         return job.start()
 
-    def adopt(self, workspace: str, job_id: str, label: RunLabel) -> None:
-        """Show a run that was put into the store by someone else, under the label that it has elsewhere.
+    def adopt(
+        self,
+        workspace: str,
+        job_id: str,
+        created: float,
+        run: Result | Problem,
+        label: RunLabel,
+        topic_names: Any = None,
+    ) -> str | None:
+        """Keep and show a run from elsewhere, with what it has there; return its id here (see `RunStore.take`).
+
+        Returns None if the workspace has it already. What interrupts this leaves nothing of the run.
 
         Raises AcvbError: the store cannot be written to.
         """
-        shelf = self._shelf(workspace)
+        shelf, here = self._shelf(workspace), None
         with shelf.storing:
-            self._load(workspace, shelf, job_id, {})
-        self.relabel(workspace, job_id, **vars(label))
+            try:
+                here = self._store.take(workspace, job_id, created, run, label, topic_names)
+                if here is not None:
+                    self._load(workspace, shelf, here, {})
+                    self.relabel(workspace, here, **vars(label))
+            except BaseException:
+                if here is not None:
+                    shelf.jobs.pop(here, None)
+                    self._store.delete(workspace, here)
+                raise
+        return here
 
     def relabel(self, workspace: str, job_id: str, **changes: Any) -> None:
         """Change the name, note, tags or pin of a run: fields of `RunLabel`.
@@ -96,7 +116,7 @@ class JobBook:
                 return
             name = clean_name(changes.get("name", "")) or job.label.name
             label = replace(job.label, **{**changes, "name": shelf.free_name(job, name)})
-            self._store.save_label(job_id, label)
+            self._store.save_label(workspace, job_id, label)
             job.label = label
 
     def remove(self, workspace: str, job_id: str) -> None:
@@ -109,7 +129,7 @@ class JobBook:
             job, absent = shelf.jobs.get(job_id), shelf.unreadable.get(job_id)
             if job is None and absent is None:
                 return
-            stored = self._store.move_to_trash(job_id)
+            stored = self._store.move_to_trash(workspace, job_id)
             # The handle of the last one is kept, to go on with it; those before it come back from the store.
             filed = {row.job_id for row in self._store.trash(workspace)} - {job_id}
             for other in filed & shelf.deleted.keys():
@@ -135,7 +155,7 @@ class JobBook:
             absent = shelf.deleted.get(job_id)
             if absent is None:
                 return
-            stored = self._store.take_from_trash(job_id)
+            stored = self._store.take_from_trash(workspace, job_id)
             del shelf.deleted[job_id]
             if absent.job is None and not stored:
                 raise AcvbError("This run was deleted more than a day ago. It is gone.")
@@ -154,7 +174,7 @@ class JobBook:
         shelf = self._shelf(workspace)
         with shelf.storing:
             for job_id in list(shelf.deleted):
-                self._store.delete(job_id)
+                self._store.delete(workspace, job_id)
                 del shelf.deleted[job_id]
 
     def load_again(self, workspace: str, job_id: str) -> None:
@@ -246,7 +266,7 @@ class JobBook:
         else:
             job.label = replace(job.label, name=shelf.free_name(job, job.label.name))
             with suppress(StoreError):
-                self._store.save_label(job.id, job.label)
+                self._store.save_label(workspace, job.id, job.label)
         shelf.jobs[job.id] = job
 
     def _name_absent(self, job_id: str, settings: Mapping[str, Any]) -> str:

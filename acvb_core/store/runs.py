@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,14 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
-from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, kind_of
+from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import StoreError, file_bytes, remove_file
 from acvb_core.store.listing.run_list import RunList
 from acvb_core.store.listing.run_rows import (
     RUNS,
     TRASH,
     UNKNOWN,
+    choose_id,
     find_dataset,
     find_kept,
     find_label,
@@ -69,7 +72,8 @@ class RunStore:
         self._data, self._trash = DataFiles(self.folder), Trash(self.folder)
         if self.unwritable is None:
             with suppress(OSError, StoreError):  # it is tried again with the next start
-                remove_cut_off_writes(self.folder)
+                with self._list.writing():  # so that nobody keeps what is about to be removed
+                    remove_cut_off_writes(self.folder)
                 self._purge()
 
     @property
@@ -85,35 +89,92 @@ class RunStore:
     def save(
         self, workspace: str, job_id: str, created: float, run: Result | Problem, *, state: bool = True
     ) -> None:
-        """Keep a run of a workspace, created so many seconds after the epoch; one of the same id is replaced.
+        """Keep a run of a workspace, created so many seconds after the epoch; its own one of the same id is replaced.
 
         An id is made of letters, digits, - and _. The run is over or not; a problem is one that did no sweep yet.
 
         `state`: with what the run goes on from, where it is at hand.
+        Raises StoreError: it cannot be kept, or the run is another workspace's.
         """
-        path = run_path(self.folder, job_id)
-        problem = run.problem if isinstance(run, Result) else run
-        kind, key = kind_of(problem.data), dataset_key(problem.data)
-        # As they come back from JSON, so that the list and the file say the same.
-        summary, settings = json.loads(
-            json.dumps([run.summary() if isinstance(run, Result) else {}, problem.settings.to_dict()])
-        )
-        identity = RunIdentity(job_id, workspace, float(created), kind.name, key, summary, settings)
+        identity = _identify(workspace, job_id, created, run)
         with self._list.writing() as connection:
-            before = find_run(connection, job_id)
-            self._data.keep(kind, key, problem.data)
+            self._check_owner(connection, workspace, job_id)
+            self._write(connection, identity, run, state)
+
+    def take(
+        self,
+        workspace: str,
+        job_id: str,
+        created: float,
+        run: Result | Problem,
+        label: RunLabel,
+        topic_names: Any = None,
+    ) -> str | None:
+        """Keep a run of an archive with its label, and return its id; None if the workspace has it already.
+
+        If another workspace has a run of this id, it gets another id (`choose_id`). The id is chosen in the same
+        transaction in which the run is written: nobody else can take it meanwhile.
+
+        `topic_names`: as `TopicNames.entries` gives them; not checked.
+        Raises StoreError: it cannot be kept.
+        """
+        identity = _identify(workspace, job_id, created, run)
+        with self._list.writing() as connection:
+            chosen = choose_id(partial(self._find_owner, connection), workspace, job_id)
+            if chosen is None:
+                return None
+            save_label(connection, chosen, label)
+            names = TopicNames(self.folder)
             try:
-                if isinstance(run, Result):
-                    write_result(path, run, identity, state=state)
-                else:
-                    write_problem(path, problem, identity)
-            except StoreError:
-                self._data.drop(connection, kind.name, key)
+                names.take_entries(chosen, topic_names)
+                self._write(connection, replace(identity, job_id=chosen), run, state=True)
+            except BaseException:
+                names.forget(chosen)
                 raise
+        return chosen
+
+    def _write(
+        self, connection: sqlite3.Connection, identity: RunIdentity, run: Result | Problem, state: bool
+    ) -> None:
+        """Write the files of a run and its row; what interrupts that leaves nothing of a run that is new."""
+        problem = run.problem if isinstance(run, Result) else run
+        path, kind = run_path(self.folder, identity.job_id), find_kind(identity.kind)
+        before, was_there = find_run(connection, identity.job_id), path.exists()
+        connection.execute("SAVEPOINT before_run")
+        try:
+            self._data.keep(kind, identity.dataset, problem.data)
+            if isinstance(run, Result):
+                write_result(path, run, identity, state=state)
+            else:
+                write_problem(path, problem, identity)
             save_row(connection, identity)
-            self._trash.remove(job_id)
-            if before is not None:
-                self._data.drop(connection, before.kind, before.dataset)
+            self._trash.remove(identity.job_id)
+        except BaseException:
+            connection.execute("ROLLBACK TO before_run")
+            if not was_there:
+                remove_file(path)
+            self._data.drop(connection, kind.name, identity.dataset)
+            raise
+        if before is not None:
+            self._data.drop(connection, before.kind, before.dataset)
+
+    def _find_owner(self, connection: sqlite3.Connection, job_id: str) -> str | None:
+        """Return whose a run is, by the list or else by its file; None where there is no such run."""
+        listed = find_run(connection, job_id)
+        if listed is not None and listed.workspace != UNKNOWN:
+            return listed.workspace
+        for path in (run_path(self.folder, job_id), trash_path(self.folder, job_id)):
+            if path.exists():
+                with suppress(StoreError):
+                    run = read_identity(path)
+                    return UNKNOWN if run is None else run.workspace
+                return UNKNOWN
+        return None if listed is None else UNKNOWN
+
+    def _check_owner(self, connection: sqlite3.Connection, workspace: str, job_id: str) -> None:
+        """Raise a StoreError where a run is another workspace's; one that nothing tells of is everybody's."""
+        if self._find_owner(connection, job_id) not in (None, UNKNOWN, workspace):
+            raise StoreError(f"run {job_id} belongs to another workspace. Nothing was changed.")
 
     def runs(self, workspace: str) -> list[RunIdentity]:
         """Return the runs of a workspace, oldest first; no file of theirs is opened."""
@@ -122,8 +183,7 @@ class RunStore:
 
     def find_owner(self, job_id: str) -> str | None:
         """Return the workspace of a run, deleted or not; None where there is no such run."""
-        run = self._list.read(lambda connection: find_run(connection, job_id))
-        return None if run is None else run.workspace
+        return self._list.read(partial(self._find_owner, job_id=job_id))
 
     def trash(self, workspace: str) -> list[RunIdentity]:
         """Return the deleted runs of a workspace that can be brought back, oldest first."""
@@ -186,7 +246,14 @@ class RunStore:
         Raises StoreError: the file is gone or damaged.
         """
         path, aside = run_path(self.folder, job_id), trash_path(self.folder, job_id)
-        return read_array(path if path.exists() else aside, name)
+        for place in (path, aside, path):  # it may be deleted, or brought back, at this moment
+            if place.exists():
+                try:
+                    return read_array(place, name)
+                except StoreError:
+                    if place.exists():
+                        raise
+        return read_array(path, name)
 
     def read_state(self, job_id: str) -> tuple[Any, Any] | None:
         """Return what a stored run goes on from, and what the engine keeps; None if they were not stored.
@@ -199,50 +266,71 @@ class RunStore:
         """Return the name and notes of a run, None where it has none yet."""
         return self._list.read(lambda connection: find_label(connection, job_id))
 
-    def save_label(self, job_id: str, label: RunLabel) -> None:
-        """Keep the name and notes of a run, which need not be stored yet."""
+    def save_label(self, workspace: str, job_id: str, label: RunLabel) -> None:
+        """Keep the name and notes of a workspace's run, which need not be stored yet.
+
+        Raises StoreError: they cannot be kept, or the run is another workspace's.
+        """
         with self._list.writing() as connection:
+            self._check_owner(connection, workspace, job_id)
             save_label(connection, job_id, label)
 
-    def move_to_trash(self, job_id: str) -> bool:
-        """Delete a run so that it can be brought back for a day; return whether it can.
+    def move_to_trash(self, workspace: str, job_id: str) -> bool:
+        """Delete a workspace's run so that it can be brought back for a day; return whether it can.
 
         One that is not stored is no error, and one whose file is gone is forgotten at once.
+
+        Raises StoreError: it cannot be moved, or the run is another workspace's.
         """
         if self._list.read(lambda connection: find_run(connection, job_id)) is None:
             return False
-        with self._list.writing():
+        with self._list.writing() as connection:
+            self._check_owner(connection, workspace, job_id)
             there = self._trash.put(job_id)
-        if not there:
-            self.delete(job_id)
+            if not there:
+                self._forget(connection, job_id)
         self._purge()
         return there
 
-    def take_from_trash(self, job_id: str) -> bool:
-        """Bring a deleted run back, with its topics' names; return whether it is there again."""
-        with self._list.writing():
+    def take_from_trash(self, workspace: str, job_id: str) -> bool:
+        """Bring a workspace's deleted run back, with its topics' names; return whether it is there again.
+
+        Raises StoreError: it cannot be moved, or the run is another workspace's.
+        """
+        with self._list.writing() as connection:
+            self._check_owner(connection, workspace, job_id)
             return self._trash.take(job_id)
 
     def _purge(self) -> None:
         """Delete for good what was deleted more than a day ago."""
-        for job_id in self._trash.outdated_ids():
-            self.delete(job_id)
+        if self._trash.outdated_ids():
+            with self._list.writing() as connection:
+                for (
+                    job_id
+                ) in self._trash.outdated_ids():  # looked up again: one may just have been brought back
+                    self._forget(connection, job_id)
 
-    def delete(self, job_id: str) -> None:
-        """Forget a run for good, its name and notes, and its data if nothing else refers to them.
+    def delete(self, workspace: str, job_id: str) -> None:
+        """Forget a workspace's run for good, its name and notes, and its data if nothing else refers to them.
 
         An unknown one is no error.
+
+        Raises StoreError: it cannot be deleted, or the run is another workspace's.
         """
         with self._list.writing() as connection:
-            connection.execute("DELETE FROM labels WHERE job_id = ?", (job_id,))
-            listed = find_run(connection, job_id)
-            if listed is None:
-                return
-            connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
-            remove_file(run_path(self.folder, job_id))
-            self._trash.remove(job_id)
-            self._data.drop(connection, listed.kind, listed.dataset)
+            self._check_owner(connection, workspace, job_id)
+            self._forget(connection, job_id)
+
+    def _forget(self, connection: sqlite3.Connection, job_id: str) -> None:
+        connection.execute("DELETE FROM labels WHERE job_id = ?", (job_id,))
+        listed = find_run(connection, job_id)
+        if listed is None:
+            return
+        connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
         TopicNames(self.folder).forget(job_id)
+        remove_file(run_path(self.folder, job_id))
+        self._trash.remove(job_id)
+        self._data.drop(connection, listed.kind, listed.dataset)
 
     def save_dataset(
         self, workspace: str, data: Any, report_lines: Sequence[str], settings: Mapping[str, Any]
@@ -296,3 +384,14 @@ class RunStore:
         It does not exist yet. One that is never kept is removed a day later.
         """
         return new_folder(self.folder / STREAMS)
+
+
+def _identify(workspace: str, job_id: str, created: float, run: Result | Problem) -> RunIdentity:
+    """Return all that the list says of a run."""
+    problem = run.problem if isinstance(run, Result) else run
+    # As they come back from JSON, so that the list and the file say the same.
+    summary, settings = json.loads(
+        json.dumps([run.summary() if isinstance(run, Result) else {}, problem.settings.to_dict()])
+    )
+    kind, key = kind_of(problem.data).name, dataset_key(problem.data)
+    return RunIdentity(job_id, workspace, float(created), kind, key, summary, settings)

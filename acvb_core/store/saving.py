@@ -39,9 +39,9 @@ def save_ended_run(
         if seen.verdict is not None:
             _save_result(store, workspace, job)
             if job_id in shelf.deleted:
-                store.move_to_trash(job_id)
+                store.move_to_trash(workspace, job_id)
         elif seen.status in (Status.FINISHED, Status.FAILED) and not leave_unbegun:
-            store.delete(job_id)
+            store.delete(workspace, job_id)
 
 
 def _save_result(store: RunStore, workspace: str, job: Job) -> None:

@@ -113,7 +113,7 @@ def store_runs(data: Any, method: str, **settings: object) -> None:
         result = fit(data, method, seed=number, heldout=0.1, max_sweeps=5, **settings)
         services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
         label = RunLabel(clean_name(f"_b_ {number} __c__ {MARKUP[2]}"), MARKUP[3], MARKUP)
-        services.store().save_label(f"{number:012x}", label)
+        services.store().save_label(WORKSPACE, f"{number:012x}", label)
     Workspace(WORKSPACE).set_dataset(Dataset.fresh(data, ReadReport(data.name, ()), data.name))
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
+import math
+import threading
+import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +25,16 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.run import StopRun
 from acvb_core.engine.run_label import RunLabel
+from acvb_core.store import results
+from acvb_core.store.archives.contents import OpenArchive
 from acvb_core.store.archives.form import MANIFEST
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import write_archive
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
+from acvb_core.store.listing import run_rows
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 from benchmarks.kill_runs import end_of
@@ -175,6 +185,153 @@ def test_another_workspace_of_the_same_store_has_copies_of_its_own(filled: Home,
     assert end_of(other.jobs[-1]) == end_of(filled.jobs[-1])
 
 
+def import_at_once(
+    monkeypatch: pytest.MonkeyPatch, method: str, *imports: Callable[[], ImportReport]
+) -> list[ImportReport]:
+    """What comes of imports that have all asked for an id before any of them writes."""
+    meet, real = threading.Barrier(len(imports)), getattr(OpenArchive, method)
+
+    def read_together(*arguments: Any) -> Any:
+        with suppress(threading.BrokenBarrierError):  # the other one has the run already
+            meet.wait(2)
+        return real(*arguments)
+
+    monkeypatch.setattr(OpenArchive, method, read_together)
+    with ThreadPoolExecutor(len(imports)) as threads:
+        return [one.result() for one in [threads.submit(call) for call in imports]]
+
+
+@pytest.mark.parametrize("servers", [1, 2], ids=["one server", "two stores"])
+def test_two_people_who_import_at_once_have_all_runs_each(
+    filled: Home, other: Home, monkeypatch: pytest.MonkeyPatch, servers: int
+) -> None:
+    archive, guest = filled.write(), Home(other.store.folder, "guest")
+    if servers == 1:
+        guest.store, guest.book = other.store, other.book
+    reports = import_at_once(
+        monkeypatch, "read_run", lambda: other.read(archive), lambda: guest.read(archive)
+    )
+    assert [(len(report.imported), report.refused) for report in reports] == [(3, {})] * 2
+    for job in guest.jobs[:2]:
+        guest.book.remove("guest", job.id)
+    guest.book.delete_for_good("guest")
+    for home, kept in ((other, filled.jobs), (guest, filled.jobs[2:])):
+        for job, wanted in zip(Home(other.store.folder, home.workspace).jobs, kept, strict=True):
+            assert job.label == wanted.label
+            if wanted.inspect().verdict is not None:
+                assert end_of(job) == end_of(wanted)
+
+
+def test_one_person_who_imports_twice_at_once_has_every_run_once(
+    filled: Home, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = filled.write()
+    reports = import_at_once(
+        monkeypatch, "read_run", lambda: other.read(archive), lambda: other.read(archive)
+    )
+    assert sorted(len(report.imported) + len(report.known) for report in reports) == [3, 3]
+    assert sum(len(report.imported) for report in reports) == len(other.jobs) == 3
+
+
+def interrupted(function: Callable[..., Any], step: Callable[[], None]) -> Callable[..., Any]:
+    """The function, with a step before and after."""
+
+    def apply(*arguments: Any, **named: Any) -> Any:
+        step()
+        answer = function(*arguments, **named)
+        step()
+        return answer
+
+    return apply
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StopRun])
+@pytest.mark.parametrize("moment", range(6))
+def test_an_import_that_is_stopped_leaves_nothing_half_imported(
+    filled: Home, other: Home, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], moment: int
+) -> None:
+    """Each run is there with its name and its topics' names, or not at all, and the rest can be imported later."""
+    archive, steps = filled.write(), itertools.count()
+
+    def step(*_: Any) -> None:
+        if next(steps) == 2 * moment + 1:
+            raise error
+
+    if error is StopRun:
+        book, store = other.book, other.store
+        report = read_archive(book, store, "mine", io.BytesIO(archive), "a.zip", progress=step)
+        assert report.was_stopped == (len(report.imported) < 3)
+    else:
+        for place, name in ((results, "write_arrays"), (run_rows, "row_of"), (JobBook, "relabel")):
+            real = getattr(place, name)
+            monkeypatch.setattr(place, name, interrupted(real, step))
+        with suppress(KeyboardInterrupt):
+            other.read(archive)
+        monkeypatch.undo()
+    here = {run.job_id for run in other.store.runs("mine")}
+    assert (
+        {path.stem for path in other.store.folder.glob("runs/*.npz")}
+        == here
+        == {job.id for job in other.jobs}
+    )
+    assert {path.stem for path in other.store.folder.glob("topic_names/*")} <= here
+    assert len(list(other.store.folder.glob("*/*.part"))) == 0
+    assert bool(here) == any(
+        list(other.store.folder.glob(f"{kind}/*.npz")) for kind in ("relations", "corpora")
+    )
+    labels = {job.id: job.label for job in filled.jobs}
+    assert all(job.label == labels[job.id] for job in other.jobs)
+    assert len(other.read(archive).imported) == 3 - len(here)
+    assert TopicNames(other.store.folder).names(other.jobs[-1].id, [[4, 5], [2, 3]]) == (None, "Sport")
+
+
+def repeat_run(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["runs"] = [manifest["runs"][0]] * 100_000
+
+
+def list_many(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["runs"] = [manifest["runs"][0] | {"id": f"run-{i}"} for i in range(5_000)]
+
+
+def repeat_file(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["files"].append(manifest["files"][0])
+
+
+def repeat_a_run_once(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["runs"][0] = manifest["runs"][1]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (repeat_run, "it lists 100,000 runs and data sets, and has 6 files"),
+        (list_many, "it lists 5,000 runs and data sets, and has 6 files"),
+        (repeat_file, "it lists .*npz 2 times"),
+        (repeat_a_run_once, "it lists run .* 2 times"),
+    ],
+)
+def test_an_archive_that_lists_more_than_it_has_is_refused_at_once(
+    filled: Home, other: Home, change: Callable[..., None], why: str
+) -> None:
+    archive = rewrite(filled.write(), change)
+    began = time.process_time()
+    with pytest.raises(StoreError, match=why):
+        other.read(archive)
+    assert time.process_time() - began < 10
+    assert other.jobs == []
+
+
+def test_topics_names_beyond_any_use_are_not_taken(filled: Home, other: Home) -> None:
+    def add(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        for run in manifest["runs"]:
+            run["topic_names"] = [{"topic": 1, "name": "x", "words": [1]}] * 12_000
+            run["topic_names"][0] = {"topic": 1, "name": "x", "words": list(range(1_500))}
+
+    other.read(rewrite(filled.write(), add))
+    entries = TopicNames(other.store.folder).entries(other.jobs[-1].id)
+    assert (len(entries), len(entries[0]["words"])) == (10_000, 1_000)
+
+
 def test_a_damaged_run_is_named_and_the_others_are_imported(filled: Home, other: Home) -> None:
     archive = bytearray(filled.write())
     job = filled.jobs[1]
@@ -288,6 +445,32 @@ def change_about(**changes: Any) -> Callable[[dict[str, Any]], None]:
     return apply
 
 
+def change_run_about(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of what a file says of its run."""
+
+    def apply(arrays: dict[str, Any]) -> None:
+        about = json.loads(arrays["about"].tobytes())
+        about["run"] |= changes
+        arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+
+    return apply
+
+
+def change_history(column: str, value: float) -> Callable[[dict[str, Any]], None]:
+    """A change of the last sweep but one."""
+
+    def apply(arrays: dict[str, Any]) -> None:
+        columns = json.loads(arrays["about"].tobytes())["history"]
+        arrays["history"] = arrays["history"].copy()
+        arrays["history"][-2, columns.index(column)] = value
+
+    return apply
+
+
+def lengthen_history(arrays: dict[str, Any]) -> None:
+    arrays["history"] = np.repeat(arrays["history"], 1_000, axis=0)
+
+
 def shorten_counts(arrays: dict[str, Any]) -> None:
     arrays["posterior_ones"] = arrays["posterior_ones"][:, :-1]
 
@@ -302,8 +485,29 @@ def shorten_counts(arrays: dict[str, Any]) -> None:
         change_about(effective_k={"rows": -1, "columns": 3}),
         change_about(extras=[1]),
         change_about(lower_bound={}),
+        *(
+            change_about(**{name: value})
+            for name in ("cpu_seconds", "wall_seconds", "diagnostics_seconds", "passes", "lower_bound")
+            for value in (math.inf, math.nan, 10**400)
+        ),
+        *(change_about(cpu_seconds=value) for value in (-1.0, 1e300, True)),
+        change_about(sweep=10**15),
+        change_about(lower_bound="5"),
+        change_about(effective_k={"rows": 10**9, "cols": 3}),
+        change_about(effective_k={"rows": 3}),
+        change_about(hyper={"a": math.inf}),
+        change_about(moves={"merged": 1e300}),
+        change_history("cpu_seconds", math.inf),
+        change_history("wall_seconds", math.nan),
+        change_history("effective_k_rows", -1.0),
+        change_history("effective_k_rows", 1e300),
+        change_history("lower_bound", -math.inf),
+        change_history("sweep", 1e300),
+        lengthen_history,
+        change_run_about(created=math.inf),
+        change_run_about(created=-1e300),
+        change_run_about(created=1e300),
     ],
-    ids=["compressed", "sizes", "sweep", "seconds", "clusters", "extras", "bound"],
 )
 def test_a_run_that_holds_something_else_is_refused(
     filled: Home, other: Home, change: Callable[[dict[str, Any]], Any]
@@ -326,7 +530,7 @@ def test_a_full_disk_is_named(filled: Home, other: Home, monkeypatch: pytest.Mon
     def refuse(*_: Any, **__: Any) -> None:
         raise StoreError("no space left")
 
-    monkeypatch.setattr(RunStore, "save", refuse)
+    monkeypatch.setattr(RunStore, "take", refuse)
     report = other.read(archive)
     assert report.imported == []
     assert set(report.refused.values()) == {"no space left"}

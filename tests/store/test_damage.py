@@ -55,7 +55,7 @@ def test_a_damaged_file_is_named_and_hides_nothing_else(
         RunStore(store.folder).load("bad", executor)
     assert str(path) in str(error.value)
     assert_same_result(survey, store.load("good", executor).result())
-    store.delete("bad")
+    store.delete("mine", "bad")
     assert [run.job_id for run in store.runs("mine")] == ["good"]
 
 

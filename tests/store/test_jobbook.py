@@ -75,13 +75,13 @@ class MemoryStore:
         _, created, run = self.kept[job_id]
         return Job.restore(run, executor, job_id=job_id, created=created)
 
-    def move_to_trash(self, job_id: str) -> bool:
+    def move_to_trash(self, _: str, job_id: str) -> bool:
         if job_id not in self.kept:
             return False
         self.aside[job_id] = self.kept.pop(job_id)
         return True
 
-    def take_from_trash(self, job_id: str) -> bool:
+    def take_from_trash(self, _: str, job_id: str) -> bool:
         if job_id in self.aside:
             self.kept[job_id] = self.aside.pop(job_id)
         return job_id in self.kept
@@ -89,10 +89,10 @@ class MemoryStore:
     def label(self, job_id: str) -> RunLabel | None:
         return self.labels.get(job_id)
 
-    def save_label(self, job_id: str, label: RunLabel) -> None:
+    def save_label(self, _: str, job_id: str, label: RunLabel) -> None:
         self.labels[job_id] = label
 
-    def delete(self, job_id: str) -> None:
+    def delete(self, _: str, job_id: str) -> None:
         self.labels.pop(job_id, None)
         self.kept.pop(job_id, None)
         self.aside.pop(job_id, None)
@@ -403,7 +403,7 @@ def test_a_run_that_the_store_does_not_let_go_stays(
     job = book.add("mine", short(relation))
     assert finished(book)
 
-    def refuse(job_id: str) -> bool:
+    def refuse(workspace: str, job_id: str) -> bool:
         raise StoreError("read only")
 
     monkeypatch.setattr(store, "move_to_trash", refuse)

@@ -75,7 +75,7 @@ def test_a_flipped_bit_in_the_list_hides_nothing(
     with suppress(StoreError):
         store.load_dataset("mine")
     store.save("mine", "new", 9.0, shelf.runs["one"][1])
-    store.delete("new")
+    store.delete("mine", "new")
     shelf.check(RunStore(folder), executor)
 
 
@@ -205,7 +205,7 @@ def test_a_damaged_file_without_a_row_is_shown_everywhere(
     shutil.copy(shelf.folder / "runs" / "one.npz", folder / "runs")
     shelf.check(RunStore(folder), executor)
     assert [run.job_id for run in RunStore(folder).runs("yours")] == ["two"]
-    store.delete("one")
+    store.delete("mine", "one")
 
 
 def test_a_data_row_that_cannot_be_read_is_a_clear_error(shelf: Shelf, tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ def test_it_takes_new_runs_and_other_kinds_of_data(old: Path, executor: Executor
     store.save("mine", "new", 20.0, women)
     assert len(list((old / "relations").iterdir())) == 1, "the same relation has the key it always had"
     store.save_dataset("mine", odd_corpus(), [], {})
-    store.delete("old")
+    store.delete("mine", "old")
     assert_same_result(women, RunStore(old).load("new", executor).result())
-    store.delete("new")
+    store.delete("mine", "new")
     assert list((old / "relations").iterdir()) == []
 
 

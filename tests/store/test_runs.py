@@ -105,9 +105,9 @@ def test_the_bytes_that_a_workspace_keeps_are_those_of_its_files(
     store.save_dataset("mine", women.problem.data, [], {})
     assert store.used_bytes("mine") == on_disk("runs", "relations") > 0, "the data are there once"
     before = store.used_bytes("mine")
-    store.move_to_trash("run-0")
+    store.move_to_trash("mine", "run-0")
     assert store.used_bytes("mine") == before, "a deleted run takes room until it is deleted for good"
-    store.delete("run-0")
+    store.delete("mine", "run-0")
     assert store.used_bytes("mine") == on_disk("runs", "relations") < before
     store.save("yours", "other", 0.0, survey)
     assert store.used_bytes("mine", "yours") == on_disk("runs", "relations")
@@ -139,8 +139,8 @@ def test_a_relation_is_stored_once_and_goes_with_its_last_user(store: RunStore, 
     store.save("b", "two", 0.0, women)
     store.save_dataset("c", WOMEN, ["a line"], {})
     assert len(list(folder.iterdir())) == 1
-    store.delete("one")
-    store.delete("two")
+    store.delete("a", "one")
+    store.delete("b", "two")
     assert len(list(folder.iterdir())) == 1
     store.save_dataset("c", SURVEY, [], {})
     assert len(list(folder.iterdir())) == 1
@@ -148,7 +148,7 @@ def test_a_relation_is_stored_once_and_goes_with_its_last_user(store: RunStore, 
     assert loaded is not None
     assert_same_relation(loaded[0], SURVEY)
     assert list((store.folder / "runs").iterdir()) == []
-    store.delete("two")  # is no error
+    store.delete("b", "two")  # is no error
 
 
 def test_a_relation_goes_when_its_last_run_is_replaced_by_one_of_other_data(
@@ -220,7 +220,7 @@ def test_many_threads_at_once(store: RunStore, executor: Executor, women: Result
                 result = other.load(job_id, executor).result()
                 with comparison:
                     assert_same_result(women, result)
-                other.delete(job_id)
+                other.delete(name, job_id)
         except BaseException as error:
             failures.append(error)
 

@@ -97,7 +97,7 @@ def test_the_folder_goes_with_the_last_that_refers_to_it_if_it_is_the_stores(
     store.save("mine", "run", 1.0, streamed(corpus))
     del corpus
     gc.collect()
-    store.delete("run")
+    store.delete("mine", "run")
     assert folder.is_dir()
     loaded = RunStore(store.folder).load_dataset("mine")
     assert loaded is not None
@@ -159,7 +159,7 @@ def test_words_of_an_earlier_model_and_left_out_documents_are_noted(
     assert loaded is not None
     assert loaded[0].fingerprint == corpus.fingerprint
     del first, corpus, result, again, loaded
-    store.delete("run")
+    store.delete("mine", "run")
     gc.collect()
     assert folder.is_dir(), "the workspace has it still"
 
@@ -172,7 +172,7 @@ def test_a_folder_that_is_gone_is_named(store: RunStore, folder: Path, executor:
     ) as f:
         RunStore(store.folder).load("run", executor)
     assert str(folder) in str(f.value)
-    RunStore(store.folder).delete("run")
+    RunStore(store.folder).delete("mine", "run")
     assert notes(store) == []
 
 
@@ -265,7 +265,7 @@ def test_no_folder_is_removed_while_a_note_cannot_be_read(store: RunStore) -> No
     assert folder.is_dir()
     other = again.new_stream_folder()
     again.save("mine", "other", 2.0, streamed(kept(other)))
-    again.delete("other")
+    again.delete("mine", "other")
     gc.collect()
     assert folder.is_dir()
     assert other.is_dir()

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
-from acvb_core.store import trash
+from acvb_core.engine.run_label import RunLabel
+from acvb_core.store import runs, trash
+from acvb_core.store.files import StoreError
+from acvb_core.store.listing.run_rows import LIST
+from acvb_core.store.listing.schema import open_connection
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 from tests.store.support import assert_same_result
@@ -28,7 +34,7 @@ def ids(store: RunStore) -> tuple[list[str], list[str]]:
 def deleted(store: RunStore, women: Result) -> RunStore:
     store.save("mine", "run", 1.0, women)
     TopicNames(store.folder).rename("run", WORDS, 2, "a name")
-    assert store.move_to_trash("run")
+    assert store.move_to_trash("mine", "run")
     return store
 
 
@@ -40,11 +46,88 @@ def age(store: RunStore, job_id: str = "run") -> None:
 def test_it_is_out_of_the_list_and_comes_back(deleted: RunStore, executor: Executor, women: Result) -> None:
     assert ids(deleted) == ids(RunStore(deleted.folder)) == ([], ["run"])
     again = RunStore(deleted.folder)
-    assert again.take_from_trash("run")
+    assert again.take_from_trash("mine", "run")
     assert ids(again) == (["run"], [])
     assert_same_result(women, again.load("run", executor).result())
     assert TopicNames(again.folder).names("run", WORDS) == (None, "a name")
-    assert again.take_from_trash("run"), "twice is no error"
+    assert again.take_from_trash("mine", "run"), "twice is no error"
+
+
+def test_only_its_workspace_changes_a_run(deleted: RunStore, executor: Executor, women: Result) -> None:
+    deleted.save("mine", "other", 2.0, women)
+    for change in (
+        lambda: deleted.save("yours", "other", 9.0, women),
+        lambda: deleted.save_label("yours", "other", RunLabel("theirs")),
+        lambda: deleted.move_to_trash("yours", "other"),
+        lambda: deleted.take_from_trash("yours", "run"),
+        lambda: deleted.delete("yours", "run"),
+        lambda: deleted.delete("yours", "other"),
+    ):
+        with pytest.raises(StoreError, match="belongs to another workspace"):
+            change()
+    again = RunStore(deleted.folder)
+    assert ids(again) == (["other"], ["run"])
+    assert again.label("other") is None
+    assert_same_result(women, again.load("other", executor, "mine").result())
+
+
+def test_a_run_whose_row_is_gone_is_still_its_owners(store: RunStore, women: Result) -> None:
+    store.save("mine", "run", 1.0, women)
+    with open_connection(store.folder / LIST, write=True) as connection:
+        connection.execute("DELETE FROM runs")
+    with pytest.raises(StoreError, match="belongs to another workspace"):
+        store.save("yours", "run", 1.0, women)
+    assert store.take("yours", "run", 1.0, women, RunLabel("x")) != "run"
+
+
+def test_a_run_that_is_brought_back_while_old_ones_are_looked_up_stays(
+    deleted: RunStore, monkeypatch: pytest.MonkeyPatch, survey: Result
+) -> None:
+    deleted.save("mine", "other", 2.0, survey)
+    age(deleted)
+    real = trash.Trash.outdated_ids
+
+    def look(self: trash.Trash) -> list[str]:
+        monkeypatch.undo()
+        found = real(self)
+        assert deleted.take_from_trash("mine", "run")
+        return found
+
+    monkeypatch.setattr(trash.Trash, "outdated_ids", look)
+    deleted.move_to_trash("mine", "other")
+    assert ids(deleted) == (["run"], ["other"])
+
+
+def test_a_run_saved_while_it_is_found_gone_stays(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch, women: Result
+) -> None:
+    store.save("mine", "run", 1.0, women)
+    (store.folder / "runs" / "run.npz").unlink()
+    real, saving = trash.Trash.put, threading.Thread(target=store.save, args=("mine", "run", 1.0, women))
+
+    def put(*arguments: Any) -> bool:
+        saving.start()  # it waits for its turn to write
+        return real(*arguments)
+
+    monkeypatch.setattr(trash.Trash, "put", put)
+    store.move_to_trash("mine", "run")
+    saving.join(60)
+    assert ids(store) == (["run"], [])
+
+
+def test_an_array_is_read_while_its_run_is_deleted(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch, women: Result
+) -> None:
+    store.save("mine", "run", 1.0, women)
+    real = runs.read_array
+
+    def read(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        store.move_to_trash("mine", "run")
+        return real(*arguments)
+
+    monkeypatch.setattr(runs, "read_array", read)
+    assert len(store.read_array("run", "history")) == len(women.history)
 
 
 def test_both_folders_are_on_the_disk_when_a_run_has_moved(
@@ -52,7 +135,7 @@ def test_both_folders_are_on_the_disk_when_a_run_has_moved(
 ) -> None:
     written: list[str] = []
     monkeypatch.setattr(trash, "sync_folder", lambda folder: written.append(folder.name))
-    assert deleted.take_from_trash("run")
+    assert deleted.take_from_trash("mine", "run")
     assert sorted(written) == ["deleted", "runs"]
 
 
@@ -61,7 +144,7 @@ def test_after_a_day_it_goes_for_good(deleted: RunStore) -> None:
     age(deleted)
     store = RunStore(deleted.folder)
     assert ids(store) == ([], [])
-    assert not store.take_from_trash("run")
+    assert not store.take_from_trash("mine", "run")
     left = [path.name for path in store.folder.rglob("*") if path.is_file()]
     assert left == ["runs.sqlite3"]
 
@@ -69,14 +152,14 @@ def test_after_a_day_it_goes_for_good(deleted: RunStore) -> None:
 def test_the_day_begins_with_the_deletion(store: RunStore, women: Result) -> None:
     store.save("mine", "run", 1.0, women)
     os.utime(store.folder / "runs" / "run.npz", (0, 0))
-    assert store.move_to_trash("run")
+    assert store.move_to_trash("mine", "run")
     assert ids(RunStore(store.folder)) == ([], ["run"])
 
 
 def test_a_long_running_process_removes_it_too(deleted: RunStore, survey: Result) -> None:
     age(deleted)
     deleted.save("mine", "other", 2.0, survey)
-    deleted.move_to_trash("other")
+    deleted.move_to_trash("mine", "other")
     assert ids(deleted) == ([], ["other"])
 
 
@@ -99,12 +182,12 @@ def test_the_list_can_be_made_anew_and_still_knows_what_is_deleted(deleted: RunS
 def test_a_run_whose_file_is_gone_is_forgotten(store: RunStore, women: Result) -> None:
     store.save("mine", "run", 1.0, women)
     (store.folder / "runs" / "run.npz").unlink()
-    assert not store.move_to_trash("run")
+    assert not store.move_to_trash("mine", "run")
     assert ids(store) == ([], [])
-    assert not store.move_to_trash("unknown")
+    assert not store.move_to_trash("mine", "unknown")
 
 
 def test_a_run_deleted_for_good_leaves_nothing(deleted: RunStore, tmp_path: Path) -> None:
-    deleted.delete("run")
+    deleted.delete("mine", "run")
     assert ids(deleted) == ([], [])
     assert list((deleted.folder / "relations").iterdir()) == []

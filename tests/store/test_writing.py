@@ -110,12 +110,12 @@ def test_a_folder_that_may_only_be_read_is_read(
         for attempt in (
             lambda: store.save("mine", "new", 2.0, survey),
             lambda: store.save_dataset("mine", SURVEY, [], {}),
-            lambda: store.move_to_trash("run"),
-            lambda: store.delete("run"),
+            lambda: store.move_to_trash("mine", "run"),
+            lambda: store.delete("mine", "run"),
         ):
             with pytest.raises(StoreError, match=r"Nothing can be saved in .*Permission denied"):
                 attempt()
-        assert not store.move_to_trash("never-saved")
+        assert not store.move_to_trash("mine", "never-saved")
     store.save("mine", "new", 2.0, survey)  # it may be written to again
     assert store.unwritable is None
     assert [run.job_id for run in RunStore(folder).runs("mine")] == ["run", "new"]

@@ -7,16 +7,22 @@ import math
 import os
 import re
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Posterior
+from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
+from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.archives.form import Manifest, PlanEntry
+from acvb_core.store.codecs import MOST_COUNT, MOST_SECONDS, is_moment, is_number
 from acvb_core.store.datasets import KINDS, DataFiles, find_kind
 from acvb_core.store.files import DAMAGE, StoreError
 from acvb_core.store.listing.run_rows import RUNS, run_path
@@ -25,6 +31,10 @@ from acvb_core.store.results import read_identity, read_result, read_state
 from acvb_core.store.shelf import explain_error
 
 _CHUNK = 1 << 20
+#: Fields of a snapshot, and columns of a history.
+_SECONDS = ("cpu_seconds", "wall_seconds", "diagnostics_seconds")
+_COUNTED = ("sweep", "samples", "burn_in", "passes")
+_MEASURED = ("lower_bound", "pseudo_loo", "change", "mean_change", "scaled_change")
 #: What reading a damaged zip, or a run that holds something else than runs do, can raise beside what the store raises.
 FAULTS = (*DAMAGE, AcvbError, OSError)
 
@@ -33,10 +43,15 @@ class OpenArchive:
     """An open archive, the files of which are checked and copied to a folder one by one.
 
     No name in the archive becomes a path: files are looked up by the name that the store would give them.
+
+    `checkpoint`: called often; what it raises ends the copying.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
+    def __init__(
+        self, archive: zipfile.ZipFile, manifest: Manifest, folder: Path, checkpoint: Callable[[], object]
+    ) -> None:
         self._archive, self._manifest, self._folder = archive, manifest, folder
+        self._checkpoint = checkpoint
         self._members = {member.filename: member for member in archive.infolist()}
         self._data = DataFiles(folder)
         self._faults: dict[str, str] = {}
@@ -53,12 +68,14 @@ class OpenArchive:
             self._copy(path)
             _refuse_compressed(path, self._name(path))
             run = read_identity(path)
-            if run is None or run.job_id != job_id or not math.isfinite(run.created):
+            if run is None or run.job_id != job_id:
                 raise StoreError("Its file does not say which run it holds.")
+            if not is_moment(run.created):
+                raise StoreError(f"It was made {run.created!r} s after 1970, which cannot be.")
             record = read_result(path, self.read_data(run.kind, run.dataset))
             if not isinstance(record, Result):
                 return record, run.created
-            _check_numbers(record.snapshot)
+            _check_numbers(record)
             _check_sizes(record.snapshot.posterior)
             state = read_state(path)
         finally:
@@ -125,6 +142,7 @@ class OpenArchive:
         try:
             with self._archive.open(member) as source, path.open("xb") as target:
                 while chunk := source.read(_CHUNK):
+                    self._checkpoint()
                     digest.update(chunk)
                     target.write(chunk)
         except DAMAGE:
@@ -150,16 +168,75 @@ def _refuse_compressed(path: Path, name: str) -> None:
         raise StoreError(f"{name} is compressed, as no file of a run is.")
 
 
-def _check_numbers(snapshot: Snapshot) -> None:
-    """Raise ValueError or TypeError where a snapshot has something else than numbers."""
-    for value in snapshot.row().values():
-        if not isinstance(value, float):
-            raise ValueError(f"{value!r} is not a number")
-    for number in (snapshot.sweep, *snapshot.effective_k.values(), *(snapshot.moves or {}).values()):
-        if not isinstance(number, int) or number < 0:
-            raise ValueError(f"{number!r} cannot count sweeps or clusters")
-    if snapshot.sweep > 2**53 or not isinstance(snapshot.cpu_seconds + snapshot.wall_seconds, float | int):
-        raise ValueError("its sweeps or its times are not numbers")
+def _check_numbers(run: Result) -> None:
+    """Raise ValueError if a run has something else than numbers, or numbers that no run can have."""
+    last, may_diverge = run.snapshot, run.snapshot.verdict is Verdict.DIVERGED
+    for name in _SECONDS:
+        _require(name, getattr(last, name), MOST_SECONDS)
+    for name, value in (
+        ("sweep", last.sweep),
+        ("samples", last.samples),
+        ("max_sweeps", run.max_sweeps),
+        *last.effective_k.items(),
+        *(last.moves or {}).items(),
+    ):
+        _require(name, value, MOST_COUNT)
+        if not isinstance(value, int):
+            raise ValueError(f"{name} is {value!r}, and no whole number")
+    _require("passes", last.passes, MOST_COUNT)
+    if not isinstance(last.burn_in, bool):
+        raise ValueError(f"burn_in is {last.burn_in!r}")
+    sizes = last.posterior.n_clusters()
+    if list(last.effective_k) != list(sizes) or any(k > sizes[name] for name, k in last.effective_k.items()):
+        raise ValueError(f"{dict(last.effective_k)} cannot be in use of {sizes}")
+    scores = {} if last.heldout is None else last.heldout._asdict()
+    measured = {name: getattr(last, name) for name in _MEASURED}
+    for name, value in (measured | dict(last.hyper) | dict(last.extras) | scores).items():
+        if isinstance(value, float) and (may_diverge or (name in scores and math.isnan(value))):
+            continue
+        if value is not None and not is_number(value):
+            raise ValueError(f"{name} is {value!r}, and no number that a run can have")
+    if run.race_report is not None:
+        _check_race(run.race_report)
+    _check_history(run.diagnostics, last.sweep, may_diverge)
+
+
+def _require(name: str, value: Any, most: float) -> None:
+    if not is_number(value, most):
+        raise ValueError(f"{name} is {value!r}, and no number from 0 to {most:,.0f}")
+
+
+def _check_race(race: RaceReport) -> None:
+    """Raise ValueError if a race has numbers that no race can have."""
+    for one in race.entrants:
+        _require("cpu_seconds", one.cpu_seconds, MOST_SECONDS)
+        for name, value in (("sweeps", one.sweeps), ("seed", one.seed), ("out_after", one.out_after or 0)):
+            _require(name, value, MOST_COUNT)
+        if not all(isinstance(getattr(one, name), int | float | None) for name in RACE_CRITERIA):
+            raise ValueError("a run in its race has something else than numbers")
+    if race.judged_by not in RACE_CRITERIA or race.leader not in [one.seed for one in race.entrants]:
+        raise ValueError("its race has no winner")
+    for size in race.sizes:
+        _require("the size of the race", size, len(race.entrants))
+
+
+def _check_history(history: History, sweeps: int, may_diverge: bool) -> None:
+    """Raise ValueError if the sweeps of a run have numbers that no sweep can have, or are others than it did."""
+    columns = history.columns
+    if columns[:1] != ("sweep",) or len(set(columns)) < len(columns):
+        raise ValueError("its history is not that of sweeps")
+    done = history.column("sweep")
+    if not 0 < len(done) <= sweeps + 1 or not (np.diff(done) > 0).all() or done[-1] != sweeps:
+        raise ValueError(f"its history does not have {sweeps:,} sweeps")
+    for name in columns:
+        values = history.column(name)
+        if name in _SECONDS or name in _COUNTED or name.startswith("effective_k_"):
+            most = MOST_SECONDS if name in _SECONDS else MOST_COUNT
+            fits = bool(((values >= 0) & (values <= most)).all())
+        else:  # NaN where it was not evaluated
+            fits = may_diverge or not np.isinf(values).any()
+        if not fits:
+            raise ValueError(f"{name[:100]} has a value in its history that no sweep can have")
 
 
 def _check_sizes(posterior: Posterior) -> None:

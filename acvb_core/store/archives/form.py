@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from acvb_core.core.errors import shorten
 from acvb_core.engine.run_label import MOST_CHARACTERS, RunLabel, clean_name
+from acvb_core.store.codecs import is_moment
 from acvb_core.store.files import DAMAGE, StoreError
 
 #: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it. They
 #: pass over data without runs.
 FORMAT, VERSION = "acvb archive of runs", 2
 MANIFEST = "manifest.json"
+#: Most files of an archive: runs, plans, and data.
+MOST_FILES = 100_000
 #: Most bytes of a manifest that is read.
 MOST_MANIFEST = 64 << 20
 _MOST_NOTE, _MOST_TAGS, _MOST_LINES = 100_000, 100, 1_000
@@ -84,10 +88,11 @@ class Manifest:
         return json.dumps(about, indent=1).encode()
 
 
-def read_manifest(name: str, stored: bytes) -> Manifest:
-    """Return the manifest of the archive `name`.
+def read_manifest(name: str, stored: bytes, n_files: int) -> Manifest:
+    """Return the manifest of the archive `name`, which has so many files.
 
-    Raises StoreError: it is of a newer version, damaged, or not a manifest.
+    Raises StoreError: it is of a newer version, damaged, or not a manifest; or it lists more than the archive has, or
+      something twice.
     """
     try:
         about = json.loads(stored)
@@ -99,15 +104,30 @@ def read_manifest(name: str, stored: bytes) -> Manifest:
                 f"{name} was written by a newer version of the program (format {version}, this one reads up to "
                 f"{VERSION}). Update the program."
             )
-        files = {
-            str(file["name"]): (int(file["bytes"]), str(file["sha256"])) for file in list(about["files"])
-        }
-        runs = tuple(_read_entry(run) for run in list(about["runs"]))
-        plans = tuple(_read_plan(plan) for plan in list(about.get("plans", [])))
-        data = tuple(_read_data(data) for data in list(about.get("data", [])))
+        lists = [list(about.get(part, [])) for part in ("runs", "plans", "data")]
+        if (entries := sum(map(len, lists))) > n_files:
+            raise no_archive(name, f"it lists {entries:,} runs and data sets, and has {n_files:,} files")
+        listed = list(about["files"])
+        if len(listed) > MOST_FILES:
+            raise no_archive(name, f"it lists {len(listed):,} files, more than {MOST_FILES:,}")
+        files = {str(file["name"]): (int(file["bytes"]), str(file["sha256"])) for file in listed}
+        runs = tuple(map(_read_entry, lists[0]))
+        plans = tuple(map(_read_plan, lists[1]))
+        data = tuple(map(_read_data, lists[2]))
     except DAMAGE as error:
         raise no_archive(name, "its list of files is damaged") from error
+    _refuse_repeats(name, (str(file["name"]) for file in listed))
+    _refuse_repeats(name, (f"run {run.job_id}" for run in runs))
+    _refuse_repeats(name, (f"{plan.noun} {plan.job_id}" for plan in plans))
+    _refuse_repeats(name, (f"data set {one.dataset}" for one in data))
     return Manifest(runs, plans, data, files)
+
+
+def _refuse_repeats(name: str, things: Iterable[str]) -> None:
+    """Raise a StoreError if an archive lists something twice."""
+    for thing, number in Counter(things).items():
+        if number > 1:
+            raise no_archive(name, f"it lists {shorten(thing, 120)} {number:,} times")
 
 
 def _read_entry(run: dict[str, Any]) -> Entry:
@@ -123,7 +143,7 @@ def _read_plan(plan: dict[str, Any]) -> PlanEntry:
     """Return a plan as a manifest has it."""
     entry = PlanEntry(**plan)
     texts = (entry.noun, entry.name, entry.kind, entry.dataset)
-    if not all(isinstance(text, str) for text in texts) or not math.isfinite(entry.created):
+    if not all(isinstance(text, str) for text in texts) or not is_moment(entry.created):
         raise ValueError("no plan")
     return replace(entry, job_id=_check_id(entry.job_id), name=clean_name(entry.name))
 

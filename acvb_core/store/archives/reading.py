@@ -5,7 +5,6 @@ The archive may be damaged, or made to do harm: nothing in it is trusted.
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
+from acvb_core.engine.run import StopRun
 from acvb_core.store.archives.contents import FAULTS, OpenArchive
 from acvb_core.store.archives.form import (
     MANIFEST,
+    MOST_FILES,
     MOST_MANIFEST,
     DataEntry,
     Entry,
@@ -26,12 +27,10 @@ from acvb_core.store.archives.form import (
 )
 from acvb_core.store.files import DAMAGE
 from acvb_core.store.jobbook import JobBook
+from acvb_core.store.listing.run_rows import choose_id
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topics.names import TopicNames
 
-#: Most files of an archive: runs, plans, and data.
-_MOST_FILES = 100_000
 #: What data without runs are called in a report.
 DATA = "data set"
 #: Keeps data, report lines and settings (see `RunStore.save_dataset`); False: they are there already.
@@ -47,6 +46,7 @@ class ImportReport:
     refused: dict[str, str] = field(default_factory=dict)  #: why others were not imported, by their names
     #: The same of experiments, searches and data without runs, by what one is called.
     others: dict[str, ImportReport] = field(default_factory=dict)
+    was_stopped: bool = False  #: before it had come to the end of the archive
 
 
 def read_archive(
@@ -57,16 +57,21 @@ def read_archive(
     name: str = "The file",
     plans: Sequence[PlanBook[Any, Any]] = (),
     keep_data: KeepData | None = None,
+    progress: Callable[[float], object] = float,
 ) -> ImportReport:
     """Take the runs, plans and data of an archive into a workspace; what is there already stays as it is.
 
     What is damaged is named in the report, and the others are taken. Each is read as the store reads its own, and
-    written anew: no file of the archive lies in the store afterwards.
+    written anew: no file of the archive lies in the store afterwards. An import can be ended at any moment, by
+    `progress` or by Ctrl-C: each run, plan and data set is then there as a whole or not at all, and another import of
+    the same archive takes the others.
 
     `book`: of the jobs in `store`.
     `name`: of the file, for errors.
     `plans`: the books of experiments and searches in `store`; those of other kinds are not taken.
     `keep_data`: keeps data without runs, and returns False where the workspace has them; None: they are not taken.
+    `progress`: called often with the share that is done, 0 to 1; what it raises ends the import. After StopRun the
+      report says what was imported before.
     Raises StoreError: the file is no archive, is cut short, or was written by a newer version of the program.
     """
     report = ImportReport()
@@ -76,18 +81,24 @@ def read_archive(
         raise no_archive(name, f"it is no zip file, or is cut short ({error})") from error
     with archive, TemporaryDirectory() as place:
         manifest = _read_contents(archive, name)
-        opened = OpenArchive(archive, manifest, Path(place))
+        listed: list[Entry | PlanEntry | DataEntry] = [*manifest.runs, *manifest.plans, *manifest.data]
+        done = 0
+        opened = OpenArchive(archive, manifest, Path(place), lambda: progress(done / len(listed)))
         book.jobs(workspace)  # what is stored so far
-        for entry in manifest.runs:
-            _take_run(book, store, workspace, opened, entry, report)
         books = {plan_book.kind.noun: plan_book for plan_book in plans}
-        for plan in manifest.plans:
-            if plan.noun in books:
-                part = report.others.setdefault(plan.noun, ImportReport())
-                _take_plan(books[plan.noun], workspace, opened, plan, part)
-        if keep_data is not None:
-            for data in manifest.data:
-                _take_data(keep_data, opened, data, report.others.setdefault(DATA, ImportReport()))
+        try:
+            for done, entry in enumerate(listed):
+                progress(done / len(listed))
+                if isinstance(entry, Entry):
+                    _take_run(book, store, workspace, opened, entry, report)
+                elif isinstance(entry, DataEntry):
+                    if keep_data is not None:
+                        _take_data(keep_data, opened, entry, report.others.setdefault(DATA, ImportReport()))
+                elif entry.noun in books:
+                    part = report.others.setdefault(entry.noun, ImportReport())
+                    _take_plan(books[entry.noun], workspace, opened, entry, part)
+        except StopRun:
+            report.was_stopped = True
     return report
 
 
@@ -95,37 +106,37 @@ def _take_run(
     book: JobBook, store: RunStore, workspace: str, archive: OpenArchive, entry: Entry, report: ImportReport
 ) -> None:
     """Take one run, unless it is there already or damaged."""
-    title = entry.label.name or entry.job_id
-    job_id = _choose_id(store.find_owner, workspace, entry.job_id)
-    if job_id is None:
-        report.known.append(title)
-        return
+    title, job_id = entry.label.name or entry.job_id, None
     try:
-        record, created = archive.read_run(entry.job_id)
-        store.save(workspace, job_id, created, record)
+        # Asked first to save the reading; whoever writes the run asks again.
+        if choose_id(store.find_owner, workspace, entry.job_id) is not None:
+            record, created = archive.read_run(entry.job_id)
+            job_id = book.adopt(workspace, entry.job_id, created, record, entry.label, entry.topic_names)
     except FAULTS as error:
         report.refused[title] = archive.explain(error)
         return
-    TopicNames(store.folder).take_entries(job_id, entry.topic_names)
-    book.adopt(workspace, job_id, entry.label)
-    report.imported.append(job_id)
+    if job_id is None:
+        report.known.append(title)
+    else:
+        report.imported.append(job_id)
 
 
 def _take_plan(
     book: PlanBook[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry, report: ImportReport
 ) -> None:
     """Take one experiment or search, unless it is there already or damaged."""
-    title = f"{entry.noun} on {entry.name or 'data'}"
-    job_id = _choose_id(book.find_owner, workspace, entry.job_id)
-    if job_id is None:
-        report.known.append(title)
-        return
+    title, job_id = f"{entry.noun} on {entry.name or 'data'}", None
     try:
-        book.adopt(workspace, job_id, archive.read_plan(book.kind, entry), entry.created, entry.name)
+        if choose_id(book.find_owner, workspace, entry.job_id) is not None:
+            kept = archive.read_plan(book.kind, entry)
+            job_id = book.adopt(workspace, entry.job_id, kept, entry.created, entry.name)
     except FAULTS as error:
         report.refused[title] = archive.explain(error)
         return
-    report.imported.append(job_id)
+    if job_id is None:
+        report.known.append(title)
+    else:
+        report.imported.append(job_id)
 
 
 def _take_data(keep: KeepData, archive: OpenArchive, entry: DataEntry, report: ImportReport) -> None:
@@ -139,34 +150,19 @@ def _take_data(keep: KeepData, archive: OpenArchive, entry: DataEntry, report: I
     (report.imported if is_new else report.known).append(title)
 
 
-def _choose_id(find_owner: Callable[[str], str | None], workspace: str, job_id: str) -> str | None:
-    """Return the id that a run or plan is to have; None where the workspace has it already.
-
-    Where another workspace has one of its id, it gets another one, the same each time.
-    """
-    other = hashlib.sha256(f"{workspace} {job_id}".encode()).hexdigest()[:12]
-    for candidate in (job_id, other):
-        owner = find_owner(candidate)
-        if owner is None:
-            return candidate
-        if owner == workspace:
-            return None
-    return None
-
-
 def _read_contents(archive: zipfile.ZipFile, name: str) -> Manifest:
     """Return what is in an archive.
 
     Raises StoreError: it holds something else, or is of a newer version.
     """
     members = archive.infolist()
-    if len(members) > _MOST_FILES:
-        raise no_archive(name, f"it holds {len(members):,} files, more than {_MOST_FILES:,}")
+    if len(members) > MOST_FILES:
+        raise no_archive(name, f"it holds {len(members):,} files, more than {MOST_FILES:,}")
     known = {member.filename: member for member in members}
     if MANIFEST not in known or known[MANIFEST].file_size > MOST_MANIFEST:
         raise no_archive(name, f"it has no {MANIFEST}, or one that is too long")
     try:
         with archive.open(known[MANIFEST]) as stored:
-            return read_manifest(name, stored.read(MOST_MANIFEST))
+            return read_manifest(name, stored.read(MOST_MANIFEST), len(members))
     except (*DAMAGE, OSError) as error:
         raise no_archive(name, f"its {MANIFEST} is damaged") from error

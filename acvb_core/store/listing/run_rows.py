@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,24 @@ def run_path(folder: Path, job_id: str) -> Path:
 def trash_path(folder: Path, job_id: str) -> Path:
     """Return where the file of a run lies after the run was deleted."""
     return folder / TRASH / run_path(folder, job_id).name
+
+
+def choose_id(find_owner: Callable[[str], str | None], workspace: str, job_id: str) -> str | None:
+    """Return the id that a run or plan from elsewhere is to have; None if the workspace has it already.
+
+    If another workspace has one of its id, it gets another one, the same each time. The answer holds only as long as
+    nobody else writes: ask in the transaction, or under the lock, in which the run or plan is written.
+
+    Raises StoreError: both ids are taken by others.
+    """
+    other = hashlib.sha256(f"{workspace} {job_id}".encode()).hexdigest()[:12]
+    for candidate in (job_id, other):
+        owner = find_owner(candidate)
+        if owner is None:
+            return candidate
+        if owner == workspace:
+            return None
+    raise StoreError(f"the names {job_id} and {other} are taken by others here.")
 
 
 def save_row(connection: sqlite3.Connection, run: RunIdentity) -> None:

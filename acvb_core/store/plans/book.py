@@ -15,7 +15,9 @@ from typing import Any, Generic
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
+from acvb_core.store.codecs import is_moment
 from acvb_core.store.files import DAMAGE, StoreError, file_bytes, replace_file
+from acvb_core.store.listing.run_rows import choose_id
 from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
 from acvb_core.store.runs import RunStore
 
@@ -68,8 +70,14 @@ class PlanBook(Generic[PlanT, JobT]):
         return self._names.get(job_id, "")  # another session may have deleted it just now
 
     def folder(self, job_id: str) -> PlanFolder[PlanT, JobT]:
-        """Return the folder of a plan."""
-        return self._folders[job_id]
+        """Return the folder of a plan.
+
+        Raises StoreError: it is gone; another session may have deleted it just now.
+        """
+        folder = self._folders.get(job_id)
+        if folder is None:
+            raise StoreError(f"This {self.kind.noun} is not there any more; it was deleted.")
+        return folder
 
     def find_owner(self, job_id: str) -> str | None:
         """Return the workspace of a plan, "" where it does not say whose it is; None where there is no such plan."""
@@ -87,28 +95,39 @@ class PlanBook(Generic[PlanT, JobT]):
         Raises StoreError: it cannot be kept.
         """
         job_id = uuid.uuid4().hex[:12]
-        with self._lock, self._undo_faults(job_id):
-            self._shelf(workspace)
-            folder = self._make_folder(job_id, plan, self._version)
-            job = folder.build_job(self._executor.for_owner(workspace), job_id)
-            self._place(workspace, folder, job, name)
+        with self._lock:
+            self._claim(job_id)
+            with self._undo_faults(job_id):
+                self._shelf(workspace)
+                folder = self._make_folder(job_id, plan, self._version)
+                job = folder.build_job(self._executor.for_owner(workspace), job_id)
+                self._place(workspace, folder, job, name)
         job.start()
         return job
 
     def adopt(
         self, workspace: str, job_id: str, kept: PlanFolder[PlanT, JobT], created: float, name: str
-    ) -> None:
-        """Take a plan that another store kept, with its runs, which were read before.
+    ) -> str | None:
+        """Take a plan that another store kept, with its runs, which were read before; return its id here.
+
+        Returns None if the workspace has it already. If another workspace has a plan of this id, this one gets
+        another id. What interrupts this leaves nothing of the plan.
 
         Raises StoreError: it cannot be kept.
         """
-        with self._lock, self._undo_faults(job_id):
-            self._shelf(workspace)
-            folder = self._make_folder(job_id, kept.plan, kept.version)
-            folder.copy_lines(kept)
-            job = folder.restore_job(self._executor.for_owner(workspace), job_id)
-            job.created = created
-            self._place(workspace, folder, job, name)
+        with self._lock:
+            chosen = choose_id(self.find_owner, workspace, job_id)
+            if chosen is None:
+                return None
+            self._claim(chosen)
+            with self._undo_faults(chosen):
+                self._shelf(workspace)
+                folder = self._make_folder(chosen, kept.plan, kept.version)
+                folder.copy_lines(kept)
+                job = folder.restore_job(self._executor.for_owner(workspace), chosen)
+                job.created = created
+                self._place(workspace, folder, job, name)
+        return chosen
 
     def remove(self, workspace: str, job_id: str) -> None:
         """Stop a job and delete its plan with its runs.
@@ -124,14 +143,17 @@ class PlanBook(Generic[PlanT, JobT]):
             self._names.pop(job_id, None)
         if job is not None:
             job.stop()
-            job.wait(10.0)  # a last line must not make the folder anew
-        try:
-            shutil.rmtree(self._folder / job_id)
-        except OSError as error:
-            raise StoreError(
-                f"{self._folder / job_id} cannot be deleted: {error.strerror or error}."
-            ) from None
-        self._store.forget_dataset(self._data_row(job_id))
+            job.wait(10.0)  # so that it writes no last line
+        with self._lock:  # nobody takes a plan of this id until its data are forgotten, too
+            if self.find_owner(job_id) not in (None, "", workspace):
+                raise StoreError(f"This {self.kind.noun} belongs to another workspace. Nothing was deleted.")
+            try:
+                shutil.rmtree(self._folder / job_id)
+            except OSError as error:
+                raise StoreError(
+                    f"{self._folder / job_id} cannot be deleted: {error.strerror or error}."
+                ) from None
+            self._store.forget_dataset(self._data_row(job_id))
 
     def close(self) -> None:
         """Stop all jobs; the runs that are over are kept already."""
@@ -146,11 +168,23 @@ class PlanBook(Generic[PlanT, JobT]):
         """Leave nothing of a plan that could not be kept."""
         try:
             yield
-        except AcvbError:
+        except BaseException:
             shutil.rmtree(self._folder / job_id, ignore_errors=True)
             with suppress(StoreError):
                 self._store.forget_dataset(self._data_row(job_id))
             raise
+
+    def _claim(self, job_id: str) -> None:
+        """Make the folder of a plan: whoever makes it has the id.
+
+        Raises StoreError: it is there already, or cannot be made.
+        """
+        try:
+            (self._folder / job_id).mkdir(parents=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder of the {self.kind.noun} {job_id} cannot be made: {error.strerror or error}."
+            ) from None
 
     def _make_folder(self, job_id: str, plan: PlanT, version: str) -> PlanFolder[PlanT, JobT]:
         folder = self.kind(self._folder / job_id, plan, version)
@@ -190,6 +224,8 @@ class PlanBook(Generic[PlanT, JobT]):
             kept = self.kind.reopen(folder, stored[0])
             job = kept.restore_job(self._executor.for_owner(workspace), job_id)
             job.created = float(about.get("created", time.time()))
+            if not is_moment(job.created):
+                raise StoreError(f"It was made {job.created!r} s after 1970, which cannot be.")
         except (AcvbError, OSError, ValueError, TypeError, AttributeError) as error:
             self._unreadable[workspace][job_id] = str(error)
             return

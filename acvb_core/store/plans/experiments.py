@@ -15,6 +15,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import StoreError, replace_file
@@ -86,8 +87,10 @@ class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
         for name, value in line.items():
             if not re.fullmatch(r"\w{1,100}", name) or not isinstance(value, str | int | float | None):
                 raise ValueError(f"{name[:100]!r} is no value of a run")
-            if name.startswith(_NUMBERS) and name not in expected and not _is_number(name, value):
+            if name.startswith(_NUMBERS) and name not in expected and not _is_score(name, value):
                 raise ValueError(f"{name} is {value!r}, and no number")
+            if isinstance(value, float | int) and not (isinstance(value, bool) or is_number(value)):
+                raise ValueError(f"{name} is {value!r}, and no number that can be shown")
             if name in _TEXTS and not isinstance(value, str):
                 raise ValueError(f"{name} is {value!r}, and no text")
         return line
@@ -106,11 +109,10 @@ class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
         return [self.folder / name for name in texts]
 
 
-def _is_number(name: str, value: Any) -> bool:
-    """Return whether a value is a number; a score may be missing."""
-    if value is None:
-        return name.startswith("heldout_")
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_score(name: str, value: Any) -> bool:
+    """Return whether a value is a score or a time; a score may be missing."""
+    is_score = name.startswith("heldout_")
+    return is_score if value is None else is_number(value, math.inf if is_score else MOST_SECONDS)
 
 
 def latex_table(summary: pd.DataFrame) -> str:

@@ -16,6 +16,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search, rebuild_search
 from acvb_core.engine.tuning.trials import Trial, Tuning
+from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.files import remove_file
 from acvb_core.store.plans.folder import PlanFolder
 from acvb_core.store.results import read_result, write_result
@@ -111,6 +112,11 @@ class SearchFolder(PlanFolder[Search, TuningJob]):
         )
         if trial.number != number or len(values) != len(names):
             raise ValueError("it is of another search, or a line before it is gone")
-        if not all(map(math.isfinite, trial.values.values())) or trial.perplexity <= 0:
-            raise ValueError("a setting or the perplexity is not a number that a trial can have")
+        perplexity, seconds = line["perplexity"], line["cpu_seconds"]
+        if (
+            not all(map(is_number, trial.values.values()))
+            or not (perplexity is None or (is_number(perplexity) and perplexity > 0))
+            or not (seconds is None or is_number(seconds, MOST_SECONDS))
+        ):
+            raise ValueError("a setting, the perplexity or the time is not a number that a trial can have")
         return trial

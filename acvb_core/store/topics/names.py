@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,8 @@ from acvb_core.store.files import DAMAGE, StoreError, remove_file, replace_file
 _VERSION = 2
 #: Characters of a name that are kept.
 MOST_CHARACTERS = 60
+#: Names of a run, and words of each, that are taken from elsewhere.
+MOST_NAMES, MOST_WORDS = 10_000, 1_000
 #: Share of the top words that a topic must still have to keep its name.
 LEAST_SHARED = 0.5
 
@@ -35,9 +38,11 @@ class TopicNames:
     `folder`: of the store; made when it is not there.
     """
 
+    #: Of all folders, however many objects there are of one: a name is read and written under it.
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder) / "topic_names"
-        self._lock = threading.Lock()
 
     def names(self, run: str, top_words: ArrayLike) -> Names:
         """Return the name of each topic of a run, None where it has none.
@@ -88,15 +93,17 @@ class TopicNames:
         Raises StoreError: the file cannot be written.
         """
         try:
-            known = [_plain_entry(entry) for entry in entries or ()]
+            known = [_plain_entry(entry) for entry in list(entries or ())[:MOST_NAMES]]
         except DAMAGE:
             return
         if known:
-            self._write(run, known)
+            with self._lock:
+                self._write(run, known)
 
     def forget(self, run: str) -> None:
         """Remove the names of a run, if it has any."""
-        remove_file(self._file(run))
+        with self._lock:
+            remove_file(self._file(run))
 
     def _file(self, run: str) -> Path:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", run):
@@ -140,15 +147,24 @@ class TopicNames:
 def _plain_entry(entry: Any) -> dict[str, Any]:
     """Return the name of one topic as it is kept; one of DAMAGE is raised where there is none."""
     name = str(entry["name"])[:MOST_CHARACTERS]
-    return {"topic": int(entry["topic"]), "name": name, "words": [int(word) for word in entry["words"]]}
+    return {
+        "topic": int(entry["topic"]),
+        "name": name,
+        "words": [int(word) for word in entry["words"][:MOST_WORDS]],
+    }
 
 
 def _match_entries(entries: Sequence[dict[str, Any]], words: NDArray[Any]) -> list[dict[str, Any] | None]:
     """Return the entry of each topic: the closest pairs first, each topic and each entry once."""
     pairs = []
+    of_word: dict[int, list[int]] = {}
+    for topic, row in enumerate(words.tolist()):
+        for word in set(row):
+            of_word.setdefault(word, []).append(topic)
     for number, entry in enumerate(entries):
-        for topic, row in enumerate(words):
-            shared = len(np.intersect1d(entry["words"], row)) / max(len(row), len(entry["words"]), 1)
+        own = Counter(topic for word in set(entry["words"]) for topic in of_word.get(word, ()))
+        for topic, n_shared in own.items():
+            shared = n_shared / max(len(words[topic]), len(entry["words"]), 1)
             if shared >= LEAST_SHARED:
                 # Of topics that are equally close, the one nearest to the number that got the name comes first.
                 pairs.append((-shared, abs(entry["topic"] - 1 - topic), number, topic))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,7 +35,7 @@ from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.runs import RunStore
-from tests.store.test_archives import rewrite
+from tests.store.test_archives import import_at_once, rewrite
 
 SECONDS = 300
 KEY = "0123456789abcdef" * 2
@@ -149,6 +150,60 @@ def test_a_plan_is_imported_once_and_another_workspace_has_copies(archive: bytes
     assert len(Home(other.store.folder, "another").experiment.inspect().experiment.rows) == 5
 
 
+def test_two_people_who_import_plans_at_once_have_them_all(
+    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest = Home(other.store.folder, "guest")
+    guest.experiments, guest.searches = other.experiments, other.searches
+    reports = import_at_once(
+        monkeypatch, "read_plan", lambda: other.read(archive), lambda: guest.read(archive)
+    )
+    assert [[len(part.imported) for part in report.others.values()] for report in reports] == [[1, 1]] * 2
+    guest.experiments.remove("guest", guest.experiment.id)
+    guest.searches.remove("guest", guest.search.id)
+    again = Home(other.store.folder, "another")
+    assert len(again.experiment.inspect().experiment.rows) == 5
+    assert len(again.search.result().trials) == 3
+
+
+def test_a_plan_whose_folder_another_server_made_first_stays(
+    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the folder was removed because the import into it had failed."""
+    guest = Home(other.store.folder, "guest")
+    real = PlanBook._claim
+
+    def claim(book: PlanBook[Any, Any], job_id: str) -> None:
+        monkeypatch.undo()
+        guest.read(archive)
+        real(book, job_id)
+
+    monkeypatch.setattr(PlanBook, "_claim", claim)
+    report = other.read(archive)
+    assert list(report.others["experiment"].refused) == ["experiment on links"]
+    assert len(Home(other.store.folder, "guest").experiment.inspect().experiment.rows) == 5
+    assert other.read(archive).others["experiment"].refused == {}
+
+
+def test_a_plan_imported_while_one_of_its_id_is_deleted_keeps_its_data(
+    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other.read(archive)
+    real = RunStore.forget_dataset
+    importing = threading.Thread(target=other.read, args=(archive,))
+
+    def forget(*arguments: Any) -> None:
+        monkeypatch.undo()
+        importing.start()
+        importing.join(1)
+        real(*arguments)
+
+    monkeypatch.setattr(RunStore, "forget_dataset", forget)
+    other.experiments.remove("another", other.experiment.id)
+    importing.join(SECONDS)
+    assert len(Home(other.store.folder, "another").experiment.inspect().experiment.rows) == 5
+
+
 def test_an_archive_with_plans_says_its_version_and_not_its_workspace(archive: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         assert json.loads(opened.read(MANIFEST))["version"] == 2
@@ -258,6 +313,10 @@ EXPERIMENT: dict[str, Change] = {
     "infinite": change_json("runs.jsonl", lambda row: row.update(heldout_skill=float("inf"))),
     "name of a score": change_json("runs.jsonl", lambda row: row.update({"heldout_![x](http://e)": 1.0})),
     "seconds": change_json("runs.jsonl", lambda row: row.update(cpu_seconds=None)),
+    "negative seconds": change_json("runs.jsonl", lambda row: row.update(cpu_seconds=-1.0)),
+    "too many seconds": change_json("runs.jsonl", lambda row: row.update(cpu_seconds=1e300)),
+    "infinite sweeps": change_json("runs.jsonl", lambda row: row.update(sweeps=float("inf"))),
+    "huge sweeps": change_json("runs.jsonl", lambda row: row.update(sweeps=10**400)),
     "error": change_json("runs.jsonl", lambda row: row.update(error=["x"])),
     "run": change_json("runs.jsonl", lambda row: row.update(run=1)),
     "far run": change_json("runs.jsonl", lambda row: row.update(run=10**9)),
@@ -287,6 +346,9 @@ def test_an_experiment_that_holds_something_else_is_refused(
 SEARCH: dict[str, Change] = {
     "trial": change_json("trials.jsonl", lambda line: line.update(number=7)),
     "perplexity": change_json("trials.jsonl", lambda line: line.update(perplexity=0)),
+    "infinite perplexity": change_json("trials.jsonl", lambda line: line.update(perplexity=float("inf"))),
+    "seconds": change_json("trials.jsonl", lambda line: line.update(cpu_seconds=float("inf"))),
+    "negative seconds": change_json("trials.jsonl", lambda line: line.update(cpu_seconds=-1)),
     "value": change_json("trials.jsonl", lambda line: line["values"].update(step_scale=float("nan"))),
     "method": change_json("search.json", lambda plan: plan.update(method="vb")),
     "setting": change_json("search.json", lambda plan: plan["settings"].update(watch=1)),
@@ -313,6 +375,8 @@ def test_a_search_that_holds_something_else_is_refused(archive: bytes, other: Ho
         {"job_id": ""},
         {"created": "now"},
         {"created": float("nan")},
+        {"created": -1e300},
+        {"created": 1e300},
         {"name": 1},
         {"more": 1},
     ],

@@ -113,6 +113,6 @@ def test_names_go_with_their_run(store: RunStore, women: Result) -> None:
     for run in ("one", "two"):
         store.save("mine", run, 0.0, women)
         names.rename(run, WORDS, 1, "first")
-    store.delete("one")
+    store.delete("mine", "one")
     assert names.names("one", WORDS) == (None, None, None)
     assert names.names("two", WORDS) == ("first", None, None)
