@@ -25,7 +25,7 @@ from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from acvb_core.store.saving import keep_run, save_ended_run
 from acvb_core.store.saving_executor import SavingExecutor
-from acvb_core.store.shelf import AbsentRun, Shelf, explain_error, name_settings
+from acvb_core.store.shelf import AbsentRun, Shelf, UnreadableRunError, explain_error, name_settings
 
 _DAY = 24 * 3600.0
 
@@ -136,7 +136,7 @@ class JobBook:
                 shelf.deleted[other] = replace(shelf.deleted[other], job=None)
             if job is not None:
                 shelf.deleted[job_id] = AbsentRun(
-                    job_id, job.problem.settings.to_dict(), "", time.time(), job, job.label.name
+                    job_id, job.outline.settings.to_dict(), "", time.time(), job, job.label.name
                 )
                 job.stop()
             elif absent is not None and stored:
@@ -204,7 +204,7 @@ class JobBook:
         with self._lock:
             shelves = dict(self._shelves)
         jobs = [job for shelf in shelves.values() for job in shelf.jobs.copy().values()]
-        active = {job: status for job in jobs if (status := job.inspect().status).active}
+        active = {job: status for job in jobs if (status := job.outline.status).active}
         stopped = [job for job, status in active.items() if status is not Status.QUEUED]
         if stopped:
             tell(f"Saving {plural(len(stopped), 'running run')}. Press Ctrl-C to leave without saving.")
@@ -237,12 +237,27 @@ class JobBook:
         return shelf
 
     def _restore(self, workspace: str, shelf: Shelf) -> None:
-        """Load every stored run; one that cannot be read does not hide the others."""
+        """List every stored run, and load those that changed since they were last listed.
+
+        One that cannot be read does not hide the others.
+        """
         for row in self._store.trash(workspace):
             name = self._name_absent(row.job_id, row.settings)
             shelf.deleted[row.job_id] = AbsentRun(row.job_id, row.settings, "", time.time(), name=name)
-        for row in self._store.runs(workspace):
-            self._load(workspace, shelf, row.job_id, row.settings)
+        runs = self._store.runs(workspace)
+        outlines, labels = self._store.outlines(runs), self._store.labels(workspace)
+        for row in runs:
+            if row.job_id not in outlines:
+                self._load(workspace, shelf, row.job_id, row.settings)
+                continue
+            job = Job.list_stored(
+                outlines[row.job_id],
+                self._saving(workspace, row.job_id),
+                partial(self._read, workspace, shelf, row.job_id, row.settings),
+                job_id=row.job_id,
+                created=row.created,
+            )
+            self._place(workspace, shelf, job, labels.get(row.job_id))
 
     def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
         try:
@@ -250,17 +265,27 @@ class JobBook:
                 workspace, shelf, self._store.load(job_id, self._saving(workspace, job_id), workspace)
             )
         except Exception as error:
-            if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
-                traceback.print_exc()
-            name = self._name_absent(job_id, settings)
-            shelf.unreadable[job_id] = AbsentRun(
-                job_id, settings, explain_error(error), time.time(), name=name
-            )
+            self._set_aside(shelf, job_id, settings, error)
 
-    def _place(self, workspace: str, shelf: Shelf, job: Job) -> None:
+    def _read(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> Job:
+        """Load a run that was only listed so far; one that cannot be read is listed no more."""
+        try:
+            return self._store.load(job_id, self._saving(workspace, job_id), workspace)
+        except Exception as error:
+            if shelf.jobs.pop(job_id, None) is not None:  # else it was deleted at this moment
+                self._set_aside(shelf, job_id, settings, error)
+            raise UnreadableRunError(explain_error(error)) from error
+
+    def _set_aside(self, shelf: Shelf, job_id: str, settings: Mapping[str, Any], error: Exception) -> None:
+        if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
+            traceback.print_exc()
+        name = self._name_absent(job_id, settings)
+        shelf.unreadable[job_id] = AbsentRun(job_id, settings, explain_error(error), time.time(), name=name)
+
+    def _place(self, workspace: str, shelf: Shelf, job: Job, label: RunLabel | None = None) -> None:
         """Put a job on a shelf, under the name it has in the store; a new name is stored if possible."""
         job.keeper = Keeper(partial(self._keep, workspace, job.id))
-        label = self._stored_label(job.id)
+        label = label or self._stored_label(job.id)
         if label is not None:
             job.label = label
         else:

@@ -11,13 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job
+from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, find_kind, kind_of
-from acvb_core.store.files import StoreError, file_bytes, remove_file
+from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file
+from acvb_core.store.listing.outlines import DataFacts, Note, Notes, decode_outline, note_data
 from acvb_core.store.listing.run_list import RunList
 from acvb_core.store.listing.run_rows import (
     RUNS,
@@ -27,6 +29,7 @@ from acvb_core.store.listing.run_rows import (
     find_dataset,
     find_kept,
     find_label,
+    find_labels,
     find_run,
     find_runs,
     find_settings,
@@ -181,6 +184,32 @@ class RunStore:
         deleted = self._trash.job_ids()
         return [run for run in self._read_list(workspace) if run.job_id not in deleted]
 
+    def outlines(self, runs: Sequence[RunIdentity]) -> dict[str, RunOutline]:
+        """Return the outlines of runs by id; no file that was read before is opened.
+
+        Those that are left out are to be loaded: they were changed meanwhile, or cannot be read.
+        """
+        notes, new, found = Notes(self.folder), dict[str, Note](), dict[str, RunOutline]()
+        known = notes.find_current()
+        about: dict[tuple[str, str], DataFacts] = {}
+        for kind, key in {(run.kind, run.dataset) for run in runs if run.workspace != UNKNOWN}:
+            with suppress(StoreError):
+                place = find_kind(kind)
+                path = f"{place.folder}/{key}.npz"
+                # A file that only says where the data lie does not say whether they are there.
+                note = None if place.elsewhere else known.get(path)
+                if note is None and (note := note_data(self.folder / path, self._data.read(kind, key))):
+                    new[path] = note
+                if note is not None:
+                    about[kind, key] = DataFacts.read(note, on_disk=place.elsewhere)
+        for run in runs:
+            note = known.get(f"{RUNS}/{run.job_id}.npz")
+            if note is not None and (run.kind, run.dataset) in about:
+                with suppress(AcvbError, *DAMAGE):
+                    found[run.job_id] = decode_outline(run, note, about[run.kind, run.dataset])
+        notes.keep(new)
+        return found
+
     def find_owner(self, job_id: str) -> str | None:
         """Return the workspace of a run, deleted or not; None where there is no such run."""
         return self._list.read(partial(self._find_owner, job_id=job_id))
@@ -188,7 +217,7 @@ class RunStore:
     def trash(self, workspace: str) -> list[RunIdentity]:
         """Return the deleted runs of a workspace that can be brought back, oldest first."""
         deleted = self._trash.job_ids()
-        return [run for run in self._read_list(workspace) if run.job_id in deleted]
+        return [run for run in self._read_list(workspace) if run.job_id in deleted] if deleted else []
 
     def workspaces(self) -> set[str]:
         """Return the names of all that keep runs or data here."""
@@ -265,6 +294,10 @@ class RunStore:
     def label(self, job_id: str) -> RunLabel | None:
         """Return the name and notes of a run, None where it has none yet."""
         return self._list.read(lambda connection: find_label(connection, job_id))
+
+    def labels(self, workspace: str) -> dict[str, RunLabel]:
+        """Return the names and notes of a workspace's runs by id, of those that have any."""
+        return self._list.read(partial(find_labels, workspace=workspace))
 
     def save_label(self, workspace: str, job_id: str, label: RunLabel) -> None:
         """Keep the name and notes of a workspace's run, which need not be stored yet.

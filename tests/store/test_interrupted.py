@@ -97,17 +97,18 @@ def test_an_interrupted_run_shows_what_it_has_and_goes_on(
         job, queued = book.add("mine", problem), book.add("mine", problem)
         assert held.reached.wait(SECONDS)
         found, waiting = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        assert (found.outline.sweep, waiting.outline.sweep) == (17, None)
+        seen = found.inspect()
+        assert waiting.inspect().snapshot is None
         held.release.set()
         assert job.wait(SECONDS)
         assert queued.wait(SECONDS)
-    seen = found.inspect()
     assert seen.status is Status.INTERRUPTED
     assert seen.verdict is None
     assert seen.snapshot is not None
     assert seen.snapshot.sweep == 17
     assert len(seen.history) == 17
     assert not found.can_extend
-    assert waiting.inspect().snapshot is None
     found.continue_run()
     waiting.continue_run()
     assert finish(found) == finish(waiting) == finish(job) == wanted
@@ -142,9 +143,9 @@ def test_a_run_killed_in_its_extension_is_no_finished_run(
         job.extend(40)
         assert held.reached.wait(SECONDS)
         (found,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        seen = found.inspect()
         held.release.set()
     wanted = finish(job)
-    seen = found.inspect()
     assert (seen.status, seen.max_sweeps) == (Status.INTERRUPTED, 60)
     assert seen.snapshot is not None
     assert seen.snapshot.sweep == 25

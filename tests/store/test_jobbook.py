@@ -22,6 +22,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
+from acvb_core.store.shelf import UnreadableRunError
 
 SECONDS = 300
 
@@ -40,7 +41,7 @@ class MemoryStore:
         self.aside: dict[str, tuple[str, float, Result | Problem]] = {}
         self.saved: list[str] = []
         self.rows: dict[str, Any] = {}
-        self.labels: dict[str, RunLabel] = {}
+        self.labels_by_id: dict[str, RunLabel] = {}
         self.loads = 0
         self.slow = threading.Event()
         self.slow.set()
@@ -67,6 +68,12 @@ class MemoryStore:
     def runs(self, workspace: str) -> list[Row]:
         return [Row(job_id) for job_id, (owner, _, _) in self.kept.items() if owner == workspace]
 
+    def outlines(self, runs: list[Row]) -> dict[str, Any]:
+        return {}
+
+    def labels(self, workspace: str) -> dict[str, RunLabel]:
+        return self.labels_by_id
+
     def trash(self, workspace: str) -> list[Row]:
         return [Row(job_id) for job_id, (owner, _, _) in self.aside.items() if owner == workspace]
 
@@ -87,13 +94,13 @@ class MemoryStore:
         return job_id in self.kept
 
     def label(self, job_id: str) -> RunLabel | None:
-        return self.labels.get(job_id)
+        return self.labels_by_id.get(job_id)
 
     def save_label(self, _: str, job_id: str, label: RunLabel) -> None:
-        self.labels[job_id] = label
+        self.labels_by_id[job_id] = label
 
     def delete(self, _: str, job_id: str) -> None:
-        self.labels.pop(job_id, None)
+        self.labels_by_id.pop(job_id, None)
         self.kept.pop(job_id, None)
         self.aside.pop(job_id, None)
 
@@ -249,7 +256,12 @@ def test_the_log_says_where_the_program_failed_to_load_a_run(
         raise RuntimeError("a fault of the program's")
 
     monkeypatch.setattr(Job, "restore", fail)
-    (told,) = JobBook(Executor(2), RunStore(tmp_path)).unreadable_runs("mine")
+    book = JobBook(Executor(2), RunStore(tmp_path))
+    (listed,) = book.jobs("mine")
+    with pytest.raises(UnreadableRunError, match="a fault of the program's"):
+        listed.inspect()
+    assert book.jobs("mine") == []
+    (told,) = book.unreadable_runs("mine")
     assert (told.job_id, told.why) == (job.id, "RuntimeError: a fault of the program's")
     assert "in fail" in capsys.readouterr().err
     (tmp_path / "runs" / f"{job.id}.npz").write_bytes(b"no archive")

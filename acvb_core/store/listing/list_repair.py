@@ -7,13 +7,14 @@ import shutil
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from acvb_core.store.files import StoreError, sync_folder, write_arrays
+from acvb_core.store.listing.outlines import Note, Notes, digest_row
 from acvb_core.store.listing.run_rows import (
     RUNS,
     SAVE,
@@ -41,14 +42,14 @@ def open_list(folder: Path, path: Path) -> list[str]:
     Raises StoreError: it was written by a newer version of the program, or cannot be written to.
     """
     notices = []
-    missing = not path.exists()
+    missing, notes = not path.exists(), Notes(folder).refresh()
     try:
         prepare(path)
         check_whole(path)
-        mended = _reconcile(folder, path)
+        mended = _reconcile(folder, path, notes)
     except DamagedListError:
         aside = _rebuild(folder, path)
-        mended = _reconcile(folder, path)
+        mended = _reconcile(folder, path, notes)
         place = f" The damaged list is kept as {aside}." if path.parent == folder else ""
         notices.append(f"The list of runs was damaged. It was made anew from the files of the runs.{place}")
     if missing and mended:
@@ -113,14 +114,17 @@ def _salvage(path: Path) -> Iterator[tuple[str, Row]]:
                         yield table, row
 
 
-def _reconcile(folder: Path, path: Path) -> bool:
-    """Put into the list what the run files say; return whether anything was missing or wrong."""
+def _reconcile(folder: Path, path: Path, notes: Mapping[str, Note]) -> bool:
+    """Put into the list what the run files say; return whether anything was missing or wrong.
+
+    A file is not opened where there is a note of the row that it should have, and the list has this row.
+    """
     with open_connection(path) as connection:
-        if next(_find_differences(folder, connection), None) is None:
+        if next(_find_differences(folder, connection, notes), None) is None:
             return False
     with open_connection(path, write=True) as connection:
         # Looked up again: another process may just have been saving a run.
-        for file, run, unnamed in list(_find_differences(folder, connection)):
+        for file, run, unnamed in list(_find_differences(folder, connection, notes)):
             if unnamed:
                 with suppress(StoreError):  # loading the run will say why
                     write_arrays(file, add_identity(file, run), version=VERSION)
@@ -130,13 +134,15 @@ def _reconcile(folder: Path, path: Path) -> bool:
 
 
 def _find_differences(
-    folder: Path, connection: sqlite3.Connection
+    folder: Path, connection: sqlite3.Connection, notes: Mapping[str, Note]
 ) -> Iterator[tuple[Path, RunIdentity, bool]]:
     """Yield what the list should say of the files that it does not agree with, or that say nothing of their run."""
     rows = {row[0]: row for row in connection.execute(SELECT["runs"])}
     for place in (RUNS, TRASH):
         for file in sorted((folder / place).glob("*.npz")):
-            row = rows.get(file.stem)
+            row, note = rows.get(file.stem), notes.get(f"{place}/{file.name}")
+            if row is not None and note is not None and note.row == digest_row(row):
+                continue
             try:
                 run = read_identity(file)
                 if run is None and row is not None:

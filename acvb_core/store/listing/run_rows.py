@@ -135,8 +135,19 @@ def save_label(connection: sqlite3.Connection, job_id: str, label: RunLabel) -> 
 def find_label(connection: sqlite3.Connection, job_id: str) -> RunLabel | None:
     """Return the label of a run; None where it has none yet, or one that cannot be read."""
     row = connection.execute(f"{SELECT['labels']} WHERE job_id = ?", (job_id,)).fetchone()
-    if row is None:
-        return None
+    return None if row is None else _read_label(row)
+
+
+def find_labels(connection: sqlite3.Connection, workspace: str) -> dict[str, RunLabel]:
+    """Return the labels of a workspace's runs that have one, by id."""
+    rows = connection.execute(
+        "SELECT job_id, name, note, tags, pinned FROM labels JOIN runs USING (job_id) WHERE workspace IN (?, ?)",
+        (workspace, UNKNOWN),
+    )
+    return {str(row[0]): label for row in rows if (label := _read_label(row)) is not None}
+
+
+def _read_label(row: Row) -> RunLabel | None:
     _, name, note, tags, pinned = row
     try:
         words = tuple(str(tag) for tag in json.loads(tags))
