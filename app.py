@@ -17,6 +17,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from acvb_core.core.compiler_process import start_first_compiler
+from pages.ui.access.sign_in import announce_sign_in
+from pages.ui.shared.failures import contain_failure, show_crash, show_failed_action
 from pages.ui.shared.serving import AccessGuard, exit_normally, require_guard
 
 
@@ -38,13 +40,16 @@ async def serve(app: st.App) -> AsyncIterator[None]:
 if get_script_run_ctx(suppress_warning=True) is None:
     # The navigation below lists the pages. Streamlit would serve those of the folder `pages` until it has run once.
     PagesManager.uses_pages_directory = False
+    announce_sign_in()
     start_first_compiler()
-    app = st.App(__file__, lifespan=serve, middleware=[Middleware(AccessGuard)])
+    guards = [Middleware(AccessGuard)]
+    app = st.App(__file__, lifespan=serve, middleware=guards, on_script_error=show_crash)
 else:
     st.set_page_config(page_title="ACVB", page_icon="🧩", layout="wide", initial_sidebar_state=250)
 
     from acvb_core.core.errors import ParameterError
     from acvb_core.store.files import StoreError
+    from acvb_core.store.shelf import UnreadableRunError
     from pages.ui.access.sign_in import require_sign_in, show_sign_out
     from pages.ui.shared.guard import keep_page
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
@@ -89,8 +94,14 @@ else:
         )
         st.text(str(error))
         st.stop()
-    show_sidebar(workspace)
-    show_sign_out()
-    show_arrival(workspace, page.url_path)
-    page.run()
+    try:
+        with st.sidebar, contain_failure("sidebar"):
+            show_sidebar(workspace)
+            show_sign_out()
+        show_failed_action(page.url_path)
+        with contain_failure("part of the page"):
+            show_arrival(workspace, page.url_path)
+        page.run()
+    except UnreadableRunError:
+        st.rerun()  # it was listed until now; from now on it is among the runs that cannot be read
     start_warm_up()  # it takes a core for some seconds: the first page comes before it

@@ -7,21 +7,23 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import RerunException, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.dark import dark_colour
 from acvb_core.views.theme import TEXT
-from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.failures import contain_failure, show_crash
 from tests.pages.lda.topics import fitted, opened
 from tests.pages.lfm import tables
-from tests.pages.session import WORKSPACE, Open, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, texts
 from tests.pages.test_compare_page import opened as compared
 
 HERE = "pages.ui.shared.failures"
@@ -145,6 +147,155 @@ def test_a_fault_of_the_program_is_named_and_logged(
     with caplog.at_level(logging.ERROR):
         draw()
         draw()  # a guard can be used again
-    assert said == ["KeyError (the terminal says more). The rest of the page is complete."] * 2
+    what = "The program met an error that it did not expect: KeyError. The rest of the page is complete."
+    assert said == [what] * 2
     assert "secret" in caplog.text
+    caplog.clear()
+
+
+@pytest.fixture
+def _crashes_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have AppTest call `show_crash`, as the server does."""
+    begin = LocalScriptRunner.__init__
+
+    def begin_with_handler(self: LocalScriptRunner, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        self._on_script_error = show_crash
+
+    monkeypatch.setattr(LocalScriptRunner, "__init__", begin_with_handler)
+
+
+def fail(*_: Any, **__: Any) -> Any:
+    raise pd.errors.ParserError("secret of /home/ann")
+
+
+def check_box(app: AppTest, where: str, title: str = "Part of this page could not be drawn") -> None:
+    """Assert that our box is there once, with a report of places and versions alone, and no box of Streamlit."""
+    assert not app.exception
+    said = texts(app)
+    assert said.count(title) == 1
+    assert (
+        said.count("error that it did not expect: pandas.errors.ParserError. The other pages can be used")
+        == 1
+    )
+    (report,) = (code.value for code in app.code if "acvb_core" in code.value)
+    lines = report.splitlines()
+    assert lines[0] == "pandas.errors.ParserError"
+    assert any(line.endswith(f", in {where}") for line in lines)
+    assert {"acvb_core", "streamlit", "numpy", "Python"} <= {line.split(" ")[0] for line in lines}
+    assert [word for word in ("secret", "/home", str(Path.cwd())) if word in report + said] == []
+
+
+def find_button(app: AppTest, label: str) -> Any:
+    return next(button for button in app.button if button.label == label)
+
+
+def run_whole(app: AppTest) -> AppTest:
+    """Run app.py. AppTest does so for the first page of a session only; it then runs the pages alone."""
+    app._page_hash = app._finished_page_script_hash = ""
+    return app.run()
+
+
+def press_label(app: AppTest, label: str) -> AppTest:
+    find_button(app, label).click()
+    return run_whole(app)
+
+
+@pytest.fixture
+def at_home(with_sample: AppTest, open_app: Open, _crashes_shown: None) -> AppTest:
+    """The Home page with a sample in use."""
+    return open_app()
+
+
+def test_a_page_that_fails_leaves_the_sidebar_and_a_way_out_of_the_data(
+    at_home: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.ui.shared.home_page.current_workspace", fail)
+    app = run_whole(at_home)
+    check_box(app, "show_home")
+    assert "Nothing is running" in [caption.value for caption in app.sidebar.caption]
+    assert "Remove this file" not in [button.label for button in app.button]
+    press_label(app, "Stop using these data")
+    assert box(app, "Data").value is None
+    check_box(app, "show_home")
+    assert "Stop using these data" not in [button.label for button in app.button]
+
+
+@pytest.mark.usefixtures("_crashes_shown")
+def test_a_file_that_fails_can_be_removed(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.ui.upload.form.show_layout", fail)
+    content = "person,event\nAnn,Ball\nBob,Ball\n"
+    app = bring(open_app("data"), "links.csv", content)
+    check_box(app, "_edit_draft")
+    app.switch_page("pages/home.py").run()
+    app.switch_page("pages/data.py").run()
+    check_box(app, "_edit_draft")
+    find_button(app, "Remove this file").click().run()
+    assert not app.exception
+    assert "did not expect" not in texts(app)
+    assert "Which files can be read?" in [expander.label for expander in app.expander]
+    monkeypatch.undo()
+    app.file_uploader[0].upload("links.csv", content.encode()).run()
+    assert not app.button(key="load").disabled
+
+
+def test_a_part_that_is_drawn_alone_fails_alone(
+    at_home: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.shared.sidebar._show_loading", fail)
+    app = run_whole(at_home)
+    assert not app.exception
+    assert texts(app).count("This part of the page could not be drawn") == 1
+    assert "Recent runs" in texts(app)
+    caplog.clear()
+
+
+def draw_two_parts() -> None:
+    import streamlit as st
+
+    @st.fragment
+    def part() -> None:
+        if st.button("Fail"):
+            raise ValueError("secret")
+
+    part()
+    st.text("The rest")
+
+
+@pytest.mark.usefixtures("_crashes_shown")
+def test_a_fragment_that_nothing_contains_fails_in_its_place() -> None:
+    app = AppTest.from_function(draw_two_parts).run()
+    press_label(app, "Fail")
+    assert not app.exception
+    assert "expect: ValueError" in texts(app)
+    assert "secret" not in texts(app)
+
+
+def test_a_choice_that_fails_leaves_the_page_as_it_was(
+    at_home: AppTest, open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = open_app("data")
+    data.selectbox(key="sample").select("southern_women").run()
+    data.button(key="use_sample").click().run()
+    app = run_whole(at_home)
+    monkeypatch.setattr("pages.ui.shared.workspace.Workspace.use_data", fail)
+    box(app, "Data").select_index(0)
+    run_whole(app)
+    check_box(run_whole(app), "_use_choice", "This could not be done")
+    assert "Recent runs" in texts(app)
+    press_label(app, "Close")
+    assert "did not expect" not in texts(app)
+    assert "Recent runs" in texts(app)
+
+
+def test_a_box_that_cannot_be_drawn_is_said_in_a_sentence(
+    at_home: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pages.ui.shared.home_page.current_workspace", fail)
+    monkeypatch.setattr("pages.ui.shared.failures.write_report", fail)
+    app = at_home.run()
+    assert not app.exception
+    assert [error.value for error in app.error] == [
+        "Part of this page could not be drawn. The terminal says more."
+    ]
     caplog.clear()

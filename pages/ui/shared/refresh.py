@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from acvb_core.store.shelf import UnreadableRunError
+from pages.ui.shared.failures import contain_failure
 from pages.ui.workspace.tab import keep_address
 
 # A page that was opened starts at its top: the browser would keep the place of the one before. A page is drawn again
@@ -105,7 +107,11 @@ def refresh(draw: Callable[[], None], seconds: float | None) -> None:
     def draw_timed() -> None:
         begun = time.perf_counter()
         keep_address()
-        draw()
+        try:
+            with contain_failure("part of the page"):
+                draw()
+        except UnreadableRunError:
+            st.rerun()
         recent.append(time.perf_counter() - begun)
 
     # The part is alone in a container. Streamlit may drop the part of a whole run that it has not sent yet when the

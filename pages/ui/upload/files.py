@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import time
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +19,9 @@ from pages.ui.shared import format as say
 FILES = "ACVB_FILES"
 MOST_LISTED = 1000
 MOST_NAMED = 5
-_KEPT, _ON_SERVER = "upload_kept", "upload_server"
+_KEPT, _ON_SERVER, _REMOVED = "upload_kept", "upload_server", "upload_removed"
+_FIND = "upload_find"
+_SETTLED_NS = 2_000_000_000
 
 #: A file of the server has a path; an uploaded one lies in memory.
 DataFile = BinaryIO | Path
@@ -25,7 +30,14 @@ DataFile = BinaryIO | Path
 def choose_file() -> DataFile | None:
     """Draw the uploader of any file, and the choice of one on the server; it stays chosen when the page is left."""
     listed, notes = list_server_files()
-    chosen = None
+    chosen = st.session_state.get(_ON_SERVER)
+    if len(listed) == MOST_LISTED or st.session_state.get(_FIND):
+        wanted = st.text_input(
+            "Find a file on the server", key=_FIND, placeholder="part of its name", persist_state="session"
+        )
+        listed, notes = list_server_files(wanted)
+    if chosen is not None and chosen not in listed:  # it stays chosen when others are looked for
+        listed = [chosen, *listed]
     if listed:
         chosen = st.selectbox(
             "File on the server",
@@ -39,8 +51,11 @@ def choose_file() -> DataFile | None:
         st.text(note)  # names of files: no Markdown
     if chosen is not None:
         return chosen
+    removed = st.session_state.get(_REMOVED, 0)
     given = st.file_uploader(
-        "Any file: links, texts, word counts or a table", key="upload", help="What it holds is recognised."
+        "Any file: links, texts, word counts or a table",
+        key=f"upload_{removed}" if removed else "upload",
+        help="What it holds is recognised.",
     )
     if given is not None:
         st.session_state[_KEPT] = given
@@ -54,12 +69,21 @@ def choose_file() -> DataFile | None:
 
 
 def forget_file() -> None:
-    """Release an uploaded file."""
+    """Release an uploaded file, or one on the server."""
     st.session_state.pop(_KEPT, None)
+    if _ON_SERVER in st.session_state:
+        st.session_state[_ON_SERVER] = None
+    # An uploader cannot be emptied: another one takes its place.
+    st.session_state[_REMOVED] = st.session_state.get(_REMOVED, 0) + 1
 
 
-def list_server_files() -> tuple[list[Path], list[str]]:
+def list_server_files(wanted: str = "") -> tuple[list[Path], list[str]]:
     """List the files in the folder that the server's environment names.
+
+    Parameters
+    ----------
+    wanted : str
+        Words that their names contain, in letters of any case.
 
     Returns
     -------
@@ -72,9 +96,7 @@ def list_server_files() -> tuple[list[Path], list[str]]:
     if folder is None:
         return [], []
     try:
-        visible = [path for path in folder.iterdir() if not path.name.startswith(".")]
-        links = sorted(path.name for path in visible if path.is_symlink())
-        files = [path for path in visible if not path.is_symlink() and path.is_file()]
+        files, links = _scan_folder(folder)
     except OSError as error:
         return [], [f"The server cannot read the folder that {FILES} names: {error.strerror}."]
     notes = []
@@ -84,9 +106,41 @@ def list_server_files() -> tuple[list[Path], list[str]]:
             f"Links are not offered, as they may lead out of the folder: {named}. "
             "Copy the files into the folder instead."
         )
-    if len(files) > MOST_LISTED:
-        notes.append(f"Only the first {MOST_LISTED:,} of {len(files):,} files are listed.")
-    return sorted(files, key=lambda path: path.name.lower())[:MOST_LISTED], notes
+    words = wanted.casefold().split()
+    found = [name for name in files if all(word in name.casefold() for word in words)] if words else files
+    if words and not found:
+        notes.append("No file has such a name.")
+    elif len(found) > MOST_LISTED:
+        such = "such files" if words else "files"
+        notes.append(
+            f"Only the first {MOST_LISTED:,} of {len(found):,} {such} are listed. Enter a part of the name above."
+        )
+    return [folder / name for name in found[:MOST_LISTED]], notes
+
+
+def _scan_folder(folder: Path) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the names of the files and of the links in a folder, sorted; one that has not changed is not read again.
+
+    Raises OSError: it cannot be read.
+    """
+    changed = folder.stat().st_mtime_ns
+    # The time of a folder is coarse: what changes right after another change may leave it as it was.
+    settled = time.time_ns() - changed > _SETTLED_NS
+    return _read_names(folder, changed) if settled else _read_names.__wrapped__(folder, changed)
+
+
+@lru_cache(maxsize=1)
+def _read_names(folder: Path, changed: int) -> tuple[Sequence[str], Sequence[str]]:
+    files, links = [], []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_symlink():
+                links.append(entry.name)
+            elif entry.is_file():
+                files.append(entry.name)
+    return sorted(files, key=str.lower), sorted(links)
 
 
 def _server_folder() -> Path | None:
