@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,7 +20,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Error, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Error,
+    Page,
+    Playwright,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 from acvb_core.store.runs import RunStore
 from tests.browser.steps import WAIT_MS, address_of, cards_that_say, run_example, settled, visit
@@ -34,6 +45,30 @@ _LEFT = re.compile(
     r"WebSocketDisconnected: Cannot call \"send\" once a close message has been sent\.",
     re.DOTALL,
 )
+
+#: What a page says in place of something that it could not draw.
+BROKEN = ("WebGL is not supported", "could not be drawn", "cannot be drawn")
+#: Tells the console what a page says or asks for that it should not.
+WATCH = """(words) => {
+  const tell = (node) => {
+    const text = node.textContent ?? '';
+    const said = words.find((word) => text.includes(word));
+    if (said) console.error(`the page says: ${text.trim().slice(0, 300)}`);
+    if (node.matches?.('[data-testid=stException]')) console.error(`the page failed: ${text}`);
+  };
+  new MutationObserver((changes) => {
+    for (const { type, target, addedNodes } of changes)
+      if (type === 'characterData') tell(target);
+      else addedNodes.forEach(tell);
+  }).observe(document, { childList: true, characterData: true, subtree: true });
+  document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) => {
+    // The library that reads Streamlit's messages tries WebAssembly once, and does without.
+    if (blockedURI !== 'wasm-eval')
+      console.error(`refused by the content policy (${effectiveDirective}): ${blockedURI}`);
+  });
+}"""
+#: Streamlit looks for its server below the address of the page first, and is told that it is not there.
+_LOOKED_FOR = re.compile(r"^/[^/]+/_stcore/[\w-]+$")
 
 # No sandbox, as tests may run as root in a container; the rest keeps Chromium from talking to anyone but the app.
 CHROMIUM_FLAGS = [
@@ -167,8 +202,8 @@ def browser() -> Iterator[Browser]:
 def watched_page(browser: Browser, width: int = 1440, height: int = 900, **more: Any) -> Iterator[Page]:
     """Open a page with no cookies and no storage; fail on whatever went wrong in it.
 
-    That is: an uncaught exception, an error in the console, a dialog (the app has none), and a request to anything but
-    this machine.
+    That is: an uncaught exception, an error in the console, a dialog (the app has none), what the content policy
+    refuses, a request that fails or goes to another machine, and words that stand in place of a figure.
     """
     context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **more)
     context.set_default_timeout(WAIT_MS)
@@ -179,22 +214,33 @@ def watched_page(browser: Browser, width: int = 1440, height: int = 900, **more:
         troubles.append(f"a script of somebody's: {dialog.message}")
         dialog.dismiss()
 
+    def note_console(message: ConsoleMessage) -> None:
+        if message.type == "error" and not _LOOKED_FOR.match(urlsplit(message.location["url"]).path):
+            troubles.append(f"console: {message.text}")
+
     def watch(page: Page) -> None:
         page.on("dialog", refuse)
         page.on("pageerror", lambda error: troubles.append(f"exception: {error}"))
-        page.on("console", lambda m: troubles.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("console", note_console)
 
-    def note_foreign(url: str) -> None:
-        parts = urlsplit(url)
+    def note_foreign(request: Request) -> None:
+        parts = urlsplit(request.url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1":
-            troubles.append(f"request to another machine: {url}")
+            troubles.append(f"request to another machine: {request.url}")
+
+    def note_failed(request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the page was left, or a file was taken
+            troubles.append(f"request failed: {request.url}: {request.failure}")
 
     context.on("page", watch)
-    context.on("request", lambda request: note_foreign(request.url))
+    context.on("request", note_foreign)
+    context.on("requestfailed", note_failed)
+    context.add_init_script(f"({WATCH})({json.dumps(BROKEN)})")
     page = context.new_page()
     try:
         yield page
     except BaseException as error:
+        error.add_note("\n".join(troubles))
         if not page.is_closed():
             with suppress(Error):
                 error.add_note(f"The page said:\n{page.locator('body').inner_text()}")

@@ -62,6 +62,14 @@ def visit(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
 
 
+def names_of_pages(page: Page) -> list[str]:
+    expect(page.get_by_test_id("stSidebarNav")).to_be_visible()
+    expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Home", exact=True)).to_be_visible()
+    settled(page)
+    links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+    return [text.split("\n")[-1] for text in links]  # after the name of its icon
+
+
 def fill(page: Page, label: str, value: str) -> None:
     field = page.get_by_role("spinbutton", name=label, exact=True)
     field.fill(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pages.ui.running import live_plot
 from tests.browser.steps import (
@@ -27,14 +27,18 @@ from tests.browser.steps import (
     press,
     run_example,
     screenshot,
+    settled,
     start_runs,
     take,
     visit,
     wait_for,
 )
 
-FAINT = """() => [...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
+PALE = """() => [...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
   .filter((curve) => curve.style.filter.includes('opacity')).length"""
+#: The least opacity of a curve.
+FAINTEST = """() => Math.min(...[...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
+  .map((curve) => Number(/opacity\\((.*)\\)/.exec(curve.style.filter)?.[1] ?? 1)))"""
 LAST_X = """() => {
   const plot = document.querySelector('.st-key-curves .js-plotly-plot');
   return Math.max(...plot._fullData.filter((t) => t.xaxis === 'x').map((t) => t.x[t.x.length - 1] ?? 0));
@@ -85,7 +89,7 @@ def start_endless(page: Page) -> None:
     page.get_by_text("Advanced settings").click()
     # Nothing is judged before an average has begun.
     fill(page, "First sweeps left out (burn-in) (ACVB0, ACVB)", "1000000")
-    start_runs(page, "Start 3 runs")
+    start_runs(page, "Start ACVB0, ACVB, Gibbs")
     expect(cards(page)).to_have_count(3)
     expect(cards_that_say(page, "running")).to_have_count(3)
     press(page, "Against sweeps")  # a sampler's sweeps are others: CPU time is the default
@@ -141,12 +145,12 @@ def zoom(page: Page) -> list[float]:
     )
 
 
-def hover_until_faint(page: Page, name: Locator) -> None:
-    """Point at a name until the other curves are faint: what comes in above it may move it away from the pointer."""
+def hover_until_pale(page: Page, name: Locator) -> None:
+    """Point at a name until the other curves are pale: what comes in above it may move it away from the pointer."""
     for _ in range(WAIT_MS // 1000):
         name.hover()
         page.wait_for_timeout(1000)
-        if page.evaluate(FAINT):
+        if page.evaluate(PALE):
             return
     raise AssertionError("no curve stands out")
 
@@ -160,9 +164,9 @@ def test_upload_run_zoom_click_stop_and_come_back(
 
     # The curves of the run whose name or card is pointed at stand out.
     for name in (page.locator(".st-key-curves .legend .traces"), page.locator("[class*='st-key-card_']")):
-        hover_until_faint(page, name.first)
+        hover_until_pale(page, name.first)
         page.mouse.move(2, 2)
-        wait_for(page, f"() => ({FAINT})() === 0")
+        wait_for(page, f"() => ({PALE})() === 0")
 
     # The curves grow, and the axis with them.
     before = page.evaluate(LAST_X)
@@ -264,20 +268,8 @@ def comparison(example: Example) -> str:
     return example("Find the clusters of games and tags")
 
 
-def test_reload_and_direct_address_of_a_page(browser: Browser, comparison: str) -> None:
-    expect.set_options(timeout=WAIT_MS)
-    context = browser.new_context()
-    errors: list[str] = []
-    try:
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        # Streamlit looks for its own server below the page's address first, and is told that it is not there.
-        page.on(
-            "console",
-            lambda m: (
-                errors.append(m.text) if m.type == "error" and "/_stcore/" not in m.location["url"] else None
-            ),
-        )
+def test_reload_and_direct_address_of_a_page(open_page: OpenPage, comparison: str) -> None:
+    with open_page() as page:
         page.goto(comparison.replace("/?", "/guide?"))
         expect(page.get_by_role("heading", name="Guide")).to_be_visible()
         expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(11)
@@ -286,9 +278,22 @@ def test_reload_and_direct_address_of_a_page(browser: Browser, comparison: str) 
         page.reload()
         expect(cards_that_say(page, "converged")).to_have_count(3)
         wait_for(page, f"({POINTS})() > 5")
-    finally:
-        context.close()
-    assert not errors
+
+
+def test_curves_are_paler_only_while_another_run_is_pointed_at(open_page: OpenPage, comparison: str) -> None:
+    with open_page() as page:
+        page.goto(comparison)
+        visit(page, "Run")
+        wait_for(page, f"({POINTS})() > 5")
+        settled(page)
+        card = cards(page).first
+        # The pointer may only be on its way over the card.
+        over = "card.dispatchEvent(new Event('pointerover', { bubbles: true }))"
+        assert card.evaluate(f"(card) => {{ {over}; return ({FAINTEST})(); }}") == 1
+        card.hover()
+        wait_for(page, f"() => ({FAINTEST})() === 0.4")
+        card.dispatch_event("pointerout", {"relatedTarget": None})  # the pointer leaves the window
+        wait_for(page, f"() => ({FAINTEST})() === 1")
 
 
 def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
@@ -19,7 +19,7 @@ from acvb_core.store.runs import RunStore
 from acvb_core.views.dark import DARK_PAPER, dark_colour
 from acvb_core.views.theme import TEXT
 from tests.browser.conftest import running_app
-from tests.browser.steps import OpenPage, settled, visit, wait_for
+from tests.browser.steps import OpenPage, names_of_pages, settled, visit, wait_for
 from tests.pages.lda import topics
 from tests.pages.lfm import tables
 from tests.pages.session import WORKSPACE
@@ -80,14 +80,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"{url}/?ws={WORKSPACE}"
 
 
-def names_of_pages(page: Page) -> list[str]:
-    expect(page.get_by_test_id("stSidebarNav")).to_be_visible()
-    expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Home", exact=True)).to_be_visible()
-    settled(page)
-    links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
-    return [text.split("\n")[-1] for text in links]  # after the name of its icon
-
-
 def faults_of(page: Page, *rules: str) -> list[str]:
     """What axe-core finds serious on the page as it is, each with the first places; by all rules, or only by these."""
     options: dict[str, object] = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
@@ -127,10 +119,9 @@ def as_rgb(colour: str) -> str:
 
 
 def test_a_phone_shows_each_panel_and_the_whole_legend_and_pages_from_their_top(
-    browser: Browser, open_page: OpenPage, address: str
+    open_page: OpenPage, address: str
 ) -> None:
-    with browser.new_context(viewport={"width": 390, "height": 844}) as phone:
-        page = phone.new_page()
+    with open_page(390, 844) as page:
         page.goto(address.replace("/?", "/run?"))
         seen = wait_for(page, PANELS)
         assert len(seen["panels"]) >= 4

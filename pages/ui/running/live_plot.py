@@ -43,23 +43,34 @@ function watchDrags(node) {
     window.addEventListener(end, () => (node.isDragged = false), true);
 }
 
-// The curves of the run whose name or card is pointed at stand out: the others are faint.
-function liftCurves(node) {
-  for (const curve of node.querySelectorAll(".scatterlayer .trace"))
-    curve.style.filter = node.lifted && runOf(curve) !== node.lifted ? "opacity(0.15)" : "";
-}
+// The curves of the run whose name or card is pointed at for a moment stand out: the others are paler until it is left.
+const PALE = 0.4;
+const MOMENT_MS = 300;
 const runOf = (item) => item?.__data__?.[0]?.trace?.legendgroup;
+function liftCurves(node) {
+  const curves = [...node.querySelectorAll(".scatterlayer .trace")];
+  const lifted = curves.some((curve) => runOf(curve) === node.lifted) ? node.lifted : undefined; // not a deleted run
+  for (const curve of curves) curve.style.filter = lifted && runOf(curve) !== lifted ? `opacity(${PALE})` : "";
+}
+const POINTING = ["pointerover", "pointerout", "focusin", "focusout"];
 function watchNames(node) {
   if (node.watchNames) return;
-  node.watchNames = ({ target }) => {
-    const name = target.closest?.(".legend .traces");
-    const card = target.closest?.("[class*='st-key-card_']");
+  node.watchNames = ({ type, target, relatedTarget }) => {
+    const at = /out$/.test(type) ? relatedTarget : target; // none where the pointer leaves the window
+    const name = at?.closest?.(".legend .traces");
+    const card = at?.closest?.("[class*='st-key-card_']");
     const run = node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
-    if (run === node.lifted) return;
-    node.lifted = run;
-    liftCurves(node);
+    if (run === node.pointedAt) return;
+    node.pointedAt = run;
+    clearTimeout(node.moment);
+    const lift = (one) => {
+      node.lifted = one;
+      liftCurves(node);
+    };
+    lift(undefined);
+    if (run) node.moment = setTimeout(lift, MOMENT_MS, run);
   };
-  for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, node.watchNames);
+  for (const kind of POINTING) document.addEventListener(kind, node.watchNames);
 }
 
 // Pixels below which panels stand one below another.
@@ -107,7 +118,7 @@ export default function ({ data, parentElement }) {
     // Streamlit also cleans up for a call that a newer one overtook; the node then stays on the page.
     if (node.isConnected) return;
     node.widths.disconnect();
-    for (const kind of ["pointerover", "focusin"]) document.removeEventListener(kind, node.watchNames);
+    for (const kind of POINTING) document.removeEventListener(kind, node.watchNames);
     window.Plotly?.purge(node);
   };
 }

@@ -1,0 +1,152 @@
+"""Every page as it looks with each part of it opened: the watch of the browser tests sees all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_relations import planted_network
+from acvb_core.store.runs import RunStore
+from tests.browser.conftest import running_app, watched_page
+from tests.browser.steps import OpenPage, names_of_pages, plot, press, settled, visit
+from tests.pages.lda import topics
+from tests.pages.lfm import tables
+
+#: What opens a part of a page, as long as it is closed.
+CLOSED = ", ".join(
+    (
+        "details:not([open]) > summary",
+        "[role=tab][aria-selected=false]",
+        "[role=radio][aria-checked=false]",
+        "[data-testid=stPopoverButton][aria-expanded=false]",
+    )
+)
+#: Names what opens a part: the same one keeps its name as the page is drawn again.
+NAME = """(opener) => {
+  const keys = (opener.closest('[class*="st-key-"]')?.className ?? '').match(/st-key-[^ ]+/);
+  return `${opener.tagName} ${keys} ${opener.innerText.trim()}`;
+}"""
+#: Kinds of data, and the pages that only their runs fill.
+MODELS = {
+    "relation": ("Blocks",),
+    "network": ("Blocks",),
+    "texts": ("Topics", "How many topics?"),
+    "table": ("Features",),
+}
+LINKS = (3_000, 40_000)
+
+
+def large_network(n_links: int) -> Result:
+    """Two sweeps on a network of four planted clusters with about so many links."""
+    n = 400 if n_links < 10_000 else 2_000
+    inside = 0.7 * n_links / (n * n / 8)
+    chances = [[inside if i == j else inside / 7 for j in range(4)] for i in range(4)]
+    relation = planted_network(dict.fromkeys("abcd", n // 4), chances, 1).relation
+    assert abs(relation.n_links / n_links - 1) < 0.05
+    return fit(relation, "vb", model="network", k_rows=4, init="random", max_sweeps=2)
+
+
+def results_of(model: str) -> list[Result]:
+    """Two short runs on one sample."""
+    if model == "texts":
+        corpus = topics.small_corpus(texts=topics.SENTENCES, labels=["pets"] * 12 + ["sky"] * 12 + ["none"])
+        return [fit(corpus, method, k=2, heldout=0.1, max_sweeps=20) for method in ("cvb0", "vb")]
+    if model == "table":
+        return [tables.fitted(), tables.fitted(seed=1)]
+    sample = load_sample("southern_women" if model == "relation" else "karate").relation
+    return [fit(sample, method, heldout=0.1, max_sweeps=20) for method in ("acvb0", "vb")]
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Addresses of workspaces by what they hold: two runs on a sample of one kind, or one on a large network."""
+    folder = tmp_path_factory.mktemp("walk")
+    store, keys = RunStore(folder / "home"), {}
+    for number, name in enumerate([*MODELS, *map(str, LINKS)]):
+        results = results_of(name) if name in MODELS else [large_network(int(name))]
+        keys[name] = f"{number:032x}"
+        for at, result in enumerate(results):
+            store.save(keys[name], f"{10 * number + at:012x}", 1e9 + at, result)
+        store.save_dataset(keys[name], results[0].problem.data, ["a sample"], {"name": name})
+    with running_app(folder) as url:
+        yield {name: f"{url}/?ws={key}" for name, key in keys.items()}
+
+
+def next_closed(page: Page, opened: set[str]) -> Locator | None:
+    """Return what opens a part of the page that has not been open yet: the last one, as parts follow their opener."""
+    for opener in reversed(page.locator(".stMain").locator(CLOSED).all()):
+        name = opener.evaluate(NAME)
+        if opener.is_visible() and opener.is_enabled() and name not in opened:
+            opened.add(name)
+            return opener
+    return None
+
+
+def open_everything(page: Page) -> set[str]:
+    """Open each part of the page once, also what comes to light with another one, and return their names."""
+    opened: set[str] = set()
+    while (opener := next_closed(page, opened)) is not None:
+        floats = (
+            opener.get_attribute("data-testid") == "stPopoverButton"
+        )  # asked first: it is no longer closed then
+        opener.click()
+        settled(page)
+        if floats:
+            page.keyboard.press("Escape")
+    return opened
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_part_of_every_page_is_drawn(
+    open_page: OpenPage, addresses: dict[str, str], model: str
+) -> None:
+    with open_page() as page:
+        page.goto(addresses[model])
+        names = names_of_pages(page)
+        assert len(names) >= 8
+        if model != "relation":  # the other pages are the same whatever the data
+            names = ["Data", "Run", *MODELS[model], "Compare"]
+        opened = set[str]()
+        for name in names:
+            page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+            settled(page)
+            opened |= open_everything(page)
+        assert len(opened) >= 25
+        assert model != "network" or any("Single nodes" in name for name in opened)
+
+
+@pytest.mark.parametrize("n_links", LINKS)
+def test_the_nodes_of_a_large_network_are_drawn(
+    open_page: OpenPage, addresses: dict[str, str], n_links: int
+) -> None:
+    with open_page() as page:
+        page.goto(addresses[str(n_links)])
+        visit(page, "Blocks")
+        press(page, "Network")
+        press(page, "Single nodes")
+        expect(plot(page, "network_nodes").locator(".scatterlayer .point").first).to_be_visible()
+        settled(page)
+
+
+def test_the_watch_fails_on_what_went_wrong(browser: Browser, server: str) -> None:
+    faults = {
+        "console.error('amiss')": "console: amiss",
+        "document.body.append(Object.assign(new Image(), { src: 'https://example.org/x.png' }))": "policy (img-src)",
+        "fetch('/media/nowhere.png')": "404 (Not Found)",
+        "document.body.append('WebGL is not supported by your browser')": "the page says: WebGL",
+    }
+
+    def plant_faults() -> None:
+        with watched_page(browser) as page:
+            page.goto(server)
+            page.evaluate(f"() => {{ {'; '.join(faults)}; }}")
+            page.wait_for_timeout(500)
+
+    with pytest.raises(AssertionError) as failed:
+        plant_faults()
+    assert not [told for told in faults.values() if told not in str(failed.value)], str(failed.value)
