@@ -6,15 +6,19 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
+from acvb_core.store.jobbook import JobBook
 from acvb_core.store.results import VERSION, write_result
 from acvb_core.store.runs import RunStore
 from tests.store.support import SURVEY, assert_same_relation, assert_same_result
@@ -303,3 +307,45 @@ def test_a_file_that_claims_another_data_set_is_refused(
     write_arrays(path, read_arrays(path, version=VERSION), version=VERSION + 1)
     with pytest.raises(StoreError, match="newer version"):
         RunStore(folder).load("one", executor)
+
+
+def test_a_listed_run_is_what_it_is_once_it_is_read(women: Result, survey: Result, tmp_path: Path) -> None:
+    topics = build_problem(load_sample("bars").data, "cvb0", {"k": 3}, heldout=0.1)
+    race = fit(SURVEY, "vb", restarts=3, heldout=0.1, k_rows=3, k_cols=3, max_sweeps=6)
+    stopped = replace(women, snapshot=replace(women.snapshot, verdict=None))
+    runs = [women, survey, race, topics, stopped, fit(SURVEY, "gibbs", heldout=0.1, max_sweeps=4)]
+    store = RunStore(tmp_path)
+    for number, one in enumerate(runs):
+        store.save("mine", f"run{number}", float(number), one)
+    listed = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    assert len(store.outlines(store.runs("mine"))) == len(listed) == len(runs)
+    assert "seeds 0 to 2" in listed[2].label.name
+    for job in listed:
+        before, after = vars(job.outline), vars(job.inspect().outline)
+        assert job.outline is job.inspect().outline
+        first = next(iter(after["heldout"]), None)
+        for field, value in after.items():
+            if field != "heldout":
+                assert before[field] == value or (value != value and before[field] != before[field]), field
+        assert first is None or before["heldout"][first] == after["heldout"][first]
+
+
+def test_a_file_is_opened_again_only_after_it_has_changed(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shelf.copy(tmp_path / "copy")
+    JobBook(Executor(1), RunStore(folder)).jobs("mine")
+    opened: list[Path] = []
+    load = np.load
+    monkeypatch.setattr(np, "load", lambda file, **how: opened.append(Path(file.name)) or load(file, **how))
+    assert len(JobBook(Executor(1), RunStore(folder)).jobs("mine")) == 2
+    assert opened == []
+    changed = folder / "runs" / "one.npz"
+    changed.write_bytes(changed.read_bytes()[:400])
+    book = JobBook(Executor(1), RunStore(folder))
+    assert [job.id for job in book.jobs("mine")] == ["three"]
+    assert [run.job_id for run in book.unreadable_runs("mine")] == ["one"]
+    assert set(opened) == {changed}
+    for damage in (b"", b"no database" * 1000):
+        (folder / "outlines.sqlite3").write_bytes(damage)
+        assert len(JobBook(Executor(1), RunStore(folder)).jobs("mine")) == 1

@@ -10,15 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.store import results
+from acvb_core.store.jobbook import JobBook
 from acvb_core.store.runs import RunStore
+from pages.ui.running import live
 from pages.ui.running.run_table import fold_grids, sort_runs
 from pages.ui.running.runs_page import _zip_files
 from pages.ui.shared import format as say
@@ -234,3 +239,105 @@ def test_opening_a_run_takes_its_data_into_use_and_loses_none(open_app: Open) ->
     again = open_app("home")
     again.selectbox(key="data_in_use").set_value(new.fingerprint).run()
     assert in_use(again) == new.fingerprint
+
+
+MANY = 34
+
+
+@pytest.fixture(scope="module")
+def many_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with so many ended runs on one data set, whose files were seen at an earlier start."""
+    folder = tmp_path_factory.mktemp("many")
+    store, women = RunStore(folder), load_sample("southern_women").data
+    result = run("southern_women", "vb", 0, k_rows=4, k_cols=3)
+    for number in range(MANY):
+        settings = replace(result.problem.settings, seed=number)
+        one = replace(result, problem=replace(result.problem, settings=settings))
+        store.save(WORKSPACE, f"{number:012x}", 1e9 + number, one)
+    store.save_dataset(WORKSPACE, women, [], {"name": women.name, "heldout": 0.1})
+    JobBook(Executor(1), RunStore(folder)).jobs(WORKSPACE)
+    return folder
+
+
+class Counted:
+    """Counts the files that are read, the problems that are built, and the curves that are drawn."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.files = self.problems = self.curves = 0
+        read, build, draw = np.load, results.build_problem, live.live_figure
+
+        def count_file(*given: Any, **how: Any) -> Any:
+            self.files += 1
+            return read(*given, **how)
+
+        def count_problem(*given: Any, **how: Any) -> Any:
+            self.problems += 1
+            return build(*given, **how)
+
+        def count_curves(curves: list[Any], **how: Any) -> Any:
+            self.curves += len(curves)
+            return draw(curves, **how)
+
+        monkeypatch.setattr(np, "load", count_file)
+        monkeypatch.setattr(results, "build_problem", count_problem)
+        monkeypatch.setattr(live, "live_figure", count_curves)
+
+    def take(self) -> tuple[int, int, int]:
+        """Return what was counted since the last time: files, problems, curves."""
+        taken = self.files, self.problems, self.curves
+        self.files = self.problems = self.curves = 0
+        return taken
+
+
+def test_a_page_reads_and_draws_no_more_of_many_runs_than_it_shows(
+    open_app: Open, many_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").symlink_to(many_runs)
+    counted = Counted(monkeypatch)
+    app = open_app("home")
+    files, problems, _ = counted.take()
+    assert (problems, files < 12) == (1, True), "the data in use, and the run in the picture"
+    app.switch_page("pages/runs.py").run()
+    assert len(app.dataframe[0].value) == MANY
+    assert counted.take() == (0, 0, 0)
+    app.switch_page("pages/run.py").run()
+    files, problems, curves = counted.take()
+    assert (problems, curves) == (live.ENDED_ON_PAGE - 1, live.ENDED_ON_PAGE)
+    assert files < 10 * live.ENDED_ON_PAGE
+    app.run()
+    assert counted.take() == (0, 0, live.ENDED_ON_PAGE), "a visit later reads nothing again"
+    app.switch_page("pages/blocks.py").run()
+    files, problems, curves = counted.take()
+    assert (problems, files < 12) == (0, True), "the newest run is shown, as none predicts better"
+    assert len(app.selectbox(key="blocks_run").options) == MANY
+    app.run()
+    assert counted.take() == (0, 0, 0)
+    app.switch_page("pages/compare.py").run()
+    assert len(app.multiselect[0].options) == MANY
+    assert not app.exception
+
+
+def test_every_ended_run_has_its_card_on_some_page(open_app: Open, many_runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").symlink_to(many_runs)
+    app = open_app("run")
+    shown = []
+    for page in range(1, 4):
+        app.session_state["ended_page"] = page
+        app.run()
+        shown += sorted((key for key in keys(app) if key.startswith("open_")), reverse=True)
+    assert shown == [f"open_{number:012x}" for number in reversed(range(MANY))]
+    assert "25 to 34 of 34 runs that have ended" in texts(app)
+
+
+def test_a_run_that_is_damaged_after_it_was_listed_is_named_when_it_is_needed(
+    open_app: Open, many_runs: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(many_runs, tmp_path / "home")
+    open_app("runs")
+    path = tmp_path / "home" / "runs" / f"{MANY - 2:012x}.npz"
+    path.write_bytes(path.read_bytes()[:500])
+    app = open_app("run")
+    app.run()
+    assert f"{path.name} is damaged" in texts(app)
+    assert len([key for key in keys(app) if key.startswith("open_")]) == live.ENDED_ON_PAGE
+    assert len(jobs_of(app)) == MANY - 1
