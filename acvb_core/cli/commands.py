@@ -26,6 +26,7 @@ from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.registry import method_row
+from acvb_core.store.claim import OUTPUT, Claim
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import write_run
 from acvb_core.store.leftovers import remove_leftovers
@@ -39,7 +40,7 @@ def fit(arguments: argparse.Namespace) -> int:
     start = None if arguments.start is None else acvb_core.load_model(Path(arguments.start))
     method = arguments.method or default_methods(arguments)[0]
     source, values = load_source(arguments, [method], [arguments.seed], start)
-    out = make_folder(arguments.out)
+    out = make_folder(arguments)
     problem = build_problem(
         source.data,
         method,
@@ -102,7 +103,7 @@ def compare(arguments: argparse.Namespace) -> int:
     """Fit several methods from several seeds; return the exit code."""
     methods = arguments.methods or default_methods(arguments)
     source, values = load_source(arguments, methods, arguments.seeds)
-    out = make_folder(arguments.out)
+    out = make_folder(arguments)
     planned = len(methods) * len(arguments.seeds)
     progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
     try:
@@ -198,12 +199,16 @@ def _values(arguments: argparse.Namespace, model: ModelRow, methods: list[str]) 
     return values
 
 
-def make_folder(name: str | None) -> Path | None:
-    """Make the folder for the results before the run, not to find out afterwards that it cannot be made."""
-    if name is None:
+def make_folder(arguments: argparse.Namespace) -> Path | None:
+    """Return the folder for the results; it is made before the run, and no other process writes there meanwhile.
+
+    Raises StoreError: another process writes there now.
+    """
+    if arguments.out is None:
         return None
-    folder = Path(name)
+    folder = Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
+    arguments.cleanup.callback(Claim(folder, OUTPUT).give_up)
     return folder
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from acvb_core import __version__
 from acvb_core.cli.cluster import open_executor
-from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, report_nothing
+from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, make_folder, report_nothing
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
 from acvb_core.cli.papers.reproduce import reproduce_paper
@@ -37,6 +36,7 @@ def experiment(arguments: argparse.Namespace) -> int:
     if arguments.heldout is None:
         arguments.heldout = 0.0 if arguments.heldout_documents else HELD_OUT
     source, values = load_source(arguments, methods, [arguments.seed])
+    out = make_folder(arguments)
     plan = plan_experiment(
         source.data,
         methods,
@@ -49,7 +49,7 @@ def experiment(arguments: argparse.Namespace) -> int:
         check_memory=arguments.check_memory,
         **values,
     )
-    folder = None if arguments.out is None else ExperimentFolder(Path(arguments.out), plan, __version__)
+    folder = None if out is None else ExperimentFolder(out, plan, __version__)
     known = now = Experiment(plan) if folder is None else folder.read()
     lines = list(source.lines)
     if known.rows:

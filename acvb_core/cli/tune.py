@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acvb_core import __version__
 from acvb_core.cli.cluster import open_executor
-from acvb_core.cli.commands import INTERRUPTED, load_source, report_nothing, write
+from acvb_core.cli.commands import INTERRUPTED, load_source, make_folder, report_nothing, write
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
 from acvb_core.cli.progress import Progress
@@ -29,6 +29,7 @@ def tune(arguments: argparse.Namespace) -> int:
     """Look for the best steps; return the exit code."""
     refuse_untunable(choose_models(arguments, [arguments.method])[0].name)
     source, values = load_source(arguments, [arguments.method], [arguments.seed])
+    out = make_folder(arguments)
     planned = plan_search(
         source.data,
         arguments.method,
@@ -41,7 +42,7 @@ def tune(arguments: argparse.Namespace) -> int:
         check_memory=arguments.check_memory,
         **values,
     )
-    folder = None if arguments.out is None else SearchFolder(Path(arguments.out), planned, __version__)
+    folder = None if out is None else SearchFolder(out, planned, __version__)
     tuning = Tuning(planned.space.names) if folder is None else folder.read()
     if tuning.trials:
         known = f"{len(tuning.trials):,} of {plural(planned.trials, 'trial')} were made before."
@@ -57,7 +58,6 @@ def tune(arguments: argparse.Namespace) -> int:
             best = folder.read_best(tuning, checkpoint)
     if not tuning.trials:
         return report_nothing("trial was done")
-    out = None if folder is None else folder.folder
     removed = [] if best is None or out is None else write(best, arguments, out)
     if out is not None:
         (out / "trials.csv").write_text(csv_text(tuning.table()), encoding="utf-8", newline="")

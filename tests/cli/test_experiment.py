@@ -36,6 +36,14 @@ def test_the_json_has_the_runs_the_summary_and_the_conclusion(run: Run, tmp_path
     assert again["std"].tolist() == pytest.approx(summary["sd"].tolist(), rel=1e-12)
 
 
+def test_an_experiment_that_holds_nothing_out_is_refused_at_once(run: Run, tmp_path: Path) -> None:
+    for share in ("0", "0.0001"):
+        told = run("experiment", WOMEN, *SMALL, "--heldout", share, "--out", tmp_path / share)
+        assert (told.code, told.out) == (2, "")
+        assert "hold out a" in told.err
+        assert not (tmp_path / share / "runs.jsonl").exists()
+
+
 def test_people_read_the_table_and_the_answer(run: Run, tmp_path: Path) -> None:
     told = run("experiment", WOMEN, *SMALL, "--score", "heldout_skill", "--out", str(tmp_path / "out"))
     assert told.code == 0
@@ -52,7 +60,10 @@ def test_the_same_command_goes_on_and_another_is_refused(run: Run, tmp_path: Pat
     out = tmp_path / "out"
     whole = run("experiment", WOMEN, *SMALL, "--json", "--out", str(out)).json
     lines = (out / "runs.jsonl").read_text().splitlines(keepends=True)
-    (out / "runs.jsonl").write_text("".join(lines[:5]) + lines[5][:40])  # a write that was cut off
+    # Two processes once wrote to it at the same time: each made the first runs, in times of its own.
+    twice = [json.dumps(json.loads(line) | {"cpu_seconds": 9.5}) + "\n" for line in lines[:2]]
+    cut_off = lines[5][:40]
+    (out / "runs.jsonl").write_text("".join([*twice, *lines[:5], cut_off]))
     again = run("experiment", WOMEN, *SMALL, "--json", "--out", str(out)).json
     assert "5 of 12 runs were made before." in again["report"]
     assert [_timeless(row) for row in again["runs"]] == [_timeless(row) for row in whole["runs"]]

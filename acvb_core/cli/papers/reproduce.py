@@ -45,7 +45,7 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     data = None if arguments.data is None else Path(arguments.data)
     if data is not None and not data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
-    out = make_folder(arguments.out)
+    out = make_folder(arguments)
     kept = None if out is None else out / "runs"
     with stop_on_signal() as checkpoint:
         try:

@@ -92,6 +92,8 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
     def read_lines(self) -> list[Any]:
         """Return the runs that are over; a last line that was cut off counts as not run, and is removed.
 
+        Of lines of one run that differ in nothing but times the first counts: two processes made it.
+
         Raises StoreError: another line is damaged.
         """
         path = self.folder / self.lines_file
@@ -104,9 +106,14 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
         stored = path.read_bytes()
         whole, _, rest = stored.rpartition(b"\n")
         runs: list[Any] = []
+        known: set[str] = set()
         for number, line in enumerate(whole.split(b"\n") if whole else (), start=1):
             try:
-                runs.append(self._decode(json.loads(line), number))
+                held = json.loads(line)
+                same = json.dumps({name: held[name] for name in sorted(held) if "seconds" not in name})
+                if same not in known:
+                    known.add(same)
+                    runs.append(self._decode(held, len(runs) + 1))
             except (*DAMAGE, AttributeError) as error:
                 raise StoreError(
                     f"{path}, line {number:,}: this is not a {self.run_noun} of the {self.noun} ({error}). "
