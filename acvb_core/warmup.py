@@ -1,4 +1,4 @@
-"""`python -m acvb_core.warmup`: compiles every kernel into Numba's cache on disk, so that no first run waits for it.
+"""`acvb warmup` compiles every kernel into Numba's cache on disk, so that no first run waits for it.
 
 A run compiles what it needs before it starts. An app that starts has this program compile beside it where a kernel is
 missing, in two processes where there are two cores, and reads all kernels from the cache in the background.
@@ -6,6 +6,7 @@ missing, in two processes where there are two cores, and reads all kernels from 
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -174,9 +175,19 @@ def _end_with(parent: int) -> None:
     event.register("numba:compile", _Orphan(parent))
 
 
-def main() -> int:
-    """Compile, and say in one line how long it took; beside another process, what that one asks for."""
+def warmup(arguments: argparse.Namespace | None = None, gives_way: bool = False) -> int:
+    """Compile everything, and say in one line how long it took; return the exit code."""
     begun = time.monotonic()
+    if arguments is not None:
+        sys.stderr.write("making all methods ready: a few minutes the first time\n")
+    with one_thread(), share_compiling(_BACKWARDS):
+        runs = warm_up(gives_way)
+    sys.stdout.write(f"The kernels are compiled ({runs} runs, {time.monotonic() - begun:.1f} s).\n")
+    return 0
+
+
+def main() -> int:
+    """Compile all, or beside another process what that one asks for."""
     arguments = sys.argv[1:]
     gives_way = False
     if arguments[:1] == [BESIDE]:
@@ -194,10 +205,7 @@ def main() -> int:
             return 0
         if arguments == [IF_NEW] and not _is_new():
             return 0
-        with share_compiling(_BACKWARDS):
-            runs = warm_up(gives_way)
-    sys.stdout.write(f"The kernels are compiled ({runs} runs, {time.monotonic() - begun:.1f} s).\n")
-    return 0
+    return warmup(gives_way=gives_way)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from acvb_core import warmup
+from acvb_core.cli import main
 from acvb_core.core.parallel import computing
 from acvb_core.engine import compilation
 from acvb_core.engine.compilation import event
@@ -224,3 +226,17 @@ def test_a_process_ends_before_it_compiles_once_the_app_is_gone(monkeypatch: pyt
     assert ended == []
     warmup._Orphan(os.getpid()).on_start(None)
     assert ended == [1]
+
+
+def test_a_command_compiles_everything_beforehand(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(warmup, "warm_up", lambda gives_way: 72)
+    monkeypatch.setattr(warmup, "share_compiling", lambda *_: nullcontext())
+    assert main(["warmup"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("The kernels are compiled (72 runs, ")
+    assert told.err == "making all methods ready: a few minutes the first time\n"
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert re.search(r"^    warmup +Compile all methods now", capsys.readouterr().out, re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from acvb_core.core.errors import ParameterError
 
-#: Name, module in `acvb_core.cli`, and what it does. `arguments.ADDERS` has the flags.
+#: Name, module (seen from `acvb_core.cli`), and what it does. `arguments.ADDERS` has the flags.
 _COMMANDS = (
     ("methods", "listings", "List the methods."),
     ("samples", "listings", "List the sample relations, corpora and tables."),
@@ -24,6 +24,7 @@ _COMMANDS = (
     ("read", "read", "Read a corpus of any size to a folder, for methods that stream."),
     ("transform", "transform", "Say which topics documents are of, with the topics as a run left them."),
     ("cluster", "cluster", "Start a Dask cluster of worker processes on this machine. Ctrl-C stops it."),
+    ("warmup", ".warmup", "Compile all methods now, so that no first run waits for it: a few minutes, once."),
     ("app", "app.start", "Start the app, and print its address. Ctrl-C stops it."),
 )
 
@@ -68,7 +69,7 @@ def _lazy_command(module: str, function: str) -> Callable[[argparse.Namespace], 
     """Return a command whose module is imported when it runs."""
 
     def run(arguments: argparse.Namespace) -> int:
-        return int(getattr(import_module(f"acvb_core.cli.{module}"), function)(arguments))
+        return int(getattr(import_module(f".{module}", "acvb_core.cli"), function)(arguments))
 
     return run
 
@@ -77,14 +78,14 @@ def _lazy_flags(name: str) -> Callable[[Parser], None]:
     """Return what adds a command's flags."""
 
     def add_flags(command: Parser) -> None:
-        if name not in ("app", "cluster"):
+        if name not in ("app", "cluster", "warmup"):
             command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
         if name == "methods":
             command.add_argument("--markdown", action="store_true", help="as the table in docs/methods.md")
             command.add_argument(
                 "--papers", action="store_true", help="as printed and by default: docs/papers.md"
             )
-        elif name != "samples":
+        elif name not in ("samples", "warmup"):
             import_module("acvb_core.cli.arguments").ADDERS[name](command)
 
     return add_flags

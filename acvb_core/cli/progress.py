@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from typing import TextIO
 from weakref import WeakKeyDictionary
 
+from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.problem import SLOW_SWEEP, Problem
 from acvb_core.engine.snapshot import MOTION, Snapshot
 
 _BAR = 20
 #: Seconds without a sweep after which a line says so.
 _SILENCE = 10.0
-_START, _COMPILING = "the start of the run", "compiling, once"
+_START = "the start of the run"
 
 
 class Progress:
@@ -97,8 +98,8 @@ class Progress:
         if self._quiet:
             return
         if is_compiling:
-            _write_line(self._stream, f"{problem.label}  {_COMPILING}", last=False)
-        self._wait(problem, _COMPILING if is_compiling else _START)
+            _write_line(self._stream, f"{problem.label}  {COMPILING}", last=False)
+        self._wait(problem, COMPILING if is_compiling else _START)
 
     def _text(self, problem: Problem, snapshot: Snapshot) -> str:
         cap = problem.max_sweeps

@@ -30,6 +30,9 @@ Key = tuple[Any, ...]
 #: samples predict them.
 _SHARES = (0.2, 0.0)
 
+#: What is said while a first run waits for the compiler: 9 s on two fast cores, 55 s on two slow ones.
+COMPILING = "compiling, once (up to a minute)"
+
 lock_cache()
 _LOG = logging.getLogger(__name__)
 _ready: set[Key] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number, suggest_names
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.keeper import Keeper
@@ -80,7 +82,7 @@ def fit(
     watch : callable, optional
         Called with the problem and each Snapshot, in a race those of every entrant. Where it has a method `starting`,
         it is called with the problem before the run. A method `compiling` is called with the problem, and True before
-        functions are compiled for it, False once all are ready.
+        functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
@@ -149,7 +151,7 @@ def solve(
     `executor`: computes the run; by default this thread does.
     """
     getattr(watch, "starting", lambda _: None)(problem)
-    announce = getattr(watch, "compiling", None)
+    announce = getattr(watch, "compiling", tell_compiling if watch is None else None)
     update = None
     keeper = Keeper(lambda: keep(update) if keep is not None and update is not None else None)
     keeper.begin()
@@ -169,6 +171,13 @@ def solve(
         keeper.keep()
     problem, cap = update.problem, update.problem.max_sweeps
     return Result(problem, update.history, update.snapshot.release_state(), cap, update.race_report)
+
+
+def tell_compiling(problem: Problem, is_compiling: bool) -> None:
+    """Say on stderr why nothing happens yet, where functions are compiled for a run that nobody watches."""
+    if is_compiling and sys.stderr is not None:
+        sys.stderr.write(f"{problem.label}  {COMPILING}; python -m acvb_core warmup does it beforehand\n")
+        sys.stderr.flush()
 
 
 def compare(

@@ -9,6 +9,7 @@ import pytest
 
 from acvb_core.cli import progress
 from acvb_core.cli.progress import Progress
+from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.samples.planted_relations import planted_relation
 
@@ -68,7 +69,7 @@ def test_compilation_is_told_for_as_long_as_it_lasts(clock: Clock) -> None:
     clock.now = 42.0
     watch.tell_silence()
     lines = [line.partition("  ")[2] for line in stream.getvalue().splitlines()]
-    assert lines == ["compiling, once", "compiling, once, 30 s so far", "the start of the run, 11 s so far"]
+    assert lines == [COMPILING, f"{COMPILING}, 30 s so far", "the start of the run, 11 s so far"]
 
 
 def test_a_long_sweep_is_not_silent_and_the_end_is(clock: Clock) -> None:

@@ -19,6 +19,7 @@ import pytest
 from acvb_core.cli.progress import Progress
 from acvb_core.engine import compilation, run
 from acvb_core.engine.compilation import (
+    COMPILING,
     CompilationRequest,
     compile_for,
     compile_method,
@@ -120,7 +121,7 @@ def test_a_tiny_run_that_fails_stops_nothing(
 
 
 def test_compiling_is_said_where_something_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, events: list[str]
+    monkeypatch: pytest.MonkeyPatch, events: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def compiles(*_: object) -> None:
         with (
@@ -146,8 +147,17 @@ def test_compiling_is_said_where_something_is_compiled(
     compilation._ready.clear()
     stream = io.StringIO()
     fit(small_relation(), "vb", watch=Progress(stream), **QUICK["vb"] | {"max_sweeps": 2})
-    assert stream.getvalue().splitlines()[0] == "VB · K 6 × 5 · seed 0  compiling, once"
+    assert stream.getvalue().splitlines()[0] == f"VB · K 6 × 5 · seed 0  {COMPILING}"
     assert stream.getvalue().count("compiling") == 1
+    assert capsys.readouterr().err == ""
+    # In Python too, where nobody watches; a second run has nothing to compile.
+    compilation._ready.clear()
+    for told in (
+        f"VB · K 6 × 5 · seed 0  {COMPILING}; python -m acvb_core warmup does it beforehand\n",
+        "",
+    ):
+        fit(small_relation(), "vb", **QUICK["vb"] | {"max_sweeps": 2})
+        assert capsys.readouterr().err == told
 
 
 def test_methods_that_start_together_are_compiled_one_after_the_other(
