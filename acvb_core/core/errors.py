@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import re
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
+
+_LOG = logging.getLogger(__name__)
+#: What errors say in place of a folder, by the folder.
+_HIDDEN: dict[str, str] = {}
 
 
 class AcvbError(Exception):
     """Base of every error that is the input's fault, not the program's."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(hide_places(message))
 
 
 class DataError(AcvbError):
@@ -54,7 +65,7 @@ class DataError(AcvbError):
         """Return the same error with other parts, such as its place or its remedy."""
         other = DataError(self.what, remedy=self.remedy)
         vars(other).update(vars(self) | parts)
-        other.args = (other._text(),)
+        other.args = (hide_places(other._text()),)
         return other
 
     def _text(self) -> str:
@@ -73,6 +84,34 @@ class DataError(AcvbError):
 
 class ParameterError(AcvbError):
     """A setting outside what the registry allows."""
+
+
+def hide_folder(folder: Path, name: str) -> None:
+    """Have errors say a name in place of a folder, and paths from there on; the log has the whole paths.
+
+    Visitors of a server read its errors, and need not know where it keeps its files.
+    """
+    for path in {folder, folder.absolute(), folder.resolve()}:
+        _HIDDEN[str(path)] = name
+
+
+def hide_places(message: str) -> str:
+    """Return a message without the folders that `hide_folder` was told of."""
+    told = message
+    for folder, name in _HIDDEN.items():
+        if folder in told:
+            start = re.escape(folder)
+            told = re.sub(rf"(?<![\w/.-]){start}[/\\](?=\w)", "", told)
+            told = re.sub(rf"^{start}(?![\w.-])", name[:1].upper() + name[1:], told)
+            told = re.sub(rf"(?<![\w/.-]){start}(?![\w.-])", name, told)
+    if told != message:
+        _log_once(message)
+    return told
+
+
+@lru_cache(1000)  # pages are drawn again and again
+def _log_once(message: str) -> None:
+    _LOG.warning(message)
 
 
 def shorten(value: str, limit: int = 60) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tokenize
 import uuid
 import zipfile
@@ -27,6 +28,8 @@ DAMAGE = (
     ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, ArithmeticError, MemoryError,
     RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+
+_OTHER_FOLDER = "Give the server a folder of its own: ACVB_HOME=/path/to/folder script/server."
 
 
 class StoreError(AcvbError):
@@ -84,6 +87,37 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
     """
     with replace_file(path) as file:
         savez(file, arrays, version=version)
+
+
+def close_to_others(folder: Path) -> None:
+    """Let no other user of this machine read a folder and what is in it, from now on; one that is not there is made so.
+
+    Raises StoreError: it belongs to another user, or cannot be changed.
+    """
+    if os.name == "nt":  # which has no such rights
+        return
+    os.umask(0o077)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():  # whoever uses it says so
+        return
+    inside = (Path(place, name) for place, *names in os.walk(folder) for name in (*names[0], *names[1]))
+    for path in (folder, *inside):
+        with suppress(FileNotFoundError):
+            found = path.stat(follow_symlinks=path == folder)
+            if path == folder and found.st_uid != os.geteuid():
+                raise StoreError(f"{folder} belongs to another user of this machine. {_OTHER_FOLDER}")
+            if found.st_mode & 0o077 and not stat.S_ISLNK(found.st_mode):
+                _close(path, stat.S_IMODE(found.st_mode) & 0o700)
+
+
+def _close(path: Path, mode: int) -> None:
+    with suppress(OSError):  # a read-only disk, or one that knows no rights
+        os.chmod(path, mode)
+    if path.stat().st_mode & 0o077:
+        raise StoreError(
+            f"Other users of this machine can read {path}, and this cannot be changed. {_OTHER_FOLDER}"
+        )
 
 
 @contextmanager

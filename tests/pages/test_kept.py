@@ -158,7 +158,7 @@ def test_a_damaged_run_says_why_and_hides_no_other(with_sample: AppTest, open_ap
     said = texts(app)
     assert "damaged]" in said
     assert "CVB0 · K 3 × 3 · seed 0" in said
-    assert f"{path} is damaged and cannot be read" in said
+    assert f"runs/{bad.id}.npz is damaged and cannot be read" in said
     assert [job.id for job in jobs_of(app)] == [good.id]
     assert "1 run could not be read" in texts(open_app("home"))
     path.write_bytes(whole)
@@ -190,15 +190,60 @@ def test_a_folder_that_cannot_be_written_to_is_told(
 
 
 def test_a_folder_that_cannot_be_used_is_told(
-    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "file"))
     app = open_app()
     assert "ACVB_HOME" in app.error[0].value
-    assert "file cannot be used to keep runs" in texts(app)
+    assert "The folder of the runs cannot be used to keep runs: File exists." in texts(app)
+    assert str(tmp_path) not in texts(app)
+    assert f"{tmp_path / 'file'} cannot be used to keep runs" in caplog.text
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
     services.store.clear()
+
+
+def test_other_users_of_the_machine_cannot_read_the_folder(with_sample: AppTest, tmp_path: Path) -> None:
+    """Nor one that was there before; what a link in it leads to is left as it is."""
+    run_all(with_sample)
+    services.job_book().close(60)
+    services.once_per_process.clear_all()
+    outside = tmp_path / "outside"
+    outside.touch()
+    (old,) = services.home().glob("runs/*.npz")
+    (services.home() / "link").symlink_to(outside)
+    for path, mode in ((services.home(), 0o755), (old.parent, 0o755), (old, 0o644), (outside, 0o644)):
+        path.chmod(mode)
+    run_all(with_sample.run())
+    found = {
+        path: path.lstat().st_mode & 0o777 for path in services.home().rglob("*") if not path.is_symlink()
+    }
+    assert len(found) > 5
+    assert {path: mode for path, mode in found.items() if mode & 0o077} == {}
+    assert services.home().stat().st_mode & 0o777 == 0o700
+    assert outside.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("function", "answer", "why"),
+    [
+        ("geteuid", os.geteuid() + 1, "The folder of the runs belongs to another user of this machine"),
+        ("chmod", None, "Other users of this machine can read runs/old.npz, and this cannot be changed"),
+    ],
+)
+def test_a_folder_that_others_can_read_is_refused(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, function: str, answer: Any, why: str
+) -> None:
+    path = services.home() / "runs" / "old.npz"
+    path.parent.mkdir(0o700, parents=True)
+    path.touch()
+    path.chmod(0o644)
+    services.home().chmod(0o700)
+    with monkeypatch.context() as machine:
+        machine.setattr(os, function, lambda *_, **__: answer)
+        app = open_app()
+    assert "ACVB_HOME" in app.error[0].value
+    assert why in texts(app)
 
 
 def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
@@ -264,7 +309,8 @@ def test_a_run_that_cannot_go_on_says_why(with_sample: AppTest, open_app: Open) 
     path.write_bytes(whole)
     press(app, f"extend_{job.id}")
     assert "That could not be done:" in [error.value for error in app.error]
-    assert f"{job.id}.npz" in texts(app)
+    assert f"runs/{job.id}.npz" in texts(app)
+    assert str(services.home()) not in texts(app)
 
 
 def test_a_folder_that_another_server_uses_is_refused(open_app: Open) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from acvb_core.core.errors import hide_places
 from acvb_core.store.files import StoreError
 from acvb_core.store.listing.list_repair import open_list
 from acvb_core.store.listing.run_rows import LIST, RUNS
@@ -50,7 +51,7 @@ class RunList:
                     f"{self.folder} cannot be used to keep runs: {error.strerror or error}."
                 ) from error
             why = str(error) if isinstance(error, StoreError) else f"{error.strerror or error}."
-            self.unwritable = f"Nothing can be saved in {self.folder}: {why}"
+            self.unwritable = hide_places(f"Nothing can be saved in {self.folder}: {why}")
             self._open_copy()
 
     def _try_to_write(self) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from acvb_core import __version__
 from acvb_core.cluster.places import Places
-from acvb_core.core.errors import ParameterError
+from acvb_core.core.errors import ParameterError, hide_folder
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan
@@ -24,7 +24,7 @@ from acvb_core.engine.free_memory import share_heaps
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search
 from acvb_core.store.claim import Claim
-from acvb_core.store.files import StoreError
+from acvb_core.store.files import StoreError, close_to_others
 from acvb_core.store.jobbook import JobBook
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
@@ -33,6 +33,7 @@ from acvb_core.store.runs import RunStore
 from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:
+    from pages.ui.running.archives import Import
     from pages.ui.upload.loading import Loading
     from pages.ui.workspace.dataset import Dataset
 
@@ -132,6 +133,8 @@ def store() -> RunStore:
 
     Raises StoreError: its folder cannot be used, or another server uses it.
     """
+    hide_folder(home(), "the folder of the runs")
+    close_to_others(home())
     _claim(home())
     return RunStore(home())
 
@@ -229,6 +232,12 @@ def data_lock(workspace: str) -> threading.Lock:
 @once_per_process
 def loadings() -> dict[str, Loading]:
     """Return the files that are being loaded, by workspace."""
+    return {}
+
+
+@once_per_process
+def imports() -> dict[str, Import]:
+    """Return the archives that are being imported, by workspace."""
     return {}
 
 
