@@ -44,7 +44,7 @@ def test_runs_compute_where_the_workspace_chose(
             visit(page, "Run")
             page.get_by_text("New runs", exact=True).click()
             choose_methods(page, "VB")
-            start_runs(page, "Start 1 run")
+            start_runs(page, "Start VB")
             expect(cards(page)).to_have_count(4)
             expect(cards_that_say(page, "converged")).to_have_count(4, timeout=LONG_MS)
             assert count_runs(cluster) == 3

@@ -72,7 +72,7 @@ def metric(page: Page, name: str) -> str:
 
 def start_three(page: Page) -> None:
     choose_methods(page, "ACVB0", "CVB0", "VB")
-    start_runs(page, "Start 3 runs")
+    start_runs(page, "Start ACVB0, CVB0, VB")
 
 
 def run_three(page: Page) -> None:

@@ -1,15 +1,21 @@
-"""Figures in tabs, of the page and of the browser: what stands there when a tab is seen again."""
+"""Tabs, of the page and of the browser: figures when they are seen again, and the data that each tab works on."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+import re
+
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.steps import (
     Example,
     OpenPage,
     cards,
+    choose,
+    choose_methods,
+    fill,
     plot,
     settled,
+    start_runs,
     visit,
     wait_for,
 )
@@ -70,3 +76,94 @@ def test_figures_follow_another_tab_when_their_own_is_seen_again(
     assert len(page.evaluate(NAMES)) == 3  # nobody looks
     page.evaluate(LEAVE_OR_COME_BACK, False)
     wait_for(page, f"() => ({NAMES})().length === 2")
+
+
+def use_sample(page: Page, title: str, kind: str = "Relation") -> None:
+    visit(page, "Data")
+    choose(page, "Sample", f"{kind} · {title}")
+    page.get_by_role("button", name="Use this sample", exact=True).click()
+    expect(data_in_use(page)).to_have_text(title)
+    settled(page)
+
+
+def data_in_use(page: Page) -> Locator:
+    return page.locator(".st-key-data_name p, .st-key-data_name [data-testid=stText]").last
+
+
+def uses(page: Page, title: str) -> None:
+    """See that the Data page, and the sidebar of any page, show these data."""
+    expect(page.get_by_role("combobox", name="Data", exact=True)).to_have_value(title)
+    settled(page)
+
+
+def test_each_tab_keeps_its_data(page: Page, open_page: OpenPage, server: str) -> None:
+    """Two tabs of one browser: reload, Back, a copied link and Start are about the data that the tab shows."""
+    women, karate = "Southern women", "Karate club"
+    use_sample(page, women)
+    first = page.url
+    other = page.context.new_page()
+    other.goto(server)
+    use_sample(other, karate, "Network")
+    assert re.findall("ws=[0-9a-f]+", other.url) == re.findall("ws=[0-9a-f]+", first)
+    visit(page, "Run")
+    uses(page, women)
+    page.reload()
+    uses(page, women)
+    start_runs(page, "Start ACVB0")
+    expect(cards(page)).to_have_count(1)
+    expect(page.get_by_test_id("stSidebar").get_by_text("18 × 14")).to_be_visible()
+    visit(other, "Run")
+    uses(other, karate)
+    expect(cards(other)).to_have_count(0)
+
+    choose(other, "Data", women)
+    expect(cards(other)).to_have_count(1)
+    other.go_back()
+    uses(other, karate)
+    expect(cards(other)).to_have_count(0)
+    other.go_forward()
+    uses(other, women)
+    visit(other, "Guide")
+    uses(other, women)
+    other.goto(first)
+    uses(other, women)
+    other.close()
+
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    expect(page.get_by_test_id("stCode")).to_have_count(2)
+    view, full = page.get_by_test_id("stCode").locator("code").all_inner_texts()
+    page.keyboard.press("Escape")
+    visit(page, "Data")
+    choose(page, "Data", karate)
+    for link in (view, full):
+        with open_page() as mailed:
+            mailed.goto(link)
+            uses(mailed, women)
+            visit(mailed, "Compare")
+            uses(mailed, women)
+
+
+def test_settings_belong_to_the_data(page: Page) -> None:
+    """What was entered for other data is gone, comes back with them, and a fold stays open while it is used."""
+    use_sample(page, "Southern women")
+    visit(page, "Run")
+    choose_methods(page, "VB", "Gibbs")
+    expect(page.get_by_text("More methods (chosen: VB, Gibbs)")).to_be_visible()
+    expect(page.get_by_role("button", name="VB", exact=True)).to_be_visible()
+    page.get_by_text("Advanced settings").click()
+    settled(page)
+    fill(page, "Prior links (a)", "3")
+    expect(page.get_by_text("Advanced settings (1 changed)")).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("spinbutton", name="Prior links (a)", exact=True)).to_be_visible()
+    fill(page, "Starting number of row clusters", "80")
+    expect(page.get_by_role("button", name="Start VB, Gibbs")).to_be_visible()
+    use_sample(page, "Karate club", "Network")
+    visit(page, "Run")
+    expect(page.get_by_role("button", name="Start ACVB0")).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="Starting number of clusters", exact=True)).to_have_value("20")
+    choose(page, "Data", "Southern women")
+    expect(page.get_by_role("button", name="Start VB, Gibbs")).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="Starting number of row clusters", exact=True)).to_have_value(
+        "80"
+    )

@@ -308,7 +308,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     page.get_by_role("button", name="Go to Run", exact=True).click()
     choose_methods(page, "ACVB0", "VB")
     fill(page, "Topics", "3")
-    start_runs(page, "Start 2 runs")
+    start_runs(page, "Start ACVB0, VB")
     expect(cards(page)).to_have_count(2)
     expect(cards_that_say(page, "converged")).to_have_count(2, timeout=WAIT_MS)
 

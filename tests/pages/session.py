@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -63,6 +64,12 @@ def keys(app: AppTest) -> set[str]:
 def box(app: AppTest, label: str) -> Any:
     """The select box with this label."""
     return next(found for found in app.selectbox if found.label == label)
+
+
+def of_data(app: AppTest, name: str) -> str:
+    """The key of a widget whose input belongs to the data in use: its name, and the beginning of their fingerprint."""
+    wanted = re.compile(f"{name}_[0-9a-f]{{12}}")
+    return next(str(one.key) for one in app.main if wanted.fullmatch(str(getattr(one, "key", ""))))
 
 
 def bring(app: AppTest, name: str, content: bytes | str, kind: str | None = None) -> AppTest:

@@ -20,7 +20,8 @@ from pages.ui.running import costs, live
 from pages.ui.running.forms import build_fields, select_values, show_preset
 from pages.ui.shared import picking, services
 from pages.ui.shared.model_pages import all_model_pages
-from tests.pages.session import OTHER, Open, jobs_of, keys, press, texts, until
+from pages.ui.shared.workspace import Workspace
+from tests.pages.session import OTHER, Open, jobs_of, keys, of_data, press, texts, until
 
 
 def enter(app: AppTest, **values: object) -> AppTest:
@@ -34,7 +35,7 @@ def enter(app: AppTest, **values: object) -> AppTest:
 
 def endless(app: AppTest, *methods: str) -> AppTest:
     """Start runs that go on until they are stopped."""
-    app.pills(key="methods_irm").set_value(list(methods)).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(list(methods)).run()
     enter(app, tol=1e-12, max_sweeps=1_000_000)
     return press(app, "start")
 
@@ -46,10 +47,10 @@ def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
 
 
 def test_form_recommends_one_method_and_says_when_to_use_each_other(with_sample: AppTest) -> None:
-    methods = with_sample.pills(key="methods_irm")
+    methods = with_sample.pills(key=of_data(with_sample, "methods_irm"))
     assert methods.options == [row.label for row in methods_of("irm")]
     assert methods.value == ["acvb0"]
-    assert with_sample.button(key="start").label == "Start 1 run"
+    assert with_sample.button(key="start").label == "Start ACVB0"
     said = texts(with_sample)
     assert "**ACVB0** :green-badge[Recommended] Fast, accurate, and certain to converge." in said
     (more,) = (box for box in with_sample.expander if box.label == "More methods")
@@ -77,11 +78,11 @@ def test_form_holds_every_parameter_of_the_registry(chosen: list) -> None:
 
 def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods_irm").set_value(["cvb"]).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["cvb"]).run()
     enter(app, k_rows=7, k_cols=5, max_sweeps=3, alpha=2.5)
-    app.selectbox(key="set_irm_variance_acvb_cvb").select("exact").run()
-    app.number_input(key="first_seed").set_value(11).run()
-    app.number_input(key="n_seeds").set_value(2).run()
+    app.selectbox(key=of_data(app, "set_irm_variance_acvb_cvb")).select("exact").run()
+    app.number_input(key=of_data(app, "first_seed")).set_value(11).run()
+    app.number_input(key=of_data(app, "n_seeds")).set_value(2).run()
     press(app, "start")
     jobs = jobs_of(app)
     assert [job.problem.settings.seed for job in jobs] == [11, 12]
@@ -119,15 +120,15 @@ def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest
     assert "will end within 5,000 sweeps" in said
     assert any("20,000 averaged sweeps" in (caption.help or "") for caption in with_sample.caption)
     assert "of memory" in said
-    with_sample.pills(key="methods_irm").set_value(["vb"]).run()
+    with_sample.pills(key=of_data(with_sample, "methods_irm")).set_value(["vb"]).run()
     assert "will end within" not in texts(with_sample)
-    with_sample.pills(key="methods_irm").set_value([]).run()
+    with_sample.pills(key=of_data(with_sample, "methods_irm")).set_value([]).run()
     assert "Choose at least one method" in texts(with_sample)
 
 
 def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods_irm").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["cvb0"]).run()
     enter(app, max_sweeps=3)
     assert "the same settings and seed" not in texts(app)
     press(app, "start")
@@ -137,7 +138,7 @@ def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> No
     enter(app, max_sweeps=4)
     assert "the same settings and seed" not in texts(app)
     enter(app, max_sweeps=3)
-    app.number_input(key="first_seed").set_value(1).run()
+    app.number_input(key=of_data(app, "first_seed")).set_value(1).run()
     assert "the same settings and seed" not in texts(app)
 
 
@@ -146,7 +147,7 @@ def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch:
     with_sample.run()
     assert "is free" in texts(with_sample)
     assert with_sample.button(key="start").disabled
-    with_sample.checkbox(key="nevertheless").check().run()
+    with_sample.checkbox(key=of_data(with_sample, "nevertheless")).check().run()
     assert not with_sample.button(key="start").disabled
 
 
@@ -176,7 +177,7 @@ def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
 
     monkeypatch.setattr(costs, "available_memory", lambda: 1000)
     app.run()
-    app.checkbox(key="nevertheless").check().run()
+    app.checkbox(key=of_data(app, "nevertheless")).check().run()
     press(app, "start")
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
     begun = [job for job in jobs_of(app) if job not in refused]
@@ -219,7 +220,7 @@ def test_pause_resume_stop_extend_and_remove(with_sample: AppTest) -> None:
 
 def test_a_run_that_used_up_its_sweeps_does_not_look_converged(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods_irm").set_value(["acvb0", "gibbs"]).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["acvb0", "gibbs"]).run()
     enter(app, max_sweeps=3)
     press(app, "start")
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
@@ -271,21 +272,75 @@ def test_runs_on_other_data_are_kept_apart(with_sample: AppTest) -> None:
 
 def test_input_outlives_leaving_the_page(with_sample: AppTest) -> None:
     app = with_sample
-    app.pills(key="methods_irm").set_value(["cvb", "vb"]).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["cvb", "vb"]).run()
     enter(app, k_rows=33, tol=1e-7)
     app.switch_page("pages/guide.py").run()
     app.switch_page("pages/run.py").run()
-    assert app.pills(key="methods_irm").value == ["cvb", "vb"]
+    assert app.pills(key=of_data(app, "methods_irm")).value == ["cvb", "vb"]
     entered = {str(field.key): field.value for field in app.number_input}
     assert {value for key, value in entered.items() if "k_rows" in key} == {33}
     assert {value for key, value in entered.items() if "_tol_" in key} == {1e-7}
 
 
+def test_each_data_set_has_settings_of_its_own(with_sample: AppTest) -> None:
+    """Of other data, another number of clusters is right, and nobody sees the methods that were chosen in a fold."""
+    app = with_sample
+
+    def entered() -> tuple[object, ...]:
+        sizes = {field.value for field in app.number_input if str(field.key).startswith("set_irm_k_rows_")}
+        seeds = app.number_input(key=of_data(app, "n_seeds")).value
+        return app.pills(key=of_data(app, "methods_irm")).value, sizes, seeds
+
+    usual = entered()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["vb", "gibbs"]).run()
+    enter(app, k_rows=80)
+    app.number_input(key=of_data(app, "n_seeds")).set_value(3).run()
+    chosen = entered()
+    survey = Workspace(app.session_state["ws"]).dataset
+    app.switch_page("pages/data.py").run()
+    app.selectbox(key="sample").select("southern_women").run()
+    press(app, "use_sample").switch_page("pages/run.py").run()
+    assert entered() == usual
+    current = Workspace(app.session_state["ws"], tab=app.session_state["tab"])
+    current.use_data(survey.data.fingerprint)
+    app.run()
+    assert entered() == chosen == (["vb", "gibbs"], {80}, 3)
+
+
+@pytest.mark.parametrize(
+    ("methods", "seeds", "label"),
+    [
+        (["vb"], 1, "Start VB"),
+        (["acvb0", "vb", "gibbs"], 1, "Start ACVB0, VB, Gibbs"),
+        (["acvb0"], 3, "Start 3 runs of ACVB0"),
+        (["acvb0", "vb"], 2, "Start 4 runs of ACVB0, VB"),
+        (["acvb0", "cvb0", "vb", "gibbs"], 1, "Start 4 methods: ACVB0, CVB0, VB, …"),
+        (["acvb0", "cvb0", "vb", "gibbs"], 2, "Start 8 runs of 4 methods: ACVB0, CVB0, VB, …"),
+    ],
+)
+def test_the_button_and_the_fold_name_the_methods_that_will_start(
+    with_sample: AppTest, methods: list[str], seeds: int, label: str
+) -> None:
+    app = with_sample
+    app.pills(key=of_data(app, "methods_irm")).set_value(methods)
+    app.number_input(key=of_data(app, "n_seeds")).set_value(seeds).run()
+    assert app.button(key="start").label == label
+    folds = [box.label for box in app.expander if box.label.startswith("More methods")]
+    names = label.rpartition("of " if seeds > 1 else "Start ")[2]
+    assert folds == ["More methods" if methods == ["acvb0"] else f"More methods (chosen: {names})"]
+
+
+def test_a_fold_counts_the_settings_in_it_that_were_changed(with_sample: AppTest) -> None:
+    assert "Advanced settings" in [box.label for box in with_sample.expander]
+    enter(with_sample, alpha=2.5)
+    assert "Advanced settings (1 changed)" in [box.label for box in with_sample.expander]
+
+
 def race(app: AppTest, restarts: int, runs: int = 1, **values: object) -> list[Job]:
-    app.pills(key="methods_irm").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["cvb0"]).run()
     enter(app, k_rows=6, k_cols=6, tol=1e-12, **values)
-    app.number_input(key="restarts").set_value(restarts).run()
-    app.number_input(key="n_seeds").set_value(runs).run()
+    app.number_input(key=of_data(app, "restarts")).set_value(restarts).run()
+    app.number_input(key=of_data(app, "n_seeds")).set_value(runs).run()
     press(app, "start")
     return jobs_of(app)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
@@ -147,42 +148,38 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
         list(methods),
         index=list(methods).index(usual),
         format_func=lambda name: methods[name].label,
-        key="grid_method" if usual == METHOD else "grid_method_disk",
+        key=f"grid_method{'' if usual == METHOD else '_disk'}_{dataset.mark}",
+        persist_state="session",
         help=f"{methods[usual].label} is fast and predicts well.",
     )
     text = columns[1].text_input(
         "Numbers of topics",
         ", ".join(map(str, propose_numbers(corpus))),
-        key=f"grid_ks_{corpus.fingerprint[:12]}",
+        key=f"grid_ks_{dataset.mark}",
+        persist_state="session",
         help=f"Separated by commas, from 1 to {max_topics(corpus):,}.",
     )
     seeds = columns[2].number_input(
-        "Seeds", 1, MOST_SEEDS, 2, key="grid_seeds",
+        "Seeds", 1, MOST_SEEDS, 2, key=f"grid_seeds_{dataset.mark}", persist_state="session",
         help="Runs for each number of topics. How much they differ shows which differences between numbers are noise.",
     )  # fmt: skip
-    sweeps, epochs = USUAL_SWEEPS, 1.0
-    if methods[method].streams:
-        epochs = columns[3].number_input(
-            "Epochs", 1e-3, 1e3, USUAL_EPOCHS, 0.5, format="%g", key="grid_epochs"
-        )
-    else:
-        sweeps = columns[3].number_input("Maximum sweeps", 1, 100_000, USUAL_SWEEPS, 50, key="grid_sweeps")
+    sweeps, epochs = _choose_length(columns[3], methods[method].streams, dataset.mark)
     try:
-        plan = GridPlan(
-            method, parse_numbers(text, max_topics(corpus)), int(seeds), int(sweeps), float(epochs)
-        )
+        plan = GridPlan(method, parse_numbers(text, max_topics(corpus)), int(seeds), sweeps, epochs)
     except ParameterError as error:
         plan = None
         st.text(str(error))
     allowed = False
     if plan is not None:
         plan = replace(plan, check_memory=check_memory(plan, corpus))
-        allowed = plan.check_memory or st.checkbox("Start them anyway", key="grid_nevertheless")
+        allowed = plan.check_memory or st.checkbox(
+            "Start them anyway", key=f"grid_nevertheless_{dataset.mark}"
+        )
     of = "of the documents" if dataset.whole_documents else "of each document's words"
     share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
-            "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')}",
+            "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')} of {methods[method].label}",
             type="primary", icon=":material/play_arrow:", disabled=not allowed, key="grid_start",
         )  # fmt: skip
         need = "" if plan is None else f"About {say.size(plan.memory_bytes(corpus))} of memory · "
@@ -199,6 +196,26 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
             st.rerun()  # the sidebar counts them, too
         else:
             st.caption("All of these runs exist already.")
+
+
+def _choose_length(column: DeltaGenerator, streams: bool, mark: str) -> tuple[int, float]:
+    """Draw the field for the length of a run; return the most sweeps, and the epochs of a method that streams."""
+    if streams:
+        epochs = column.number_input(
+            "Epochs",
+            1e-3,
+            1e3,
+            USUAL_EPOCHS,
+            0.5,
+            format="%g",
+            key=f"grid_epochs_{mark}",
+            persist_state="session",
+        )
+        return USUAL_SWEEPS, float(epochs)
+    sweeps = column.number_input(
+        "Maximum sweeps", 1, 100_000, USUAL_SWEEPS, 50, key=f"grid_sweeps_{mark}", persist_state="session"
+    )
+    return int(sweeps), 1.0
 
 
 def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:

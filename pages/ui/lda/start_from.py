@@ -41,7 +41,12 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):
         where = choose_one(
-            "Start from", [ANEW, *reversed(runs), FILE], label, "start_from", width=420, help=_HELP
+            "Start from",
+            [ANEW, *reversed(runs), FILE],
+            label,
+            f"start_from_{dataset.mark}",
+            width=420,
+            help=_HELP,
         )
     if where == ANEW:
         return StartChoice(None, {}, methods)

@@ -62,23 +62,26 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     columns = st.columns(5, vertical_alignment="bottom")
     name = columns[0].selectbox(
         "Method to tune", names, index=names.index(_METHOD) if _METHOD in names else 0,
-        format_func=lambda name: methods[name].label, key="tune_method", persist_state="session",
+        format_func=lambda name: methods[name].label, key=f"tune_method_{dataset.mark}", persist_state="session",
     )  # fmt: skip
-    k = columns[1].number_input("Topics per trial", 1, 5000, 20, key="tune_k", persist_state="session")
+    k = columns[1].number_input(
+        "Topics per trial", 1, 5000, 20, key=f"tune_k_{dataset.mark}", persist_state="session"
+    )
     trials = columns[2].number_input(
-        "Trials", 1, MOST_TRIALS, USUAL_TRIALS, key="tune_trials", persist_state="session"
+        "Trials", 1, MOST_TRIALS, USUAL_TRIALS, key=f"tune_trials_{dataset.mark}", persist_state="session"
     )
     epochs = columns[3].number_input(
-        "Epochs per trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key="tune_epochs", persist_state="session",
+        "Epochs per trial", 1e-3, 1e3, 1.0, 0.5, format="%g", key=f"tune_epochs_{dataset.mark}",
+        persist_state="session",
         help="The best learning rates for one epoch may not be the best for many.",
     )  # fmt: skip
     seed = columns[4].number_input(
-        "Seed of the search", 0, 2**31 - 1, 0, key="tune_seed", persist_state="session"
+        "Seed of the search", 0, 2**31 - 1, 0, key=f"tune_seed_{dataset.mark}", persist_state="session"
     )
     tuned = ", ".join(_label_parameters(methods[name]).values())
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
-            "Start the search",
+            f"Start the search with {methods[name].label}",
             icon=":material/manufacturing:",
             key="tune_start",
             disabled=not dataset.heldout,
@@ -203,9 +206,8 @@ def _show_answer(
 
 def _use_settings(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
     st.session_state[_USED] = search
-    forms.fill_form(
-        method, {name: value for name, value in values.items() if not isinstance(value, str | bool)}
-    )
+    numbers = {name: value for name, value in values.items() if not isinstance(value, str | bool)}
+    forms.fill_form(method, numbers, dataset.mark)
     forms.fill_widget(methods_key(method.model, dataset), [method.name])
     st.session_state["new_runs"] = True
 

@@ -19,6 +19,7 @@ from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.plans.experiments import latex_table
 from acvb_core.views.experiment import course_figure, experiment_figure
+from pages.ui.running.forms import name_methods
 from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.shared import format as say
 from pages.ui.shared import services
@@ -84,18 +85,22 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     usual = [name for name in _USUAL if name in rows] or list(rows)[:3]
     chosen = st.multiselect(
         "Methods", list(rows), default=usual, format_func=lambda name: rows[name].label,
-        key=f"experiment_methods_{dataset.model}", persist_state="session",
+        key=f"experiment_methods_{dataset.model}_{dataset.mark}", persist_state="session",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom", key="experiment_form"):
         typed = st.text_input(
-            "Numbers to try (K)", "", placeholder="usual", key="experiment_k", width=220, persist_state="session",
+            "Numbers to try (K)", "", placeholder="usual", key=f"experiment_k_{dataset.mark}", width=220,
+            persist_state="session",
             help="Numbers of clusters, topics or features, with commas between: 5, 10, 20. Each is tried "
             "with each method. Empty: each method's usual number.",
         )  # fmt: skip
         splits = st.number_input(
-            "Splits", 2, MOST_SPLITS, 10, key="experiment_splits", persist_state="session"
+            "Splits", 2, MOST_SPLITS, 10, key=f"experiment_splits_{dataset.mark}", persist_state="session"
         )
-        seed = st.number_input("First seed", 0, 2**31 - 1, 0, key="experiment_seed", persist_state="session")
+        seed = st.number_input(
+            "First seed", 0, 2**31 - 1, 0, key=f"experiment_seed_{dataset.mark}", persist_state="session"
+        )
+    names = name_methods([row.label for row in rows.values() if row.name in chosen])
     numbers = [part.strip() for part in typed.split(",") if part.strip()]
     wrong = next((part for part in numbers if not re.fullmatch(r"\d{1,6}", part)), None)
     n_runs = len(chosen) * max(len(numbers), 1) * int(splits)
@@ -110,7 +115,8 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         reason = f"These are more than {MOST_CONDITIONS} methods and settings. Choose fewer."
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
-            "Start the experiment", type="primary", icon=":material/science:", key="experiment_start",
+            f"Start the experiment{f' with {names}' if chosen else ''}", type="primary",
+            icon=":material/science:", key="experiment_start",
             disabled=reason is not None,
         )  # fmt: skip
         st.caption(

@@ -15,6 +15,8 @@ from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.
 _FILLED = "form_put"
+#: Methods that a button names.
+MOST_NAMES = 3
 #: Pixels of the choice of the preset.
 _PRESET_WIDTH = 280
 
@@ -29,7 +31,7 @@ class Field:
     methods : tuple of Method
         The chosen methods it is for.
     key : str
-        Of the widget; the same whichever methods are chosen, so that input stays.
+        Of the widget; the same whichever methods are chosen, so that input stays, and another one for other data.
     shared : bool
         Every chosen method that has a parameter of this name has this very one.
     """
@@ -44,8 +46,8 @@ class Field:
         return method.paper is not None and self.parameter.name in method.paper.values
 
 
-def build_fields(chosen: Sequence[Method]) -> list[Field]:
-    """Return the fields for some methods, in the registry's order.
+def build_fields(chosen: Sequence[Method], mark: str = "") -> list[Field]:
+    """Return the fields for some methods, in the registry's order, to be filled in for the data with this mark.
 
     Methods whose parameter is alike in type, range, default and help share a field; where they differ, each has its
     own.
@@ -59,7 +61,9 @@ def build_fields(chosen: Sequence[Method]) -> list[Field]:
     for parameter in groups:
         variants[parameter.name] = variants.get(parameter.name, 0) + 1
     fields = [
-        Field(parameter, tuple(methods), _key(parameter, methods[0].model), variants[parameter.name] == 1)
+        Field(
+            parameter, tuple(methods), _key(parameter, methods[0].model, mark), variants[parameter.name] == 1
+        )
         for parameter, methods in groups.items()
     ]
     return sorted(fields, key=lambda field: order[field.parameter.name])
@@ -101,13 +105,13 @@ def _say(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
 
 
-def fill_form(method: Method, values: Mapping[str, Any]) -> None:
-    """Have the form show these values for a method's settings; from a callback."""
+def fill_form(method: Method, values: Mapping[str, Any], mark: str) -> None:
+    """Have the form for the data with this mark show these values for a method's settings; from a callback."""
     for parameter in method.parameters:
         if parameter.name in values:
             whole = parameter.kind == "int"
             value = values[parameter.name]
-            fill_widget(_key(parameter, method.model), int(value) if whole else float(value))
+            fill_widget(_key(parameter, method.model, mark), int(value) if whole else float(value))
 
 
 def fill_widget(key: str, value: Any) -> None:
@@ -119,6 +123,18 @@ def fill_widget(key: str, value: Any) -> None:
 def was_filled(key: str) -> bool:
     """Return whether a value was ever put into a widget, which then must be created without a default."""
     return key in st.session_state.get(_FILLED, ())
+
+
+def count_changed(fields: Sequence[Field]) -> int:
+    """Return how many fields hold another value than the default, as far as they were filled in."""
+    state = st.session_state
+    return sum(state.get(field.key, field.parameter.default) != field.parameter.default for field in fields)
+
+
+def name_methods(labels: Sequence[str]) -> str:
+    """Return the labels of methods, for a button: "ACVB0, VB, Gibbs", "5 methods: ACVB0, CVB0, VB, …"."""
+    first = ", ".join(labels[:MOST_NAMES])
+    return first if len(labels) <= MOST_NAMES else f"{len(labels)} methods: {first}, …"
 
 
 def show_field(field: Field) -> Value:
@@ -180,9 +196,9 @@ def _all_parameters(methods: Sequence[Method]) -> list[Parameter]:
     return list(listed.values())
 
 
-def _key(parameter: Parameter, model: str) -> str:
+def _key(parameter: Parameter, model: str, mark: str) -> str:
     owners = [method.name for method in methods_of(model) if parameter in method.parameters]
-    return f"set_{model}_{parameter.name}_{'_'.join(owners)}"
+    return "_".join(["set", model, parameter.name, *owners, *([mark] if mark else [])])
 
 
 def _whole(bound: float | None) -> int | None:

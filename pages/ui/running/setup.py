@@ -25,6 +25,8 @@ from pages.ui.running.costs import (
 from pages.ui.running.forms import (
     Field,
     build_fields,
+    count_changed,
+    name_methods,
     select_values,
     show_field,
     show_fixed_field,
@@ -60,9 +62,11 @@ class Plan:
     check_memory: bool = True
 
     @property
-    def n_runs(self) -> int:
-        """The number of runs."""
-        return len(self.methods) * len(self.seeds)
+    def button(self) -> str:
+        """The words of the button that starts the runs: "Start ACVB0, VB", "Start 3 runs of ACVB0"."""
+        names = name_methods([method.label for method in self.methods])
+        n_runs = len(self.methods) * len(self.seeds)
+        return f"Start {names}" if len(self.seeds) == 1 else f"Start {n_runs} runs of {names}"
 
     def memory_bytes(self, dataset: Dataset) -> int:
         """Peak memory of the runs that go on at the same time, beyond the data."""
@@ -113,7 +117,7 @@ def start_runs(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
 
 def methods_key(model: str, dataset: Dataset) -> str:
     """Return the key of the choice of methods; data on disk have fewer, and so one of their own."""
-    return f"methods_{model}_disk" if dataset.on_disk else f"methods_{model}"
+    return f"methods_{model}{'_disk' * dataset.on_disk}_{dataset.mark}"
 
 
 def tunable_methods(dataset: Dataset) -> list[Method]:
@@ -135,7 +139,7 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
         st.info("Choose at least one method.", icon=":material/arrow_upward:")
     if not choice.methods:
         return False
-    plan = replace(_show_settings(model, choice, bool(dataset.heldout)), trained=choice.trained)
+    plan = replace(_show_settings(model, choice, dataset), trained=choice.trained)
     try:
         show_guarantees(plan, dataset)
         show_streaming_note(plan, dataset)
@@ -144,11 +148,11 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
         st.text(str(error))
         return False
-    allowed = plan.check_memory or st.checkbox("Start anyway", key="nevertheless")
+    allowed = plan.check_memory or st.checkbox("Start anyway", key=f"nevertheless_{dataset.mark}")
     warn_of_repeats(workspace, dataset, plan)
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
-            f"Start {say.count(plan.n_runs, 'run')}",
+            plan.button,
             type="primary",
             icon=":material/play_arrow:",
             disabled=not allowed,
@@ -171,11 +175,12 @@ def _choose_methods(model: str, methods: Mapping[str, Method], dataset: Dataset)
     pages, key = pages_of_model(model), methods_key(model, dataset)
     first = pages.recommend_method(dataset.on_disk)
     chosen = st.session_state.get(key, [first])
+    labels = [methods[name].label for name in methods if name in chosen]
+    # A fold hides what is chosen in it.
+    fold = "More methods" + ("" if chosen == [first] else f" (chosen: {name_methods(labels) or 'none'})")
     with st.container(key="methods", gap="small"):
         st.markdown(f"**{methods[first].label}** :green-badge[Recommended] {pages.uses[first]}")
-        with st.expander(
-            "More methods", icon=":material/unfold_more:", expanded=chosen != [first], key="more_methods"
-        ):
+        with st.expander(fold, icon=":material/unfold_more:", expanded=chosen != [first], key="more_methods"):
             names = st.pills(
                 "Methods",
                 list(methods),
@@ -204,17 +209,17 @@ def _choose_model(dataset: Dataset) -> str:
         format_func=lambda name: pages_of_model(name).way,
         default=dataset.model,
         required=True,
-        key="model",
+        key=f"model_{dataset.mark}",
         persist_state="session",
         help="One clustering: a node is in one cluster, whether it sends or receives links. Two: it is in one as a "
         "sender and in another as a receiver. Compare tells which predicts better.",
     )
 
 
-def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
+def _show_settings(model: str, choice: StartChoice, dataset: Dataset) -> Plan:
     """Draw the settings; those that follow from what runs start from are shown and cannot be changed."""
     row, chosen = model_row(model), choice.methods
-    form, entered = show_preset(build_fields(chosen), chosen)
+    form, entered = show_preset(build_fields(chosen, dataset.mark), chosen)
     sizes = [field for field in form if not field.parameter.advanced and field.shared]
     separate = [field for field in form if not field.parameter.advanced and not field.shared]
     advanced = [field for field in form if field.parameter.advanced]
@@ -223,9 +228,11 @@ def _show_settings(model: str, choice: StartChoice, heldout: bool) -> Plan:
         with column:
             fixed = choice.values.get(field.parameter.name)
             entered.append((field, show_field(field) if fixed is None else show_fixed_field(field, fixed)))
-    starts = _show_seeds(columns[len(sizes) : len(sizes) + 3], row, heldout or row.raced_by != "heldout")
+    starts = _show_seeds(columns[len(sizes) : len(sizes) + 3], row, dataset)
     entered += _show_fields(separate, 4)
-    with st.expander("Advanced settings", icon=":material/tune:", key="advanced"):
+    changed = count_changed(advanced)
+    fold = "Advanced settings" + (f" ({changed} changed)" if changed else "")
+    with st.expander(fold, icon=":material/tune:", key="advanced"):
         entered += _show_fields(advanced, 3)
     return Plan(
         model, tuple(chosen), {method.name: select_values(method, entered) for method in chosen}, *starts
@@ -242,18 +249,15 @@ def _show_fields(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]
     return entered
 
 
-def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelRow, racing: bool) -> tuple[range, int]:
-    """Draw the fields of the seeds; return the first of each run, and how many starts race in a run.
-
-    Not `racing`: there is nothing that a race could go by.
-    """
+def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelRow, dataset: Dataset) -> tuple[range, int]:
+    """Draw the fields of the seeds; return the first of each run, and how many starts race in a run."""
     first_column, number_column, restarts_column = columns
     number = number_column.number_input(
         "Runs per method",
         1,
         MOST_SEEDS,
         1,
-        key="n_seeds",
+        key=f"n_seeds_{dataset.mark}",
         persist_state="session",
         help="Several runs show how much the answer depends on the random start.",
     )
@@ -262,11 +266,11 @@ def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelRow, racing: bool) 
         0,
         2**31 - 1,
         0,
-        key="first_seed",
+        key=f"first_seed_{dataset.mark}",
         persist_state="session",
         help="The same seed and settings always give the same run. Further runs use the next seeds.",
     )
-    if not racing:
+    if not dataset.heldout and row.raced_by == "heldout":
         no_race = _NO_RACE.format(unit=row.unit[1])
         restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=no_race)
         return range(int(first), int(first) + int(number)), 1
@@ -275,7 +279,7 @@ def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelRow, racing: bool) 
         1,
         MOST_RESTARTS,
         1,
-        key="restarts",
+        key=f"restarts_{dataset.mark}",
         persist_state="session",
         help=f"How many starts each run tries. The half with the worse {RACE_CRITERIA[row.raced_by]} is dropped after "
         "20 sweeps, half of the rest after 40, and so on. The best start becomes the run, under its own seed.",

@@ -52,7 +52,8 @@ class ModelWords(NamedTuple):
 KEEPING_TEXT = """
 - Runs continue when you close the tab, and finished runs are stored on this machine. Nothing leaves it.
 - Your browser finds its workspace again. Another browser has its own.
-- The address of a page contains the workspace, too (`ws=…`), so a bookmark leads back to it.
+- The address of a page names the workspace (`ws=…`) and the data in use (`data=…`), so a bookmark leads back to both.
+- Each tab of the browser has its own data in use. A new tab begins with the data that you used last.
 """
 
 REFERENCES: tuple[tuple[str, str, str], ...] = (

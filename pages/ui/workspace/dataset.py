@@ -12,6 +12,8 @@ from pages.ui.shared.model_pages import HeldOut, pages_of_model
 
 #: Largest share that can be held out, and largest seed.
 MOST_HELD_OUT, MOST_SEED = 0.9, 2**31 - 1
+#: Characters of a fingerprint that tell the data sets of a workspace apart.
+MARK_LENGTH = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,11 @@ class Dataset:
     def model(self) -> str:
         """Name of the model that is for such data."""
         return model_for(self.data).name
+
+    @property
+    def mark(self) -> str:
+        """The beginning of the fingerprint, which tells the data of a workspace apart: for an address, and for keys."""
+        return str(self.data.fingerprint)[:MARK_LENGTH]
 
     @property
     def on_disk(self) -> bool:

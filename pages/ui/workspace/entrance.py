@@ -15,7 +15,8 @@ from pages.ui.access.sign_in import is_signed_in, name_own_workspace
 from pages.ui.shared import services
 from pages.ui.shared.serving import REMEMBER
 from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace
-from pages.ui.workspace.tab import DATA, SHORT, TAB, Tab
+from pages.ui.workspace.dataset import MARK_LENGTH
+from pages.ui.workspace.tab import DATA, TAB, Tab
 from pages.ui.workspace.viewing import view_id
 
 COOKIE = "acvb_ws"
@@ -56,11 +57,11 @@ def _follow_address(workspace: Workspace, tab: Tab) -> str:
     and the tab keeps them.
     """
     named = st.query_params.get(DATA, "")
-    if named not in ("", tab.address) and named != (tab.wanted or "")[:SHORT]:
+    if named not in ("", tab.address) and named != (tab.wanted or "")[:MARK_LENGTH]:
         tab.choose(named)
     with suppress(AcvbError):  # the page says what is wrong with the store
         _ = workspace.dataset  # a new tab takes the data that were used last
-    tab.address = (tab.wanted or "")[:SHORT]
+    tab.address = (tab.wanted or "")[:MARK_LENGTH]
     return tab.address
 
 

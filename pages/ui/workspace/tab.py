@@ -7,14 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.dataset import MARK_LENGTH, Dataset
 
 #: Of the address: the data of the tab.
 DATA = "data"
 #: In the session: its `Tab`.
 TAB = "tab"
-#: Characters of a fingerprint that tell data sets of a workspace apart.
-SHORT = 12
 
 
 class Tab:
@@ -23,8 +21,8 @@ class Tab:
     Attributes
     ----------
     wanted : str or None
-        Fingerprint of the data, or its first `SHORT` characters. None: the data that the workspace used last, as soon
-        as there are any. "": no data, as the tab has removed those it had.
+        Fingerprint of the data, or its first `MARK_LENGTH` characters. None: the data that the workspace used last, as
+        soon as there are any. "": no data, as the tab has removed those it had.
     address : str
         What the address said of the data when the tab was drawn last.
     """
@@ -54,7 +52,7 @@ class Tab:
     def is_wanted(self, fingerprint: str) -> bool:
         """Return whether the tab uses the data with this fingerprint."""
         wanted = self.wanted or ""
-        return len(wanted) >= SHORT and fingerprint.startswith(wanted)
+        return len(wanted) >= MARK_LENGTH and fingerprint.startswith(wanted)
 
 
 def keep_address() -> None:

@@ -14,7 +14,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.model_pages import pages_of_model
 from tests.pages.irm.networks import fitted, friends, in_use, stored
-from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, of_data, press, texts, until
 
 
 def run_page(open_app: Open, *, directed: bool = False) -> AppTest:
@@ -38,12 +38,12 @@ def finish(app: AppTest) -> AppTest:
 
 def test_the_form_offers_one_clustering_first_and_has_one_size(open_app: Open) -> None:
     app = run_page(open_app)
-    assert app.segmented_control(key="model").options == [
+    assert app.segmented_control(key=of_data(app, "model")).options == [
         pages_of_model("network").way,
         pages_of_model("irm").way,
     ]
-    assert app.segmented_control(key="model").value == "network"
-    assert app.pills(key="methods_network").options == [row.label for row in methods_of("network")]
+    assert app.segmented_control(key=of_data(app, "model")).value == "network"
+    assert app.pills(key=of_data(app, "methods_network")).options == [row.label for row in methods_of("network")]
     assert len(sizes(app)) == 1
     assert app.number_input(key=sizes(app)[0]).label == "Starting number of clusters"
     assert "row" not in " ".join(field.label for field in app.number_input).lower()
@@ -55,11 +55,11 @@ def test_a_relation_is_asked_nothing(with_sample: AppTest) -> None:
 
 def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     app = run_page(open_app)
-    app.pills(key="methods_network").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_network")).set_value(["cvb0"]).run()
     press(app, "start")
-    app.segmented_control(key="model").set_value("irm").run()
+    app.segmented_control(key=of_data(app, "model")).set_value("irm").run()
     assert len(sizes(app)) == 2
-    app.pills(key="methods_irm").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_irm")).set_value(["cvb0"]).run()
     press(app, "start")
     one, two = jobs_of(app)
     assert (one.problem.settings.model, two.problem.settings.model) == ("network", "irm")

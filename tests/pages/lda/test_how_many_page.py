@@ -14,7 +14,7 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import bars
 from pages.ui.lda.how_many_form import max_topics, parse_numbers, propose_numbers
 from pages.ui.shared import services
-from tests.pages.session import WORKSPACE, Open, chart, jobs_of, press, texts, until
+from tests.pages.session import WORKSPACE, Open, chart, jobs_of, of_data, press, texts, until
 
 CORPUS = bars().corpus
 
@@ -31,8 +31,8 @@ def opened(open_app: Open, heldout: float = 0.2) -> AppTest:
 def started(app: AppTest, numbers: str, seeds: int = 2) -> AppTest:
     """Start a grid and wait for it."""
     app.text_input[0].set_value(numbers).run()
-    app.number_input(key="grid_seeds").set_value(seeds).run()
-    app.number_input(key="grid_sweeps").set_value(15).run()
+    app.number_input(key=of_data(app, "grid_seeds")).set_value(seeds).run()
+    app.number_input(key=of_data(app, "grid_sweeps")).set_value(15).run()
     press(app, "grid_start")
     until(app, lambda: all(not job.inspect().status.active for job in jobs_of(app)))
     app.run()
@@ -86,7 +86,7 @@ def test_runs_that_are_there_are_not_started_again(open_app: Open) -> None:
 
 def test_grids_of_other_settings_stay_apart(open_app: Open) -> None:
     app = started(opened(open_app), "2, 3", seeds=1)
-    app.selectbox(key="grid_method").set_value("vb").run()
+    app.selectbox(key=of_data(app, "grid_method")).set_value("vb").run()
     started(app, "2, 4", seeds=1)
     choices = app.selectbox(key="grid").options
     assert [choice.split(" · ")[:2] for choice in choices] == [["VB", "2, 4 topics"], ["CVB0", "2, 3 topics"]]
@@ -119,9 +119,9 @@ def test_nothing_held_out(open_app: Open) -> None:
 def test_a_grid_under_way_can_be_stopped(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACVB_RUNS", "4")  # all at once, on any machine
     app = opened(open_app)
-    app.selectbox(key="grid_method").set_value("gibbs").run()
+    app.selectbox(key=of_data(app, "grid_method")).set_value("gibbs").run()
     app.text_input[0].set_value("2 3").run()
-    app.number_input(key="grid_sweeps").set_value(100_000).run()
+    app.number_input(key=of_data(app, "grid_sweeps")).set_value(100_000).run()
     press(app, "grid_start")
     assert "0 of 4 runs done" in next(bar.proto.text for bar in app.get("progress"))
     assert set(app.dataframe[0].value["State"]) <= {"queued", "starting", "running"}
@@ -151,7 +151,7 @@ def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest
     app = opened(open_app)
     assert "1 kB is free" in texts(app)
     assert app.button(key="grid_start").disabled
-    app.checkbox(key="grid_nevertheless").check().run()
+    app.checkbox(key=of_data(app, "grid_nevertheless")).check().run()
     assert not app.button(key="grid_start").disabled
 
 

@@ -26,7 +26,7 @@ from pages.ui.shared import services
 from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import SECONDS, WORKSPACE, Open, bring, jobs_of, keys, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, bring, jobs_of, keys, of_data, press, texts, until
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])
 N = 60
@@ -184,7 +184,7 @@ def test_files_of_the_server_are_offered(
 
 def test_data_on_disk_are_streamed_by_epochs(open_app: Open, on_disk: DiskCorpus) -> None:
     app = using(open_app("data"), on_disk, "run")
-    methods = app.pills(key="methods_lda_disk")
+    methods = app.pills(key=of_data(app, "methods_lda_disk"))
     assert methods.options == [row.label for row in methods_for(on_disk)]
     assert methods.value == ["sdm"]
     assert "An epoch is one pass over all 3,000 documents" in texts(app)
@@ -205,7 +205,7 @@ def test_data_on_disk_are_streamed_by_epochs(open_app: Open, on_disk: DiskCorpus
 
 def test_data_on_disk_are_spread_over_shards(open_app: Open, on_disk: DiskCorpus) -> None:
     app = using(open_app("data"), on_disk, "run")
-    app.pills(key="methods_lda_disk").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda_disk")).set_value(["cvb0"]).run()
     for label, value in (("Shards", 3), ("Maximum sweeps", 4)):
         next(field for field in app.number_input if field.label == label).set_value(value).run()
     press(app, "start")
@@ -307,10 +307,10 @@ def test_runs_on_data_on_disk_are_compared(open_app: Open, streamed: Result, on_
 
 def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: DiskCorpus) -> None:
     app = using(open_app("run"), on_disk, "how_many")
-    assert app.selectbox(key="grid_method_disk").value == "sdm"
+    assert app.selectbox(key=of_data(app, "grid_method_disk")).value == "sdm"
     next(field for field in app.text_input if field.label == "Numbers of topics").set_value("2, 3").run()
-    app.number_input(key="grid_epochs").set_value(0.2).run()
-    app.number_input(key="grid_seeds").set_value(1).run()
+    app.number_input(key=of_data(app, "grid_epochs")).set_value(0.2).run()
+    app.number_input(key=of_data(app, "grid_seeds")).set_value(1).run()
     press(app, "grid_start")
     finished(app)
     assert not app.exception
@@ -336,16 +336,16 @@ def test_the_model_is_taken_away_as_it_is(streamed: Result) -> None:
 def test_a_run_starts_from_another(open_app: Open, batch: Result) -> None:
     app = opened(open_app, "run", batch)
     using(app, load_sample("bars").corpus, "run")
-    app.pills(key="methods_lda").set_value(["sdm", "vb"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["sdm", "vb"]).run()
     (first,) = jobs_of(app)
-    app.selectbox(key="start_from").set_value(first.id).run()
+    app.selectbox(key=of_data(app, "start_from")).set_value(first.id).run()
     assert not app.exception
     said = texts(app)
     assert "5 topics of bars by cvb0" in said
     assert "VB cannot start from trained topics and is left out." in said
     assert [(box.value, box.disabled) for box in app.text_input if box.label == "Topics"] == [("5", True)]
     assert not [box for box in app.number_input if box.label == "Topics"]
-    assert app.button(key="start").label == "Start 1 run"
+    assert app.button(key="start").label == "Start SDM"
     press(app, "start")
     finished(app)
     _, job = jobs_of(app)
@@ -359,7 +359,7 @@ def test_a_run_starts_from_a_file(open_app: Open, stream: Result) -> None:
     out = io.BytesIO()
     save_model(stream, out)
     app = using(open_app("run"), load_sample("bars").corpus, "run")
-    app.selectbox(key="start_from").set_value(FILE).run()
+    app.selectbox(key=of_data(app, "start_from")).set_value(FILE).run()
     assert "start" not in keys(app)
     app.file_uploader(key="start_file").upload("notes.npz", b"no model").run()
     assert not app.exception
@@ -369,10 +369,10 @@ def test_a_run_starts_from_a_file(open_app: Open, stream: Result) -> None:
     assert not app.exception
     assert "The new runs start from these 5 topics." in texts(app)
     assert "start" in keys(app)
-    app.pills(key="methods_lda").set_value([]).run()  # on the way to another method
+    app.pills(key=of_data(app, "methods_lda")).set_value([]).run()  # on the way to another method
     assert "Choose at least one method." in texts(app)
     assert "The new runs start from these 5 topics." in texts(app)
-    app.pills(key="methods_lda").set_value(["scvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["scvb0"]).run()
     assert "start" in keys(app)
 
 
@@ -380,8 +380,8 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     app = using(open_app("run"), load_sample("bars").corpus, "run")
     app.session_state["tune"] = True
     app.run()
-    app.number_input(key="tune_k").set_value(5).run()
-    app.number_input(key="tune_trials").set_value(3).run()
+    app.number_input(key=of_data(app, "tune_k")).set_value(5).run()
+    app.number_input(key=of_data(app, "tune_trials")).set_value(3).run()
     press(app, "tune_start")
     (job,) = services.searches().jobs(WORKSPACE)
     assert job.wait(SECONDS)
@@ -389,12 +389,12 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     assert not app.exception
     found = job.result()
     assert len(found.trials) == 3
-    assert [app.number_input(key=f"tune_{name}").value for name in ("k", "trials")] == [5, 3]
+    assert [app.number_input(key=of_data(app, f"tune_{name}")).value for name in ("k", "trials")] == [5, 3]
     assert any("3 trials of 3 done" in bar.proto.text for bar in app.get("progress"))
     assert "has these settings" not in texts(app)
     press(app, f"tune_{job.id}_use")
     assert "The form for new runs, above, has these settings." in texts(app)
-    assert app.pills(key="methods_lda").value == ["scvb0"]
+    assert app.pills(key=of_data(app, "methods_lda")).value == ["scvb0"]
     press(app, "start")
     (run,) = jobs_of(app)
     values = run.problem.settings.values

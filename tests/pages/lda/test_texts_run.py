@@ -16,7 +16,7 @@ from pages.ui.running.live import build_curves
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.model_pages import group_by_model
-from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts, until
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, of_data, press, texts, until
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def compare(open_app: Open, *results: Result) -> AppTest:
 
 def test_the_form_is_that_of_the_model(with_texts: AppTest) -> None:
     app = with_texts
-    assert app.pills(key="methods_lda").options == [row.label for row in methods_of("lda")]
+    assert app.pills(key=of_data(app, "methods_lda")).options == [row.label for row in methods_of("lda")]
     labels = {field.label for field in app.number_input}
     assert "Topics" in labels
     assert {"Topics in a document (alpha)", "Words in a topic (beta)"} <= labels
@@ -72,7 +72,7 @@ def test_the_form_is_that_of_the_model(with_texts: AppTest) -> None:
 
 def test_what_is_entered_reaches_the_run(with_texts: AppTest) -> None:
     app = with_texts
-    app.pills(key="methods_lda").set_value(["acvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["acvb0"]).run()
     enter(app, k=7, alpha=0.3, beta=0.2, max_sweeps=3)
     next(box for box in app.selectbox if "hyper" in str(box.key)).select("fixed").run()
     press(app, "start")
@@ -87,33 +87,33 @@ def test_what_is_entered_reaches_the_run(with_texts: AppTest) -> None:
 
 def test_memory_is_shown_with_what_can_be_saved(with_texts: AppTest) -> None:
     app = with_texts
-    app.pills(key="methods_lda").set_value(["acvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["acvb0"]).run()
     assert "without averaging every responsibility" in texts(app)
     next(toggle for toggle in app.toggle if "track" in str(toggle.key)).set_value(False).run()
     assert "of memory" in texts(app)
     assert "without averaging every responsibility" not in texts(app)
-    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
     assert "without averaging every responsibility" not in texts(app)
 
 
 def test_each_model_keeps_its_own_input(with_texts: AppTest) -> None:
     app = with_texts
-    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
     app.switch_page("pages/data.py").run()
     app.selectbox(key="sample").select("survey").run()
     press(app, "use_sample")
     app.switch_page("pages/run.py").run()
-    assert app.pills(key="methods_irm").value == ["acvb0"]
+    assert app.pills(key=of_data(app, "methods_irm")).value == ["acvb0"]
     app.switch_page("pages/data.py").run()
     app.selectbox(key="sample").select("bars").run()
     press(app, "use_sample")
     app.switch_page("pages/run.py").run()
-    assert app.pills(key="methods_lda").value == ["cvb0"]
+    assert app.pills(key=of_data(app, "methods_lda")).value == ["cvb0"]
 
 
 def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Open) -> None:
     app = with_texts
-    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
     enter(app, k=10, max_sweeps=30)
     press(app, "start")
     finished(app)
@@ -130,7 +130,7 @@ def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Op
 
 def test_runs_of_both_models_have_a_figure_each(with_texts: AppTest) -> None:
     app = with_texts
-    app.pills(key="methods_lda").set_value(["cvb0"]).run()
+    app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
     enter(app, max_sweeps=3)
     press(app, "start")
     finished(app)

@@ -12,7 +12,7 @@ from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from pages.ui.workspace.viewing import view_id
-from tests.pages.session import SECONDS, WORKSPACE, Open, keys, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, keys, of_data, press, texts, until
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def test_a_viewer_sees_the_search_and_cannot_continue_it(open_app: Open, killed:
 
 def test_searches_stand_beside_each_other(open_app: Open, killed: tuple[str, Tuning]) -> None:
     app = open_app("run")
-    app.number_input(key="tune_k").set_value(3).run()
-    app.number_input(key="tune_trials").set_value(1).run()
+    app.number_input(key=of_data(app, "tune_k")).set_value(3).run()
+    app.number_input(key=of_data(app, "tune_trials")).set_value(1).run()
     press(app, "tune_start")
     until(app, lambda: not any(job.inspect().status.active for job in services.searches().jobs(WORKSPACE)))
     app.run()

@@ -19,7 +19,7 @@ from pages.ui.running.live import build_curves
 from pages.ui.shared import services
 from tests.pages.lfm.tables import N, fitted, opened, small_table
 from tests.pages.lfm.test_features_page import without_features
-from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
+from tests.pages.session import WORKSPACE, Open, jobs_of, of_data, press, texts, until
 
 
 def run_page(open_app: Open, heldout: float = 0.2) -> AppTest:
@@ -32,7 +32,7 @@ def run_page(open_app: Open, heldout: float = 0.2) -> AppTest:
 
 
 def chosen(app: AppTest) -> list[str]:
-    return list(next(group for group in app.get("button_group") if group.key == "methods_lfm").value)
+    return list(app.pills(key=of_data(app, "methods_lfm")).value)
 
 
 def finished(app: AppTest) -> AppTest:
@@ -42,7 +42,7 @@ def finished(app: AppTest) -> AppTest:
 
 def test_methods_are_those_of_tables(open_app: Open) -> None:
     app = run_page(open_app)
-    group = next(group for group in app.get("button_group") if group.key == "methods_lfm")
+    group = app.pills(key=of_data(app, "methods_lfm"))
     assert list(group.options) == [row.label for row in methods_of("lfm")]
     assert chosen(app) == ["fab"]
     assert "**FAB** :green-badge[Recommended]" in texts(app)
@@ -51,9 +51,7 @@ def test_methods_are_those_of_tables(open_app: Open) -> None:
 
 def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
     app = run_page(open_app)
-    next(group for group in app.get("button_group") if group.key == "methods_lfm").set_value(
-        ["fab", "em", "vb"]
-    )
+    app.pills(key=of_data(app, "methods_lfm")).set_value(["fab", "em", "vb"])
     app = finished(press(app.run(), "start"))
     jobs = jobs_of(app)
     assert [job.problem.row.name for job in jobs] == ["fab", "em", "vb"]
@@ -72,17 +70,17 @@ def test_restarts_need_hidden_cells(open_app: Open) -> None:
     field = app.number_input(key="no_restarts")
     assert field.disabled
     assert "Nothing is held out" in field.help
-    assert not [one for one in app.number_input if one.key == "restarts"]
+    assert not [one for one in app.number_input if str(one.key).startswith("restarts")]
     press(app, "start")
     assert all(job.problem.settings.restarts == 1 for job in jobs_of(app))
 
 
 def test_restarts_race_by_hidden_cells(open_app: Open) -> None:
     app = run_page(open_app)
-    field = app.number_input(key="restarts")
+    field = app.number_input(key=of_data(app, "restarts"))
     assert "worse held-out log likelihood" in field.help
-    next(group for group in app.get("button_group") if group.key == "methods_lfm").set_value(["fab"]).run()
-    app.number_input(key="restarts").set_value(3).run()
+    app.pills(key=of_data(app, "methods_lfm")).set_value(["fab"]).run()
+    app.number_input(key=of_data(app, "restarts")).set_value(3).run()
     app = finished(press(app, "start"))
     assert "the race of 3 starts by the held-out log likelihood" in texts(app)
 

@@ -16,7 +16,7 @@ from pages.ui.shared import services
 from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import SECONDS, WORKSPACE, Open, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, of_data, press, texts, until
 
 PAGE = "experiments"
 
@@ -37,9 +37,9 @@ def test_without_data_the_page_says_where_to_get_them(open_app: Open) -> None:
 
 def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None:
     app = open_app(PAGE)
-    app.multiselect(key="experiment_methods_irm").set_value(["cvb0", "vb"]).run()
-    app.text_input(key="experiment_k").set_value("2, 4").run()
-    app.number_input(key="experiment_splits").set_value(3).run()
+    app.multiselect(key=of_data(app, "experiment_methods_irm")).set_value(["cvb0", "vb"]).run()
+    app.text_input(key=of_data(app, "experiment_k")).set_value("2, 4").run()
+    app.number_input(key=of_data(app, "experiment_splits")).set_value(3).run()
     assert "12 runs, each with 10 % held out." in texts(app)
     press(app, "experiment_start")
     until(app, lambda: experiments()[0].inspect().experiment.is_complete)
@@ -80,8 +80,8 @@ def test_the_sidebar_counts_an_experiment_that_computes(open_app: Open, women: N
 
 def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:
     app = open_app(PAGE)
-    app.multiselect(key="experiment_methods_irm").set_value(["gibbs"]).run()
-    app.number_input(key="experiment_splits").set_value(4).run()
+    app.multiselect(key=of_data(app, "experiment_methods_irm")).set_value(["gibbs"]).run()
+    app.number_input(key=of_data(app, "experiment_splits")).set_value(4).run()
     press(app, "experiment_start")
     job = experiments()[0]
     until(app, lambda: len(job.inspect().experiment.rows) >= 1)
@@ -120,15 +120,15 @@ def test_the_reason_stands_beside_the_start(
     open_app: Open, women: None, methods: list[str], k: str, reason: str
 ) -> None:
     app = open_app(PAGE)
-    app.multiselect(key="experiment_methods_irm").set_value(methods).run()
-    app.text_input(key="experiment_k").set_value(k).run()
+    app.multiselect(key=of_data(app, "experiment_methods_irm")).set_value(methods).run()
+    app.text_input(key=of_data(app, "experiment_k")).set_value(k).run()
     assert reason in texts(app)
     assert app.button(key="experiment_start").disabled
 
 
 def test_a_wrong_number_of_clusters_is_named(open_app: Open, women: None) -> None:
     app = open_app(PAGE)
-    app.text_input(key="experiment_k").set_value("0").run()
+    app.text_input(key=of_data(app, "experiment_k")).set_value("0").run()
     press(app, "experiment_start")
     assert "k_rows is 0; it must be" in texts(app)
     assert not experiments()
