@@ -102,6 +102,8 @@ def show_failed_action(page: str) -> None:
     if failure is None:
         return
     if before in (None, page):
+        if before is None:
+            st.toast("This could not be done. The top of the page says why.", icon=":material/error:")
         st.session_state[_FAILED] = (page, failure)
         _show(failure, {"Close": forget_failed_action})
     else:
@@ -125,7 +127,8 @@ def write_report(error: BaseException) -> str:
         parts.append("\n".join([_name_kind(now), *_list_places(now)]))
         now = now.__cause__ or (None if now.__suppress_context__ else now.__context__)
     versions = describe_process() | {"streamlit": metadata.version("streamlit")}
-    return "\n\ncaused by ".join(parts) + "\n\n" + "\n".join(f"{name} {of}" for name, of in versions.items())
+    told = (f"{name} {version}" for name, version in versions.items() if name != "processor")
+    return "\n\ncaused by ".join(parts) + "\n\n" + "\n".join(told)
 
 
 def _describe(title: str, error: Exception, then: str) -> Failure:
