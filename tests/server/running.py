@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import subprocess
 import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
 
@@ -89,6 +91,7 @@ def start_server(folder: Path, *options: str) -> Server:
     outside_calls, imports, log = folder / "outside", folder / "imports", folder / "log"
     outside_calls.touch()
     imports.touch()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), *options],
@@ -100,6 +103,7 @@ def start_server(folder: Path, *options: str) -> Server:
                 "OUTSIDE_CALLS": str(outside_calls),
                 "IMPORTS": str(imports),
             },
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_NOFILE, (256, hard)),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

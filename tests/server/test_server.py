@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import platform
 import re
+import resource
 import signal
 import time
 from pathlib import Path
@@ -96,6 +97,12 @@ def test_foreign_host_gets_no_session(server: Server, host: str) -> None:
 def test_foreign_host_and_origin_get_nothing(server: Server, method: str, path: str) -> None:
     assert server.ask(path, host="evil.example", method=method).status == 421
     assert server.ask(path, origin="http://evil.example", method=method).status == 403
+
+
+def test_the_server_may_open_as_many_files_as_the_system_lets_it(server: Server) -> None:
+    """Each session takes several; it was started with room for 256, as on a Mac."""
+    soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    assert soft == (65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)) > 256
 
 
 def test_the_log_says_that_nobody_has_to_sign_in(server: Server) -> None:

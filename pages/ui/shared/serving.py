@@ -9,7 +9,7 @@ import re
 import secrets
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -47,6 +47,7 @@ _MESSAGES = {
     "app_heartbeat",
     "backend_operation_request.deferred_file",
 }
+_MOST_FILES = 65_536
 _HOST = re.compile(r"[\w.:\[\]-]+", re.ASCII)
 #: What pages need of Streamlit's own addresses, after /_stcore/.
 _ADDRESSES = re.compile("health|host-config|stream|upload_file/.+|bidi-components/.+")
@@ -259,6 +260,19 @@ def refuse(headers: Headers) -> PlainTextResponse | None:
                 status_code=403,
             )
     return None
+
+
+def raise_file_limit() -> None:
+    """Let this process open more files than shells grant: 1,024 are used up by 157 sessions, and macOS grants 256."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # macOS may allow fewer than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def require_guard() -> None:
