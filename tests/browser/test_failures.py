@@ -65,7 +65,7 @@ def walk(page: Page, folder: Path) -> None:
     page.get_by_text("Remove data", exact=True).click()
     page.get_by_role("button", name="Remove", exact=True).click()
     check_box(page, "This could not be done", "in remove_data")
-    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_test_id("stMain").get_by_role("button", name="Close", exact=True).click()
     expect(page.get_by_text("This could not be done")).to_have_count(0)
 
     path = folder / "links.csv"
