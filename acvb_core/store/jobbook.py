@@ -131,9 +131,9 @@ class JobBook:
                 return
             stored = self._store.move_to_trash(workspace, job_id)
             # The handle of the last one is kept, to go on with it; those before it come back from the store.
-            filed = {row.job_id for row in self._store.trash(workspace)} - {job_id}
-            for other in filed & shelf.deleted.keys():
-                shelf.deleted[other] = replace(shelf.deleted[other], job=None)
+            for other, gone in shelf.deleted.items():
+                if gone.job is not None and other != job_id and self._store.is_in_trash(other):
+                    shelf.deleted[other] = replace(gone, job=None)
             if job is not None:
                 shelf.deleted[job_id] = AbsentRun(
                     job_id, job.outline.settings.to_dict(), "", time.time(), job, job.label.name

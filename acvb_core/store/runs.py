@@ -325,6 +325,10 @@ class RunStore:
         self._purge()
         return there
 
+    def is_in_trash(self, job_id: str) -> bool:
+        """Return whether a run was deleted and can be brought back."""
+        return trash_path(self.folder, job_id).exists() and not run_path(self.folder, job_id).exists()
+
     def take_from_trash(self, workspace: str, job_id: str) -> bool:
         """Bring a workspace's deleted run back, with its topics' names; return whether it is there again.
 

@@ -88,6 +88,9 @@ class MemoryStore:
         self.aside[job_id] = self.kept.pop(job_id)
         return True
 
+    def is_in_trash(self, job_id: str) -> bool:
+        return job_id in self.aside
+
     def take_from_trash(self, _: str, job_id: str) -> bool:
         if job_id in self.aside:
             self.kept[job_id] = self.aside.pop(job_id)
