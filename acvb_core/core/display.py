@@ -20,12 +20,11 @@ class Measure:
     marked: bool = False  #: moves and the end of the burn-in are marked on the curve
     step: bool = False  #: the value changes in steps
     small: bool = False  #: may share a place with another small panel
-    optional: bool = False  #: has a panel only where some run knows it
+    methods: tuple[str, ...] = ()  #: methods whose runs know it; empty for all
 
 
 _NATS = "%{y:,.2f} nats"
 BOUND = Measure("bound", "Lower bound", "lower_bound", 1, _NATS, marked=True)
-#: Also in place of a leave-one-out perplexity that is not known yet.
 LOO_NATS = Measure("loo", "Leave-one-out score", "pseudo_loo", 2, _NATS, marked=True)
 #: How far the probabilities of clusters, topics or features moved in a sweep.
 CHANGE = Measure("change", "Change in assignments", "", 3)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from acvb_core.core.display import LOO_NATS, Measure
+from acvb_core.core.display import Measure
 from acvb_core.registry import model_row
 from acvb_core.views.axes import (
     axis_title,
@@ -97,43 +97,29 @@ class Panel:
 def panels_for(runs: Sequence[RunCurve], model: str) -> list[Panel]:
     """Return the panels of a model for some runs.
 
-    `runs`: what is known of them so far decides between measures of one thing.
+    What the runs are set to do decides, not what is known of them so far: the panels stay while they go on.
+
     `model`: name in the registry.
     """
-    streams, learns = streaming_among(runs), _learns(runs)
+    streams = streaming_among(runs)
     measures = []
     for measure in model_row(model).display.measures:
         if measure.key == "heldout" and not any(run.heldout for run in runs):
             continue
-        if measure.optional and not _is_known(runs, measure.column):
+        if measure.methods and not any(run.method in measure.methods for run in runs):
             continue
         # A stream has no bound, and learns no beta.
         if (measure.key == "speed" and not streams.some) or (measure.key == "bound" and streams.all):
             continue
-        if measure.key in _LEARNED:
-            learned = None if measure.key == "beta" and streams.all else learns
-            if not (_varies(runs, measure.column) if learned is None else learned):
-                continue
-        if measure.column == "loo_perplexity" and not _is_known(runs, "loo_perplexity"):
-            # Methods that know it at every sweep give the sum in nats before the first perplexity.
-            measure = LOO_NATS if _is_known(runs, "pseudo_loo") else measure
+        learns = any(run.learns for run in runs) and not (measure.key == "beta" and streams.all)
+        if measure.key in _LEARNED and not learns:
+            continue
         measures.append(streams.renamed_measure(measure))
     return _place_measures(measures)
 
 
-def _learns(runs: Sequence[RunCurve]) -> bool | None:
-    """Return whether some run learns its concentrations; None if only the curves can tell."""
-    learns = [run.learns for run in runs]
-    return True if True in learns else None if None in learns else False
-
-
 def _is_known(runs: Sequence[RunCurve], column: str) -> bool:
     return any(bool(np.isfinite(run.column(column)).any()) for run in runs)
-
-
-def _varies(runs: Sequence[RunCurve], column: str) -> bool:
-    columns = (run.column(column) for run in runs)
-    return any(len(np.unique(values[np.isfinite(values)])) > 1 for values in columns)
 
 
 def _place_measures(measures: Sequence[Measure]) -> list[Panel]:

@@ -30,10 +30,10 @@ class RunCurve:
     tolerance: float | None = None
     heldout: bool = False  #: some of the data were held out
     model: str = MODELS[0].name  #: name in the registry; the first run's decides which panels there are
-    #: The run learns the concentrations of its model; None if only its curves can tell.
-    learns: bool | None = None
+    learns: bool = False  #: the run learns the concentrations of its model
     streams: bool = False  #: a sweep is a window of the documents
     n_documents: int | None = None  #: documents in a pass, if there are any
+    n_tokens: int | None = None  #: words that a batch method is trained on, if there are any
     completion: bool = False  #: whole documents are held out
     unit: float | None = None  #: number of objects that the lower bound is divided by, if its model's is
     first_score: int | None = None  #: sweep with the first held-out score, where it is known beforehand
@@ -42,7 +42,8 @@ class RunCurve:
         """Return one column so far, shape (n,); all NaN for an unknown name.
 
         Beside the columns of the history there are `passes`, also in an old history without them (a sweep was a
-        pass); `documents_seen`; `documents_per_second` over the last few sweeps by the clock, without diagnostics;
+        pass); `documents_seen`; `loo_perplexity` of every sweep with a leave-one-out score; `documents_per_second` over
+        the last few sweeps by the clock, without diagnostics;
         and `bound_per_unit`, the lower bound per object.
         """
         if name == "passes":
@@ -51,6 +52,9 @@ class RunCurve:
             return self.column("passes") * (np.nan if self.n_documents is None else float(self.n_documents))
         if name == "documents_per_second":
             return self._speed()
+        if name == "loo_perplexity" and self.n_tokens and not self.streams:
+            # The history has it of some sweeps only, and its sum in nats of all where the method knows it by itself.
+            return np.exp(np.minimum(-self.history.column("pseudo_loo") / self.n_tokens, 700.0))
         if name == "bound_per_unit":
             return self.history.column("lower_bound") / (self.unit or 1.0)
         return self.history.column(name)

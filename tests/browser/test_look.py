@@ -143,3 +143,17 @@ def test_a_phone_shows_each_panel_and_the_whole_legend_and_pages_from_their_top(
         settled(page)
         assert page.evaluate("window.scrolledTo") == [[0, 0]]
         assert page.evaluate("document.querySelector('.stMain').scrollTop") == 0
+
+
+def test_a_deleted_experiment_is_off_the_page(open_page: OpenPage, address: str) -> None:
+    with open_page() as page:
+        page.goto(address)
+        visit(page, "Experiments")
+        shown = page.locator("[class*='st-key-experiment_'].stVerticalBlock").filter(
+            has_text="southern women"
+        )
+        expect(shown.first).to_be_visible()
+        settled(page)
+        shown.get_by_role("button", name="Delete").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="Delete").click()
+        expect(shown).to_have_count(0)

@@ -70,8 +70,10 @@ def test_figures_follow_another_tab_when_their_own_is_seen_again(
     with open_page() as other:
         other.goto(address)
         visit(other, "Run")
+        expect(other.locator(".st-key-conclusion")).to_contain_text("Three methods")
         cards(other).filter(has_text="VB").last.get_by_role("button", name="Delete").click()
         expect(cards(other)).to_have_count(2)
+        expect(other.locator(".st-key-conclusion")).to_contain_text("Both methods")
     page.wait_for_timeout(2000)
     assert len(page.evaluate(NAMES)) == 3  # nobody looks
     page.evaluate(LEAVE_OR_COME_BACK, False)

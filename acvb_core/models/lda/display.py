@@ -20,7 +20,7 @@ DISPLAY = ModelDisplay(
             9,
             "%{y:,.4g} nats",
             small=True,
-            optional=True,
+            methods=("cvb_exact",),
         ),
         Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
         Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),

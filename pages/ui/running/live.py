@@ -56,12 +56,13 @@ def select_jobs(workspace: Workspace, every: bool) -> list[Job]:
 def show_live_runs(workspace: Workspace, *, every: bool) -> None:
     """Draw cards and curves, and keep them fresh while a run moves."""
     busy = count_moving_jobs(workspace)["run"] > 0
+    drawn = [job.id for job in select_jobs(workspace, every)]
 
     def panels() -> None:
         now_busy = count_moving_jobs(workspace)["run"] > 0
         jobs = select_jobs(workspace, every)
-        if now_busy != busy or not jobs:
-            st.rerun()  # begin or end the refreshing, or show the page as it is without runs
+        if now_busy != busy or [job.id for job in jobs] != drawn:
+            st.rerun()  # begin or end the refreshing, or have the rest of the page know what was deleted or added
         show_deleted_runs(workspace)
         cards = st.container()
         jobs = _choose_shown(jobs)
@@ -204,6 +205,7 @@ def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurv
             learns=_learns(job.problem.settings.values),
             streams=job.problem.row.streams,
             n_documents=getattr(job.problem.train, "n_documents", None),
+            n_tokens=getattr(job.problem.train, "n_tokens", None),
             completion=job.problem.settings.heldout_documents > 0,
             unit=job.problem.bound_unit,
             first_score=None if job.problem.heldout is None else Schedule.for_problem(job.problem).heldout,

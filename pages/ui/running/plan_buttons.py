@@ -37,4 +37,6 @@ def show_plan_buttons(
             st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
         with st.popover("Delete", icon=":material/delete:"):
             st.write(question)
-            st.button("Delete", type="primary", key=f"{key}_delete", on_click=remove)
+            if st.button("Delete", type="primary", key=f"{key}_delete"):
+                remove()
+                st.rerun()  # the whole page: the buttons are in a part of it that is drawn by itself
