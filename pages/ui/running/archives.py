@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from tempfile import TemporaryFile
@@ -15,22 +17,32 @@ from acvb_core import __version__
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.handle import Handle
 from acvb_core.engine.job import Job
+from acvb_core.engine.run import StopRun
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import Chosen, write_archive
 from acvb_core.store.datasets import kind_of
+from acvb_core.store.files import StoreError
 from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.shelf import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.kept_data import build_dataset, find_owner, put_aside
 
-_REPORT, _ROUND = "import_report", "import_round"
+_REFUSAL, _ROUND = "import_refusal", "import_round"
+_LOG = logging.getLogger(__name__)
+#: Seconds between two looks at an import.
+_LOOK_SECONDS = 0.1
 _ONE_FILE = "One file with {}, which another installation of ACVB can import."
 _NOT_IN_IT = "The file leaves out texts that are kept on disk, and the runs on them."
 
 
 def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
     """Draw a menu in its place: a file of the whole workspace, and the upload of such a file. Draw what came of it."""
+    importing = None if workspace.view_only else services.imports().get(workspace.key)
+    if importing is not None:
+        importing.follow()
+        services.imports().pop(workspace.key, None)
     with place.popover("Export and import", icon=":material/drive_file_move:", key="archives"):
         _show_workspace_button(workspace)
         if workspace.view_only:
@@ -47,9 +59,12 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
         )
         st.button(
             "Import", icon=":material/upload:", key="archive_import", disabled=given is None,
-            on_click=_import_runs, args=(workspace, given),
+            on_click=_start_import, args=(workspace, given),
         )  # fmt: skip
-    _show_report()
+    if _REFUSAL in st.session_state:
+        _show_outcome(st.session_state.pop(_REFUSAL))
+    if importing is not None:
+        _show_outcome(importing.outcome)
 
 
 def _show_workspace_button(workspace: Workspace) -> None:
@@ -58,7 +73,7 @@ def _show_workspace_button(workspace: Workspace) -> None:
         (services.experiments(), workspace.experiments),
         (services.searches(), workspace.searches),
     )
-    plans = [(book, job) for book, jobs in books for job in jobs if not _is_on_disk(book.folder(job.id).data)]
+    plans = [(book, job) for book, jobs in books for job in jobs if _can_be_in_file(book, job)]
     owners = [find_owner(workspace.key, fingerprint) for fingerprint in workspace.removable_data]
     if workspace.jobs or plans or owners:
         jobs = _choose_able(workspace, workspace.jobs)
@@ -70,8 +85,11 @@ def _show_workspace_button(workspace: Workspace) -> None:
         st.caption(_NOT_IN_IT)
 
 
-def _is_on_disk(data: Any) -> bool:
-    return kind_of(data).elsewhere
+def _can_be_in_file(book: PlanBook[Any, Any], job: Handle[Any]) -> bool:
+    try:
+        return not kind_of(book.folder(job.id).data).elsewhere
+    except StoreError:  # another tab has just deleted it
+        return False
 
 
 def _choose_able(workspace: Workspace, jobs: Sequence[Job]) -> list[Job]:
@@ -104,19 +122,71 @@ def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = (), owners: Seque
     return file
 
 
-def _import_runs(workspace: Workspace, given: UploadedFile) -> None:
+class Import:
+    """An archive that is being imported, on a thread of its own; it goes on when its page is left, until it is stopped.
+
+    Attributes
+    ----------
+    outcome : ImportReport or str
+        What became of it, or why nothing was imported, once it is over.
+    """
+
+    def __init__(self, workspace: Workspace, given: UploadedFile) -> None:
+        self._workspace, self._given = workspace, given
+        self._share, self.outcome = 0.0, cast("ImportReport | str", "")
+        self._stop, self._over = threading.Event(), threading.Event()
+
+    def start(self) -> None:
+        """Begin."""
+        threading.Thread(target=self._run, name="acvb-import", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the import before its next run; what it has imported stays."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        try:
+            self.outcome = read_archive(
+                services.job_book(), services.store(), self._workspace.key, self._given, self._given.name,
+                (services.experiments(), services.searches()), partial(_keep_data, self._workspace), self._note_share,
+            )  # fmt: skip
+        except Exception as error:
+            self.outcome = explain_error(error)
+            if not isinstance(error, AcvbError):
+                _LOG.exception("An archive could not be imported.")
+        finally:
+            self._over.set()
+
+    def _note_share(self, share: float) -> None:
+        self._share = share
+        if self._stop.is_set():
+            raise StopRun
+
+    def follow(self) -> None:
+        """Draw the progress and the button that stops it, until the import is over or the page is left."""
+        with st.empty():
+            with st.container(border=True, gap="xsmall", key="importing"):
+                st.text(self._given.name)
+                place = st.empty()
+                st.button(
+                    "Stop", icon=":material/stop:", key="import_stop", on_click=self.stop,
+                    help="What was imported before stays, each run as a whole.",
+                )  # fmt: skip
+                while not self._over.wait(_LOOK_SECONDS):
+                    place.progress(self._share, f"{self._share:.0%} imported")
+            st.empty()
+
+
+def _start_import(workspace: Workspace, given: UploadedFile) -> None:
     workspace.check_owner()
     st.session_state[_ROUND] += 1
     if refusal := workspace.explain_no_room(given.size):
-        st.session_state[_REPORT] = refusal
-        return
-    try:
-        st.session_state[_REPORT] = read_archive(
-            services.job_book(), services.store(), workspace.key, given, given.name,
-            (services.experiments(), services.searches()), partial(_keep_data, workspace),
-        )  # fmt: skip
-    except AcvbError as error:
-        st.session_state[_REPORT] = str(error)
+        st.session_state[_REFUSAL] = refusal
+    elif workspace.key in services.imports():
+        st.session_state[_REFUSAL] = "Another file is being imported. Import this one when that is over."
+    else:
+        importing = services.imports()[workspace.key] = Import(workspace, given)
+        importing.start()
 
 
 def _keep_data(workspace: Workspace, data: Any, lines: Sequence[str], settings: Mapping[str, Any]) -> bool:
@@ -127,12 +197,9 @@ def _keep_data(workspace: Workspace, data: Any, lines: Sequence[str], settings: 
     return True
 
 
-def _show_report() -> None:
-    """Draw what became of the last import, once."""
-    report = st.session_state.pop(_REPORT, None)
-    if report is None:
-        return
-    if not isinstance(report, ImportReport):
+def _show_outcome(report: ImportReport | str) -> None:
+    """Draw what became of an import."""
+    if isinstance(report, str):
         st.error("The file was not imported.", icon=":material/error:")
         st.text(report)
         return
@@ -146,6 +213,8 @@ def _show_report() -> None:
             here = "is" if len(part.known) == 1 else "are"
             deleted = ", or deleted today" if part is report else ""
             said.append(f"{say.count(len(part.known), noun, plural)} {here} here already{deleted}.")
+    if report.was_stopped:
+        said.append("Stopped before the end of the file: import it again to have the rest.")
     st.success(" ".join(said), icon=":material/check:")
     refused = [line for part in parts.values() for line in part.refused.items()]
     if refused:

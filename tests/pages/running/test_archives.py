@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
@@ -15,12 +17,13 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.tuning.search import plan_search
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.store.archives.contents import OpenArchive
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.kept_data import find_owner
 from pages.ui.workspace.viewing import view_id
-from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, press, texts
+from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts
 
 
 @pytest.fixture
@@ -63,6 +66,49 @@ def test_a_workspace_is_imported_by_another_installation(open_app: Open, exporte
     assert len(jobs_of(app)) == 2
     app.run()
     assert not app.success
+
+
+def test_an_import_can_be_stopped_and_the_rest_imported_later(
+    open_app: Open, exported: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is left while the first run is read, as when something on it is used, and opened again."""
+    goes_on, real = threading.Event(), OpenArchive.read_run
+
+    def read_slowly(*arguments: Any) -> Any:
+        run = real(*arguments)
+        assert goes_on.wait(SECONDS)
+        return run
+
+    def leave(*_: Any) -> None:
+        raise StopException
+
+    monkeypatch.setattr(OpenArchive, "read_run", read_slowly)
+    with monkeypatch.context() as patch:
+        patch.setattr("streamlit.delta_generator.DeltaGenerator.progress", leave)
+        app = bring(open_app("runs"), exported)
+        assert "runs.zip" in texts(app)
+    app.button(key="import_stop").click()
+    threading.Timer(0.3, goes_on.set).start()
+    app.run()
+    assert [success.value for success in app.success] == [
+        "1 run imported. Stopped before the end of the file: import it again to have the rest."
+    ]
+    assert len(jobs_of(app)) == 1
+    assert "import_stop" not in keys(app)
+    bring(app, exported)
+    assert [success.value for success in app.success] == [
+        "1 run imported. 1 run is here already, or deleted today."
+    ]
+
+
+def test_a_plan_that_another_tab_deletes_now_leaves_the_page_whole(
+    open_app: Open, exported: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
+    plan = plan_experiment(links, ["cvb0", "vb"], k=[2], splits=2, max_sweeps=2)
+    assert services.experiments().add(WORKSPACE, plan, "links").wait(SECONDS)
+    monkeypatch.setattr(services.experiments(), "_folders", {})
+    assert open_app("runs").title[0].value == "Runs"
 
 
 def test_experiments_and_searches_are_in_the_file(
