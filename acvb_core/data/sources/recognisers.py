@@ -45,6 +45,11 @@ def refuse_text_format(source: ByteSource) -> None:
 
     Cells of a table may hold such formats, and prose may begin with brackets.
     """
+    graph = next((name for name, is_one in _GRAPHS if is_one(source)), None)
+    if graph is not None:
+        raise source.fault(
+            f"this is {graph}, which holds nodes and links", "Read it as a relation or network."
+        )
     kind = _text_format(source)
     if kind is not None:
         raise source.fault(
@@ -218,3 +223,19 @@ def _first_line(source: ByteSource) -> str:
 
 def _decode(content: bytes) -> str:
     return content.decode(marked_encoding(content), errors="replace").lstrip()
+
+
+# Files of graphs, where texts or a table are wanted. Prose may begin with a word of such a format, but not go on so.
+_GRAPHS: tuple[tuple[str, Callable[[ByteSource], bool]], ...] = (
+    (
+        "a GML file",
+        lambda source: is_gml(source) and re.search(r"\bnode\s*\[", _beginning(source)[0]) is not None,
+    ),
+    ("a Pajek file", lambda source: re.search(r"^\*vertices\s+\d", _start(source), re.M) is not None),
+    (
+        "a GraphML file",
+        lambda source: _graph_root(source) == "graphml" and "<graphml" in _beginning(source)[0],
+    ),
+    ("a GEXF file", has_root("gexf")),
+    ("a node-link JSON file", is_node_link),
+)

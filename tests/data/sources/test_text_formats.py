@@ -95,6 +95,34 @@ def test_it_is_refused_by_name(read, content, kind):
         read(content.encode())
 
 
+GRAPHS = {
+    "GML": ('graph [\n  node [\n    id 0\n    label "the sea"\n  ]\n]\n', "a GML file"),
+    "Pajek": ('*Vertices 2\n1 "the sea"\n2 "the land"\n*Edges\n1 2\n', "a Pajek file"),
+    "GraphML": ('<graphml><graph><node id="the sea"/></graph></graphml>', "a GraphML file"),
+    "GEXF": ('<gexf><graph><nodes><node id="1"/></nodes></graph></gexf>', "a GEXF file"),
+    "node-link": ('{"nodes": [{"id": "the sea"}], "links": []}', "a node-link JSON file"),
+}
+
+
+@pytest.mark.parametrize(("content", "kind"), GRAPHS.values(), ids=list(GRAPHS))
+@pytest.mark.parametrize("read", ["corpus", "one text a line", "a table", "a look at a corpus"])
+def test_a_graph_is_no_texts_and_no_table(read, content, kind):
+    with pytest.raises(
+        DataError, match=f"this is {kind}, which holds nodes and links. Read it as a relation"
+    ):
+        READERS[read](content.encode())
+
+
+@pytest.mark.parametrize("line", ["*Vertices* is a word", "graph [of a function]", "*matrix* is a film"])
+def test_prose_that_begins_like_a_graph_is_read(line):
+    assert (
+        load_corpus(
+            f"{line}\n{WORDS}\n{WORDS}\n".encode(), format="lines", tokeniser=EVERY_WORD
+        ).corpus.n_documents
+        == 3
+    )
+
+
 @formats
 def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
     for broken in ("refuse", "skip"):
