@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.report import ReadReport
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import build_problem
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
@@ -328,6 +333,30 @@ def test_a_folder_that_another_server_uses_is_refused(open_app: Open) -> None:
         e.value for e in app.error
     ]
     assert f"another server (process {other.pid})" in texts(app)
+
+
+def test_data_that_can_be_read_again_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that could not be saved stay, for they are nowhere else."""
+    workspace, held = Workspace(WORKSPACE), list[weakref.ref[Any]]()
+    prints = []
+    for number in range(12):
+        links = "".join(f"x{row},y\n" for row in range(number + 2))
+        relation = load_relation(f"a,b\n{links}".encode(), name=f"file {number}").relation
+        with monkeypatch.context() as disk:
+            if number < 2:
+                disk.setattr(np, "savez", no_room)
+            workspace.set_dataset(Dataset.fresh(relation, ReadReport(relation.name, ()), relation.name))
+        held.append(weakref.ref(relation))
+        prints.append(relation.fingerprint)
+        del relation
+    gc.collect()
+    alive = [number for number, data in enumerate(held) if data() is not None]
+    assert alive == [0, 9, 10, 11]
+    assert set(workspace.data_names) == set(prints)
+    for number in (0, 4):
+        workspace.use_data(prints[number])
+        assert workspace.dataset is not None
+        assert workspace.dataset.name == f"file {number}"
 
 
 def test_data_loaded_in_one_tab_are_not_forgotten_by_another_that_opens(

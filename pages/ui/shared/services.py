@@ -210,9 +210,9 @@ def datasets() -> dict[str, Dataset | None]:
 
 @once_per_process
 def used_datasets() -> dict[str, dict[str, Dataset]]:
-    """Return the data sets that each workspace has used since the server started, by fingerprint.
+    """Return data sets that each workspace has used since the server started, by fingerprint.
 
-    They need not be read again, and those that could not be saved are nowhere else.
+    The ones used last need not be read again, and those that could not be saved are nowhere else.
     """
     return {}
 
@@ -224,9 +224,9 @@ def data_problems() -> dict[str, str]:
 
 
 @once_per_process
-def data_lock(workspace: str) -> threading.Lock:
+def data_lock(workspace: str) -> threading.RLock:
     """Return the lock of a workspace under which one tab at a time changes which data were used last."""
-    return threading.Lock()
+    return threading.RLock()
 
 
 @once_per_process

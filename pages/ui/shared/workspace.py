@@ -33,6 +33,8 @@ from pages.ui.workspace.viewing import owner_only, view_handle, view_id
 
 #: In the session: its workspace, and whether it may only look.
 KEY, VIEW_ONLY = "ws", "view_only"
+#: Data sets of a workspace that are in memory, besides those of runs and those that are nowhere else.
+_MOST_AT_HAND = 4
 
 
 def _has_own_data(job: Job) -> bool:
@@ -100,9 +102,17 @@ class Workspace:
             self.tab.use(dataset)
 
     def _remember(self, dataset: Dataset | None) -> Dataset | None:
-        """Have a data set at hand as long as the server runs."""
-        if dataset is not None:
-            services.used_datasets().setdefault(self.key, {})[dataset.data.fingerprint] = dataset
+        """Have a data set at hand; of those that can be read from the disk again, only the ones used last stay so."""
+        if dataset is None:
+            return None
+        with services.data_lock(self.key):
+            now, shelf = dataset.data.fingerprint, services.used_datasets()
+            used = {key: other for key, other in shelf.get(self.key, {}).items() if key != now}
+            if len(used) >= _MOST_AT_HAND:
+                aside = name_data_aside(self.key)
+                for key in [key for key in used if key in aside][: len(used) + 1 - _MOST_AT_HAND]:
+                    del used[key]
+            shelf[self.key] = used | {now: dataset}  # other threads may be reading the old one
         return dataset
 
     @property
