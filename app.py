@@ -97,7 +97,7 @@ else:
         st.stop()
     try:
         with st.sidebar, contain_failure("sidebar"):
-            show_sidebar(workspace)
+            show_sidebar(workspace, page.url_path)
             show_sign_out()
         show_failed_action(page.url_path)
         with contain_failure("part of the page"):

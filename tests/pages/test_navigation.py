@@ -82,7 +82,7 @@ def test_data_that_another_tab_removed_are_missed_before_anything_starts(
     one.button(key="start").click().run()
     assert jobs_of(one) == []
     for app in (drawn(one, "run"), open_app("run", data=address), open_app("run", data="nonsense")):
-        assert "These data are no longer in this workspace." in texts(app)
+        assert "The data of this tab are no longer in this workspace." in texts(app)
         assert "start" not in keys(app)
     app.sidebar.selectbox(key="data_in_use").select(Workspace(WORKSPACE).dataset.data.fingerprint).run()
     assert "start" in keys(drawn(app, "run"))

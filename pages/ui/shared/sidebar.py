@@ -58,8 +58,8 @@ def _show_data(workspace: Workspace) -> None:
     if len(names) > (dataset is not None):
         st.session_state[_CHOICE] = None if dataset is None else dataset.data.fingerprint
         st.selectbox(
-            "Data", list(names), index=None, format_func=names.__getitem__, key=_CHOICE, on_change=_use_choice,
-            args=(workspace,), placeholder="No data chosen yet",
+            "Data", list(names), index=None if dataset is None else 0, format_func=names.__getitem__, key=_CHOICE,
+            on_change=_use_choice, args=(workspace,), placeholder="No data chosen yet",
             help="What all pages of this tab are about, and what new runs are made of.",
         )  # fmt: skip
         if dataset is not None:
@@ -98,8 +98,8 @@ def _show_loading(workspace: Workspace) -> None:
             st.text(explain_error(loading.error))
 
 
-def show_sidebar(workspace: Workspace) -> None:
-    """Draw the part of the sidebar below the navigation."""
+def show_sidebar(workspace: Workspace, page: str) -> None:
+    """Draw the part of the sidebar below the navigation, on the page with this address."""
     busy = bool(count_moving_jobs(workspace)) or _is_loading(workspace)
 
     def jobs() -> None:
@@ -130,5 +130,5 @@ def show_sidebar(workspace: Workspace) -> None:
                 _show_data_problem(workspace)
             refresh(jobs, 2.0 if busy else None)
         show_places(workspace)
-        show_share_links(workspace)
+        show_share_links(workspace, page)
         remember_workspace(workspace)

@@ -12,7 +12,7 @@ from pages.ui.workspace.viewing import view_id
 _OWN = "[Open your own workspace](./)"
 
 
-def show_share_links(workspace: Workspace) -> None:
+def show_share_links(workspace: Workspace, page: str) -> None:
     """Draw the popover with the links to a workspace that has something to see; nothing for a viewer."""
     if workspace.view_only:
         return
@@ -22,15 +22,15 @@ def show_share_links(workspace: Workspace) -> None:
             return
         st.markdown("**View-only link**")
         st.caption("Whoever has it sees the data, the runs and the answers, and can change nothing.")
-        st.code(_write_link(VIEW, view_id(workspace.key)), language=None, wrap_lines=True)
+        st.code(_write_link(page, VIEW, view_id(workspace.key)), language=None, wrap_lines=True)
         st.markdown("**Full link**")
         st.caption("Whoever has it can do all that you can, deleting included. It works like a password.")
-        st.code(_write_link(FULL, workspace.key), language=None, wrap_lines=True)
+        st.code(_write_link(page, FULL, workspace.key), language=None, wrap_lines=True)
 
 
-def _write_link(name: str, value: str) -> str:
+def _write_link(page: str, name: str, value: str) -> str:
     """Return the address of Home with a workspace and the data in use, as this browser reaches the app."""
-    home = (st.context.url or "").rpartition("/")[0]
+    home = (st.context.url or "").removesuffix(page).rstrip("/")
     data = st.query_params.get(DATA)
     return f"{home}/?{name}={value}" + (f"&{DATA}={data}" if data else "")
 
@@ -61,7 +61,7 @@ def show_arrival(workspace: Workspace, page: str) -> None:
         state.pop(LOST, None)
     if workspace.has_lost_data:
         st.warning(
-            "These data are no longer in this workspace. They were removed, perhaps in another tab. Choose data in the "
-            "sidebar or on the Data page before you go on.",
+            "The data of this tab are no longer in this workspace. They were removed, perhaps in another tab. Choose "
+            "data in the sidebar or on the Data page before you go on.",
             icon=":material/link_off:",
         )
