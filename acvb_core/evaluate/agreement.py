@@ -47,6 +47,13 @@ class LabelAgreement:
     table: pd.DataFrame
 
     @property
+    def counts(self) -> pd.DataFrame:
+        """Return one line for each cluster and label that meet: cluster, label, objects."""
+        counts = self.table.stack()
+        counts = counts[counts > 0]
+        return counts.rename_axis(["cluster", "label"]).rename("objects").reset_index()
+
+    @property
     def groups(self) -> bool:
         """Return whether the labels put objects into groups, rather than give nearly each its own name."""
         return 2 * self.table.shape[1] <= self.known

@@ -80,3 +80,8 @@ def test_every_attribute_has_a_line() -> None:
     assert table["ari"][0] == 1.0
     assert found["town"].table.to_numpy().tolist() == [[1], [1]]
     assert attribute_agreement([0], {})[0].empty
+
+
+def test_counts_are_listed_where_a_cluster_and_a_label_meet() -> None:
+    found = label_agreement([0, 0, 1, 1], ["cluster", "cluster", "=b", ""]).counts
+    assert found.to_dict("list") == {"cluster": [1, 2], "label": ["cluster", "=b"], "objects": [2, 1]}

@@ -8,11 +8,12 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
-from acvb_core.models.irm.figures.known_labels import label_figure
+from acvb_core.models.irm.figures.known_labels import MOST_ANNOTATED, MOST_LABELS, label_figure
+from acvb_core.store.csv_text import csv_text
 from pages.ui.irm.known_labels import upload_labels
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one
+from pages.ui.shared.picking import FileOffer, choose_one, show_download
 from pages.ui.shared.workspace import Workspace
 
 
@@ -29,6 +30,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         )
         upload_labels(workspace, relation, "blocks")
         return
+    objects = "nodes" if relation.network is not None else "objects"
     domain = choose_clustering(result)
     table, details = score_agreements(result, domain)
     st.dataframe(
@@ -38,9 +40,9 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         key="label_scores",
         column_config={
             "attribute": st.column_config.TextColumn("Attribute", width=name_width()),
-            "labels": st.column_config.NumberColumn("Labels", width="small"),
-            "known": st.column_config.NumberColumn("With a label"),
-            "unknown": st.column_config.NumberColumn("Without a label"),
+            "labels": st.column_config.NumberColumn("Different labels", width="small"),
+            "known": st.column_config.NumberColumn(f"{objects.capitalize()} with a label"),
+            "unknown": st.column_config.NumberColumn(f"{objects.capitalize()} without one"),
             "ari": st.column_config.NumberColumn(
                 "ARI",
                 format="%.3f",
@@ -61,11 +63,32 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     attribute = names[0]
     if len(names) > 1:
         attribute = choose_one("Attribute", names, str, "label_attribute", width=320)
-    alt = "How many objects of each cluster have each label."
-    show_figure(label_figure(details[attribute], attribute), "label_chart", alt)
+    shown = details[attribute]
+    st.caption(_explain_numbers(shown, objects))
+    show_figure(
+        label_figure(shown, attribute), "label_chart", "How many objects of each cluster have each label."
+    )
+    end = f"labels-{names.index(attribute) + 1}.csv"
+    show_download(
+        result, FileOffer("All counts of the labels", end, "text/csv", lambda: csv_text(shown.counts))
+    )
     if not workspace.view_only:
         with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
             upload_labels(workspace, relation, "blocks")
+
+
+def _explain_numbers(shown: LabelAgreement, objects: str) -> str:
+    """Return what the numbers of the chart are, and which labels have no column."""
+    text = f"Each number counts the {objects} of a cluster (row) that have a label (column)."
+    if max(shown.table.shape) > MOST_ANNOTATED:
+        text = f"Point at a cell to see how many {objects} of a cluster (row) have a label (column)."
+    n = shown.table.shape[1]
+    if n <= MOST_LABELS:
+        return text
+    return (
+        f"{text} The {MOST_LABELS - 1} most frequent of {n:,} labels have a column each, and the other "
+        f"{n - MOST_LABELS + 1:,} share the last one; the file below has them all."
+    )
 
 
 def choose_clustering(result: Result) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
+from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.names import Names
 from acvb_core.views.labels import plain_name, user_name
 from pages.ui.lda.topic_cards import Card, show_topic_cards
@@ -15,7 +16,7 @@ from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one
+from pages.ui.shared.picking import FileOffer, choose_one, show_download
 
 CARD_WORDS = 12
 #: Most words that a search finds, and the least share of a word's tokens in a topic that is listed for it.
@@ -144,7 +145,12 @@ def show_known_labels(view: TopicView, names: Names) -> None:
     many = table.shape[1] > MOST_LABELS
     st.caption(
         "Share of each topic in the documents with a label; each column adds up to 1. The run did not use the "
-        "labels." + (f" The largest {MOST_LABELS} of {table.shape[1]:,} labels." if many else "")
+        "labels."
+        + (
+            f" The table shows the largest {MOST_LABELS} of {table.shape[1]:,} labels, the file all."
+            if many
+            else ""
+        )
     )
     shown = table.iloc[:, :MOST_LABELS].copy()
     shown.columns = _make_headings(shown.columns)
@@ -163,6 +169,11 @@ def show_known_labels(view: TopicView, names: Names) -> None:
         height=38 + 35 * min(len(shown), 25),
         column_config={"topic": st.column_config.TextColumn("Topic", width=width, pinned=True)},
     )
+
+    def list_shares() -> str:
+        return csv_text(table.stack().rename_axis(["topic", "label"]).rename("share").reset_index())
+
+    show_download(view.result, FileOffer("All shares of the labels", "labels.csv", "text/csv", list_shares))
 
 
 def _make_headings(labels: pd.Index) -> list[str]:

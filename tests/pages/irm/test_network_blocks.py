@@ -18,6 +18,7 @@ from acvb_core.models.irm.evaluate.links import likely_links
 from acvb_core.models.irm.evaluate.sampled import prefer_average
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.cluster_table import cluster_table
+from acvb_core.models.irm.figures.known_labels import MOST_LABELS
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.irm import block_links
 from pages.ui.irm.block_files import list_files
@@ -146,7 +147,23 @@ def test_known_labels_are_held_against_the_clusters(open_app: Open, labelled: Re
     assert (line["attribute"], line["known"]) == ("house", 8)
     assert line["ari"] == pytest.approx(1.0)
     assert drawn(app, "label_chart")
+    assert "Each number counts the nodes of a cluster (row) that have a label (column)." in texts(app)
+    assert "All counts of the labels" in [button.label for button in app.get("download_button")]
     assert "Agreement with known labels" in [button.label for button in app.get("download_button")]
+
+
+def test_labels_that_share_a_column_are_counted_and_all_can_be_taken(open_app: Open) -> None:
+    n = MOST_LABELS + 10
+    names = [f"label {i}" for i in range(n)] * 2
+    places = (np.arange(2 * n), (np.arange(2 * n) + 1) % (2 * n))
+    ring = sparse.csr_array((np.ones(2 * n), places), shape=(2 * n, 2 * n))
+    large = Relation.build(ring, network=Network(directed=False), attributes={"name": names})
+    app = opened(open_app, fitted(large, "vb", max_sweeps=2))
+    assert "Point at a cell to see how many nodes of a cluster (row) have a label (column)." in texts(app)
+    assert (
+        f"The {MOST_LABELS - 1} most frequent of {n} labels have a column each, and the other 11 share"
+        in texts(app)
+    )
 
 
 def test_labels_that_group_nodes_come_before_their_numbers(open_app: Open) -> None:

@@ -14,7 +14,8 @@ from acvb_core.views.theme import GRID, Figure, base_layout, colour_bar, escape
 
 #: Labels that stand for themselves; the rarer ones share a column.
 MOST_LABELS = 30
-_ANNOTATED = 24  # labels and clusters up to which counts are written into the cells
+#: Labels and clusters up to which counts are written into the cells.
+MOST_ANNOTATED = 24
 _NAME_LENGTH = 24
 _ROW = 26  # pixels
 
@@ -39,7 +40,7 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | Non
         share.tolist(),
         gap=1,
         text=[[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
-        texttemplate="%{text}" if max(counts.shape, default=0) <= _ANNOTATED else "",
+        texttemplate="%{text}" if max(counts.shape, default=0) <= MOST_ANNOTATED else "",
         hovertext=[
             [_hover(cluster, name, n, of, attribute) for name, n in zip(names, line, strict=True)]
             for cluster, line, of in zip(clusters, counts.tolist(), sums.ravel().tolist(), strict=True)
@@ -93,7 +94,7 @@ def _caption_lines(agreement: LabelAgreement) -> list[str]:
     if not agreement.known:
         return ["No object's label is known."]
     scores = f"adjusted Rand index {agreement.ari:.3f} · normalised mutual information {agreement.nmi:.3f}"
-    colour, n = "colour: share of the cluster", agreement.unknown
+    colour, n = "colour: share of the cluster's objects with a known label", agreement.unknown
     if n:
         colour += (
             f" · {'1 object without a label is' if n == 1 else f'{n:,} objects without a label are'} left out"
