@@ -77,7 +77,10 @@ def _add_shared(add: Add, readings: Sequence[Reading]) -> None:
     add("--delimiter", "one character, or tab, space, comma, semicolon", type=lambda t: _DELIMITERS.get(t, t))
     add("--encoding", "such as latin-1 (default: UTF-8)")
     add("--header", "whether the first line holds names", action=argparse.BooleanOptionalAction)
-    add("--sheet", "workbook: the sheet, by name or by position from 0 (default: the first with data)")
+    add(
+        "--sheet",
+        "workbook: the sheet, by name or by position from 0 (default: the visible one with most rows)",
+    )
     add("--table", "database: the table (default: the only one)")
     add("--query", "database: a SELECT to read in place of a table", metavar="SQL")
     add("--name", "what to call the data")

@@ -114,7 +114,7 @@ def load_relation(
     header : "auto" or bool
         Whether the first line holds names.
     sheet : str or int, optional
-        Of a workbook: the sheet, by name or by 0-based position (default: the first with data).
+        Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
     table, query : str, optional
         Of a database: the name of the table, or a SELECT that only reads (default: its only table).
     block_bytes : int

@@ -31,7 +31,7 @@ class FileChoices(NamedTuple):
     #: Arguments of the readers; that of its sheets or tables first.
     options: tuple[str, ...] = ("encoding", "delimiter", "header")
     parts: tuple[str, ...] = ()  # names of its sheets or tables
-    first: str | None = None  # the first of them with data
+    default: str | None = None  # the one that is read unless another is chosen; None: none has data
 
 
 def inspect_choices(source: FileLike, filename: str | None = None) -> FileChoices:
@@ -177,7 +177,8 @@ _READERS: dict[str, Callable[[ByteSource, FrameChoices], Frame]] = {
     "json-lines": _read_json_lines,
     "sqlite": read_database,
 }
-#: The names of a file's sheets or tables, and the first of them with data.
+#: The names of a file's sheets or tables, and the one that is offered first: the visible sheet with most rows, or the
+#: first table with data.
 _PARTS: dict[str, Callable[[ByteSource], tuple[tuple[str, ...], str | None]]] = {
     "excel": list_sheets,
     "sqlite": list_tables,

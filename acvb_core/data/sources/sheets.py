@@ -93,33 +93,36 @@ def _open_workbook(source: ByteSource) -> Iterator[Any]:
 
 
 def list_sheets(source: ByteSource) -> tuple[tuple[str, ...], str | None]:
-    """Return the names of the sheets, and the first of them with data."""
+    """Return the names of the sheets, and the one that is read unless another is chosen; None if all are empty."""
     with _open_workbook(source) as book:
         names = tuple(book.sheet_names)
-        return names, next((name for name in names if _numbered_rows(book, name)), None)
+        return names, _usual_sheet(book, _count_rows(book, names))
 
 
 def read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
-    """Return the columns of a sheet: the one that was chosen, or the first with data."""
+    """Return the columns of a sheet: the one that was chosen, or the visible one with most rows."""
     with _open_workbook(source) as book:
         sheets = tuple(book.sheet_names)
-        rows = {name: _numbered_rows(book, name) for name in _wanted_sheets(sheets, choices.sheet, source)}
-    filled = [name for name in rows if rows[name]]
-    if not filled:
+        counts = _count_rows(book, _wanted_sheets(sheets, choices.sheet, source))
+        name = _usual_sheet(book, counts)
+        rows = [] if name is None else _numbered_rows(book, name)
+    if name is None:
         raise source.fault(
-            f"the {plural(len(rows), 'sheet')} that would be read {'is' if len(rows) == 1 else 'are'} empty",
+            f"the {plural(len(counts), 'sheet')} that would be read {'is' if len(counts) == 1 else 'are'} empty",
             f"Choose another sheet (sheet=...) among {name_parts(sheets)}, or fill it.",
-            value=", ".join(rows),
+            value=", ".join(counts),
         )
-    name = filled[0]
-    texts = [(number, [write_cell(value).strip() for value in row]) for number, row in rows[name]]
+    texts = [(number, [write_cell(value).strip() for value in row]) for number, row in rows]
     full = [(number, row) for number, row in texts if any(row)]
     width = len(texts[0][1])
     facts = []
-    if len(filled) > 1 and choices.sheet is None:
-        others = name_parts(filled[1:])
-        told = f"The workbook has {len(filled):,} sheets with data; {name!r} was read, {others} not."
-        facts.append(Fact("other_sheets", len(filled) - 1, told))
+    others = [other for other, count in counts.items() if count and other != name]
+    if others:
+        told = (
+            f"The workbook has {len(others) + 1:,} sheets with data; {name!r} was read, {name_parts(others)} not. "
+            "Unless you choose a sheet, it is the visible one with most rows."
+        )
+        facts.append(Fact("other_sheets", len(others), told))
     return Frame(
         "excel",
         f"the sheet {name!r} of a workbook",
@@ -143,6 +146,26 @@ def _wanted_sheets(sheets: Sequence[str], choice: str | int | None, source: Byte
     else:
         what = "there is no sheet of this name"
     raise source.fault(what, f"Choose among {name_parts(sheets)}.", value=str(choice))
+
+
+def _count_rows(book: Any, names: Sequence[str]) -> dict[str, int]:
+    """Return how many rows of each sheet are not blank."""
+    return {name: sum(any(map(_is_filled, row)) for _, row in _numbered_rows(book, name)) for name in names}
+
+
+def _is_filled(value: Any) -> bool:
+    return not isinstance(value, str) or bool(value.strip())
+
+
+def _usual_sheet(book: Any, counts: dict[str, int]) -> str | None:
+    """Return the sheet with most rows, the first of equal ones; a hidden one only if no other has data.
+
+    Workbooks often begin with a sheet of explanations, and hide one with the lists that their cells choose from.
+    """
+    filled = [name for name, count in counts.items() if count]
+    hidden = {sheet.name for sheet in book.sheets_metadata if "Hidden" in str(sheet.visible)}
+    shown = [name for name in filled if name not in hidden]
+    return max(shown or filled, key=counts.__getitem__, default=None)
 
 
 def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:

@@ -79,7 +79,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     decimal : "." or ",", optional
         Guessed: a comma where it is not the delimiter, and stands in numbers none of which has a point.
     sheet : str or int, optional
-        Of a workbook: the sheet, by name or by 0-based position (default: the first with data).
+        Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
     table, query : str, optional
         Of a database: the name of the table, or a SELECT that only reads (default: its only table).
     block_bytes : int

@@ -43,10 +43,14 @@ def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
         part[option] = st.selectbox(
             option.capitalize(),
             choices.parts,
-            index=choices.parts.index(choices.first or choices.parts[0]),
+            index=choices.parts.index(choices.default or choices.parts[0]),
             key=f"{prefix}_part",
             persist_state="session",
         )
+        if option == "sheet" and part[option] == choices.default:
+            st.caption(
+                "The sheet with most rows is open. Hidden sheets are left aside unless you choose one."
+            )
     if "query" in choices.options:
         with st.expander("Write a query", icon=":material/database:", key=f"{prefix}_ask"):
             query = st.text_area(

@@ -7,6 +7,7 @@ import io
 import json
 import sqlite3
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relations.readers import inspect_source, load_relation
 from acvb_core.data.sources import databases
+from acvb_core.data.sources.columnar import inspect_choices
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords
 from acvb_core.data.sources.opening import open_source
+from acvb_core.data.tables.readers import load_table
 
 ROWS = {
     "person": ["Ann", "Bob", "Ann", "Cy"],
@@ -35,11 +38,15 @@ ROWS = {
 TABLE = pd.DataFrame(ROWS)
 
 
-def workbook(sheets: dict[str, pd.DataFrame], engine: str = "openpyxl", startrow: int = 0) -> bytes:
+def workbook(
+    sheets: dict[str, pd.DataFrame], engine: str = "openpyxl", startrow: int = 0, hidden: Sequence[str] = ()
+) -> bytes:
     out = io.BytesIO()
     with pd.ExcelWriter(out, engine=engine) as writer:
         for name, frame in sheets.items():
             frame.to_excel(writer, sheet_name=name, index=False, startrow=startrow)
+        for name in hidden:
+            writer.sheets[name].sheet_state = "hidden"
     return out.getvalue()
 
 
@@ -167,6 +174,34 @@ def test_a_sheet_is_chosen_and_others_are_reported() -> None:
     assert "'notes', 'links', 'more'" in caught.value.remedy
     with pytest.raises(DataError, match=r"is empty|are empty"):
         load_relation(book, sheet="notes")
+
+
+@pytest.mark.parametrize("engine", ["openpyxl", "odf"])
+def test_the_visible_sheet_with_most_rows_is_read(engine: str) -> None:
+    about = pd.DataFrame({"Read me": ["Who met whom.", "", "By Ann.", None]})
+    numbers = pd.DataFrame({"height": [1.5, 2.0, 4.5, 5.0], "width": [2, 5, 9, 7], "depth": [1, 2, 2, 4]})
+    texts = pd.DataFrame({"text": ["deep water", "deep river", "old boat river", "old boat water"]})
+    book = workbook({"Read me": about, "links": TABLE, "same": TABLE[::-1]}, engine=engine)
+    assert load_relation(book, threshold=0).relation.shape == load_relation(TABLE, threshold=0).relation.shape
+    assert "'links' was read" in " ".join(load_relation(book, threshold=0).report.lines())
+    assert inspect_choices(book).default == "links"
+    book = workbook({"Read me": about, "numbers": numbers}, engine=engine)
+    assert load_table(book).table.columns.tolist() == ["height", "width", "depth"]
+    assert load_table(book, sheet=1).table.shape == (4, 3)
+    book = workbook({"Read me": about, "texts": texts}, engine=engine)
+    assert load_corpus(book, text_column="text").corpus.n_documents == 4
+    with pytest.raises(DataError, match="no column of this name"):
+        load_corpus(book, text_column="text", sheet="Read me")
+
+
+def test_a_hidden_sheet_is_read_only_if_it_is_chosen_or_the_only_one() -> None:
+    lists = pd.DataFrame({"person": list("abcdefgh"), "event": list("ABABABAB")})
+    book = workbook({"links": TABLE, "lists": lists, "empty": pd.DataFrame()}, hidden=["lists"])
+    assert inspect_choices(book)[2:] == (("links", "lists", "empty"), "links")
+    assert load_relation(book, threshold=0).relation.shape == load_relation(TABLE, threshold=0).relation.shape
+    assert load_relation(book, sheet="lists").relation.shape == (8, 2)
+    only = workbook({"empty": pd.DataFrame(), "lists": lists}, hidden=["lists"])
+    assert load_relation(only).relation.shape == (8, 2)
 
 
 def test_choices_that_a_source_does_not_have_are_refused() -> None:

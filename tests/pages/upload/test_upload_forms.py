@@ -87,10 +87,11 @@ def test_counts_in_typed_columns_are_compared_with_the_threshold_shown(
 
 
 def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
-    book = workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER)
-    app = bring(open_app("data"), "book.xlsx", book)
-    assert box(app, "Sheet").options == ["notes", "links", "more"]
+    about = pd.DataFrame({"Read me": ["Who went where.", "By Ann."]})
+    app = bring(open_app("data"), "book.xlsx", workbook(about=about, links=LINKS, more=OTHER))
+    assert box(app, "Sheet").options == ["about", "links", "more"]
     assert box(app, "Sheet").value == "links"
+    assert "The sheet with most rows is open." in texts(app)
     assert {"First row"} == labels(app) & {"Encoding", "Delimiter", "First line", "First row"}
     box(app, "Row objects").select(1).run()
     box(app, "Sheet").select("more").run()
@@ -98,6 +99,7 @@ def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
     assert box(app, "Row objects").value == 0
     press(app, "load")
     assert people() == ["Dan", "Eve"]
+    assert "The sheet with most rows is open." not in texts(app)
 
 
 def test_an_empty_sheet_is_named_and_another_can_be_chosen(open_app: Open) -> None:
