@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,15 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.dark import dark_colour
 from acvb_core.views.theme import TEXT
+from pages.ui.shared import services
 from pages.ui.shared.failures import contain_failure, show_crash
+from pages.ui.shared.model_pages import ModelPages
 from tests.pages.lda.topics import fitted, opened
 from tests.pages.lfm import tables
 from tests.pages.session import WORKSPACE, Open, box, bring, texts
@@ -100,6 +106,64 @@ def test_data_without_their_picture(
     app.button(key="use_sample").click().run()
     app.switch_page("pages/data.py").run()
     check_contained(app, caplog, "Objects are in the order of the file.")
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0, 1e300])
+def test_a_run_with_times_that_cannot_be_takes_no_page_down(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """An earlier version imported such runs."""
+    relation, times = load_sample("southern_women").relation, ("cpu_seconds", "wall_seconds")
+    results = [fit(relation, method, heldout=0.1, max_sweeps=4) for method in ("vb", "cvb0")]
+    odd = replace(results[0].snapshot, **dict.fromkeys(times, seconds))
+    services.store().save(
+        WORKSPACE, "odd", seconds if seconds < 0 else 1.0, replace(results[0], snapshot=odd)
+    )
+    services.store().save(WORKSPACE, "usual", 2.0, results[1])
+    for page in ("home", "run", "runs", "compare", "experiments"):
+        said = texts(open_app(page))
+        assert "could not be drawn" not in said
+        if page == "run":
+            assert "CPU time</span>–" in said
+
+
+def test_one_card_and_one_row_that_fail_leave_the_others(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    relation = load_sample("southern_women").relation
+    for number, method in enumerate(("vb", "cvb0")):
+        services.store().save(WORKSPACE, method, float(number), fit(relation, method, max_sweeps=4))
+    real = ModelPages.write_sizes
+
+    def write_sizes(pages: ModelPages, effective_k: dict[str, int]) -> str:
+        return broken() if next(calls) % 2 else real(pages, effective_k)
+
+    monkeypatch.setattr(ModelPages, "write_sizes", write_sizes)
+    calls = itertools.count()
+    app = open_app("run")
+    check_contained(app, caplog)
+    assert {"remove_vb", "remove_cvb0"} <= {button.key for button in app.button}
+    for page in ("home", "runs"):
+        calls = itertools.count()
+        app = open_app(page)
+        assert sorted(app.dataframe[0].value["Status"])[0] == "cannot be shown"
+        assert len(app.dataframe[0].value) == 2
+        caplog.clear()
+
+
+def test_one_experiment_that_fails_leaves_the_others(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = plan_experiment(
+        load_sample("southern_women").relation, ["vb", "cvb0"], k=[2], splits=2, max_sweeps=2
+    )
+    for name in ("one", "two"):
+        assert services.experiments().add(WORKSPACE, plan, name).wait(600)
+    calls, real = itertools.count(), Experiment.summary
+    monkeypatch.setattr(Experiment, "summary", lambda *a: real(*a) if next(calls) else broken())
+    app = open_app("experiments")
+    check_contained(app, caplog)
+    assert [title.value.split(" · ")[0] for title in app.subheader] == ["two", "one"]
 
 
 def test_every_figure_passes_the_wrapper() -> None:

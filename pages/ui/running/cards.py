@@ -17,6 +17,7 @@ from acvb_core.views.theme import method_style
 from pages.ui.running import streams
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import try_action
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_run
 from pages.ui.shared.picking import open_run
 from pages.ui.shared.workspace import Workspace
@@ -52,11 +53,13 @@ def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Ins
                     st.subheader(data[fingerprint], anchor=False)
             for job in some:
                 with st.container(border=True, gap="small", key=f"card_{job.id}", height="stretch"):
-                    way = pages_of_run(job).short_way if several_ways else ""
-                    _show_card(job, seen[job.id], way, head)
-                    if job.id in unsaved and not seen[job.id].status.active:
-                        _show_unsaved(workspace, job, unsaved[job.id])
-                    _show_buttons(workspace, job, seen[job.id])
+                    with contain_failure("card"):
+                        way = pages_of_run(job).short_way if several_ways else ""
+                        _show_card(job, seen[job.id], way, head)
+                        if job.id in unsaved and not seen[job.id].status.active:
+                            _show_unsaved(workspace, job, unsaved[job.id])
+                    with contain_failure("row of buttons"):
+                        _show_buttons(workspace, job, seen[job.id])
 
 
 def group_by_data(jobs: Sequence[Job]) -> dict[str, list[Job]]:

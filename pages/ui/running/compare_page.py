@@ -231,16 +231,23 @@ def show_compare() -> None:
     runs = ComparedRuns.gather(chosen)
     results = runs.results
     states = [say.describe_state(job.outline).text for job in chosen]
-    table = comparison_table(results, runs.labels, states)
-    if not table.same_data:
+    table: ComparisonTable | None = None
+    with contain_failure("table"):
+        table = comparison_table(results, runs.labels, states)
+    same_data = table is not None and table.same_data
+    if table is not None and not same_data:
         st.warning(table.notes[0], icon=":material/warning:")
     show_conclusion(runs)
-    show_curves(runs, model, table.notes[0] if table.same_data and not table.same_split else "")
-    show_scores(table)
+    show_curves(
+        runs, model, table.notes[0] if table is not None and same_data and not table.same_split else ""
+    )
+    if table is not None:
+        show_scores(table)
     show_advice(pages)
     show_combination(runs)
-    pages.compare(runs)
-    if table.same_data and model_row(model).clusterings and same_documents(results):
+    with contain_failure("part of the page"):
+        pages.compare(runs)
+    if same_data and model_row(model).clusterings and same_documents(results):
         # A model with two clusterings comes first: its two sides can be chosen.
         of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
         show_agreement(runs, of[0])

@@ -25,6 +25,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import show_empty_state
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.dataset import Dataset
@@ -77,7 +78,8 @@ def show_experiments_page() -> None:
         st.text(why)
         st.button("Delete it", key=f"experiment_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
     for job in reversed(jobs):
-        _show_experiment(workspace, job)
+        with contain_failure("experiment"):
+            _show_experiment(workspace, job)
 
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
@@ -155,7 +157,8 @@ def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
                 st.error("The experiment failed:", icon=":material/error:")
                 st.text(seen.error)
             if seen.experiment.scores:
-                _show_answer(job, seen.experiment)
+                with contain_failure("answer"):
+                    _show_answer(job, seen.experiment)
 
         refresh(panel, REFRESH_SECONDS if busy else None)
 

@@ -19,6 +19,7 @@ from pages.ui.shared.absent import (
 )
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.dataset import Dataset
@@ -50,6 +51,7 @@ def show_no_data(workspace: Workspace) -> None:
     )
 
 
+@contain_failure("part of the page")
 def conclude_runs(shown: Sequence[Job]) -> None:
     """Draw the conclusion about the newest runs that have ended, on the data of the last of them."""
     ended = [job for job in shown if job.outline.verdict is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
@@ -12,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
+from acvb_core.store.shelf import UnreadableRunError
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_run
 
@@ -19,6 +21,8 @@ from pages.ui.shared.model_pages import pages_of_run
 FEWEST_IN_GRID = 3
 ORDERS = ("Newest first", "Best score first", "Name", "Most CPU time first")
 PINNED = "★"
+_COLUMNS = ("Run", "Data", "Status", "Result", "Held-out score", "CPU time", "Started", "Tags", "Note")
+_LOG = logging.getLogger(__name__)
 
 
 class Grid(NamedTuple):
@@ -74,27 +78,36 @@ def _write_common_settings(job: Job) -> str:
 
 
 def tabulate_runs(jobs: Sequence[Job], unsaved: Collection[str], *, data: bool = True) -> pd.DataFrame:
-    """Return a line for each run; those that could not be saved say so."""
+    """Return a line for each run; those that could not be saved say so, and one that cannot be shown keeps its line."""
     rows = []
     for job in jobs:
-        run, label = job.outline, job.label
-        pages, score = pages_of_run(job), run.model_row.display.score
-        heldout = run.heldout.get(score.field)
-        rows.append(
-            {
-                "Run": f"{PINNED} {label.name}" if label.pinned else label.name,
-                **({"Data": run.data_name} if data else {}),
-                "Status": say.describe_state(run).text + (", not saved" if job.id in unsaved else ""),
-                "Result": "" if run.sweep is None else pages.write_parts(run.effective_k),
-                "Held-out score": "" if heldout is None else f"{score.name} {score.write(heldout)}",
-                "CPU time": "" if run.sweep is None else say.duration(run.cpu_seconds),
-                "Started": say.ago(job.created),
-                "Tags": ", ".join(label.tags),
-                "Note": label.note,
-            }
-        )
-    table = pd.DataFrame(rows)
+        try:
+            row = _tabulate_run(job, job.id in unsaved)
+        except UnreadableRunError:  # the page is drawn again, and says so of this run
+            raise
+        except Exception:
+            _LOG.exception("A line of the table of runs could not be written.")
+            row = dict.fromkeys(_COLUMNS, "") | {"Run": job.label.name, "Status": "cannot be shown"}
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=[name for name in _COLUMNS if data or name != "Data"])
     return table[[name for name in table if name not in ("Tags", "Note") or table[name].any()]]
+
+
+def _tabulate_run(job: Job, unsaved: bool) -> dict[str, str]:
+    run, label = job.outline, job.label
+    pages, score = pages_of_run(job), run.model_row.display.score
+    heldout = run.heldout.get(score.field)
+    return {
+        "Run": f"{PINNED} {label.name}" if label.pinned else label.name,
+        "Data": run.data_name,
+        "Status": say.describe_state(run).text + (", not saved" if unsaved else ""),
+        "Result": "" if run.sweep is None else pages.write_parts(run.effective_k),
+        "Held-out score": "" if heldout is None else f"{score.name} {score.write(heldout)}",
+        "CPU time": "" if run.sweep is None else say.duration(run.cpu_seconds),
+        "Started": say.ago(job.created),
+        "Tags": ", ".join(label.tags),
+        "Note": label.note,
+    }
 
 
 def select_runs(

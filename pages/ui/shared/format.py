@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
@@ -16,6 +17,8 @@ from acvb_core.engine.snapshot import Verdict
 if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset
 
+#: In place of a number that cannot be; from so many seconds on a time is none.
+UNKNOWN, _ENDLESS = "–", 1e11
 #: Between the parts of a run's name.
 _PART = " · "
 Colour = Literal["red", "orange", "blue", "green", "gray"]
@@ -188,7 +191,9 @@ def _strip_markup(name: str, limit: int = 24) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time span: "0.04 s", "0.8 s", "12 s", "3 min 5 s", "2 h 10 min"."""
+    """Return a time span: "0.04 s", "0.8 s", "12 s", "3 min 5 s", "2 h 10 min"; "–" for what is none."""
+    if not 0 <= seconds < _ENDLESS:
+        return UNKNOWN
     if seconds < 1:
         return f"{float(f'{seconds:.1g}'):g} s"
     if seconds < 10:
@@ -202,7 +207,9 @@ def duration(seconds: float) -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """Return an estimated time span: "about 1 s", "about 40 s", "about 12 min", "about 3 h"."""
+    """Return an estimated time span: "about 1 s", "about 40 s", "about 12 min", "about 3 h"; "–" for what is none."""
+    if not 0 <= seconds < _ENDLESS:
+        return UNKNOWN
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds >= 1.5 * length:
             return f"about {float(f'{seconds / length:.2g}'):,.10g} {unit}"
@@ -211,8 +218,8 @@ def rough_duration(seconds: float) -> str:
 
 def rate(per_second: float | None) -> str:
     """Return sweeps per second, or per minute if less than one."""
-    if per_second is None:
-        return "–"
+    if per_second is None or not 0 <= per_second < math.inf:
+        return UNKNOWN
     if per_second < 1:
         return f"{60 * per_second:.1f} sweeps/min"
     return f"{per_second:,.0f} sweeps/s" if per_second >= 10 else f"{per_second:.1f} sweeps/s"
@@ -220,7 +227,9 @@ def rate(per_second: float | None) -> str:
 
 def documents_rate(per_second: float | None) -> str:
     """Return documents per second."""
-    return "–" if per_second is None else f"{float(f'{per_second:.3g}'):,.10g} documents/s"
+    if per_second is None or not 0 <= per_second < math.inf:
+        return UNKNOWN
+    return f"{float(f'{per_second:.3g}'):,.10g} documents/s"
 
 
 def epochs(number: float) -> str:
@@ -283,7 +292,9 @@ def shape(rows: int, columns: int) -> str:
 
 
 def ago(moment: float, now: float | None = None) -> str:
-    """Return how long ago a moment (seconds since the epoch) was; after two months, its date."""
+    """Return how long ago a moment (seconds since the epoch) was; after two months, its date; "–" for what is none."""
+    if not abs(moment) < _ENDLESS:
+        return UNKNOWN
     seconds = max(0.0, (time.time() if now is None else now) - moment)
     if seconds >= 60 * 86400:
         return time.strftime("%Y-%m-%d", time.localtime(moment))
