@@ -8,12 +8,13 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
-from acvb_core.models.irm.figures.known_labels import MOST_ANNOTATED, MOST_LABELS, label_figure
+from acvb_core.models.irm.figures.known_labels import MOST_ANNOTATED, MOST_LABELS, MOST_NARROW, label_figure
 from acvb_core.store.csv_text import csv_text
 from pages.ui.irm.known_labels import upload_labels
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, choose_one, show_download
+from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace
 
 
@@ -40,7 +41,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
         key="label_scores",
         column_config={
             "attribute": st.column_config.TextColumn("Attribute", width=name_width()),
-            "labels": st.column_config.NumberColumn("Different labels", width="small"),
+            "labels": st.column_config.NumberColumn("Labels", width="small", help="Different labels."),
             "known": st.column_config.NumberColumn(f"{objects.capitalize()} with a label"),
             "unknown": st.column_config.NumberColumn(f"{objects.capitalize()} without one"),
             "ari": st.column_config.NumberColumn(
@@ -63,11 +64,10 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     attribute = names[0]
     if len(names) > 1:
         attribute = choose_one("Attribute", names, str, "label_attribute", width=320)
-    shown = details[attribute]
-    st.caption(_explain_numbers(shown, objects))
-    show_figure(
-        label_figure(shown, attribute), "label_chart", "How many objects of each cluster have each label."
-    )
+    shown, most = details[attribute], MOST_NARROW if is_narrow() else MOST_LABELS
+    st.caption(_explain_numbers(shown, objects, most))
+    alt = "How many objects of each cluster have each label."
+    show_figure(label_figure(shown, attribute, most=most), "label_chart", alt)
     end = f"labels-{names.index(attribute) + 1}.csv"
     show_download(
         result, FileOffer("All counts of the labels", end, "text/csv", lambda: csv_text(shown.counts))
@@ -77,17 +77,17 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
             upload_labels(workspace, relation, "blocks")
 
 
-def _explain_numbers(shown: LabelAgreement, objects: str) -> str:
+def _explain_numbers(shown: LabelAgreement, objects: str, most: int) -> str:
     """Return what the numbers of the chart are, and which labels have no column."""
     text = f"Each number counts the {objects} of a cluster (row) that have a label (column)."
-    if max(shown.table.shape) > MOST_ANNOTATED:
+    n_clusters, n = shown.table.shape
+    if max(n_clusters, min(n, most)) > MOST_ANNOTATED:
         text = f"Point at a cell to see how many {objects} of a cluster (row) have a label (column)."
-    n = shown.table.shape[1]
-    if n <= MOST_LABELS:
+    if n <= most:
         return text
     return (
-        f"{text} The {MOST_LABELS - 1} most frequent of {n:,} labels have a column each, and the other "
-        f"{n - MOST_LABELS + 1:,} share the last one; the file below has them all."
+        f"{text} The {most - 1} most frequent of {n:,} labels have a column each, and the other "
+        f"{n - most + 1:,} share the last one; the file below has them all."
     )
 
 

@@ -12,23 +12,23 @@ from acvb_core.views.heat_map import heat_map
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import GRID, Figure, base_layout, colour_bar, escape
 
-#: Labels that stand for themselves; the rarer ones share a column.
-MOST_LABELS = 30
+#: Columns of labels on a wide page and on a phone; the rarer labels share the last one.
+MOST_LABELS, MOST_NARROW = 30, 12
 #: Labels and clusters up to which counts are written into the cells.
 MOST_ANNOTATED = 24
 _NAME_LENGTH = 24
 _ROW = 26  # pixels
 
 
-def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | None = None) -> Figure:
+def label_figure(agreement: LabelAgreement, attribute: str, *, most: int = MOST_LABELS) -> Figure:
     """Return which labels the objects of each cluster have, as a heat map of shares of the cluster.
 
     Labels stand in the order of the cluster that most of them are in, so that agreement is a diagonal.
 
     `attribute`: the name of the labels ("department").
-    `height`: pixels; by default as much as the clusters take.
+    `most`: columns; the rarer labels share the last one.
     """
-    names, counts = _columns(agreement)
+    names, counts = _columns(agreement, most)
     clusters = [str(k) for k in agreement.table.index]
     sums = counts.sum(axis=1, keepdims=True)
     # Shares of the cluster: a large one must not hide what a small one is made of.
@@ -52,7 +52,7 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | Non
     room = (text_room(names, 12, limit=_NAME_LENGTH) if upright else 16) + 40
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "ticklabelstandoff": 4}
     layout = base_layout(
-        height or max(300, room + 56 + _ROW * len(clusters)),
+        max(300, room + 56 + _ROW * len(clusters)),
         margin={"l": 56, "r": 34, "t": room, "b": 50},
         plot_bgcolor=GRID,
         xaxis=axis
@@ -69,16 +69,16 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, height: int | Non
     return {"data": [trace], "layout": layout}
 
 
-def _columns(agreement: LabelAgreement) -> tuple[list[str], NDArray[np.int64]]:
+def _columns(agreement: LabelAgreement, most: int) -> tuple[list[str], NDArray[np.int64]]:
     """Return the labels that are shown, in their order, and the counts, shape (K, n_shown)."""
     names = [str(name) for name in agreement.table.columns]
     counts = agreement.table.to_numpy(dtype=np.int64)
     if not names:
         return [], counts
     order = np.lexsort((-counts.max(axis=0), counts.argmax(axis=0)))
-    if len(names) <= MOST_LABELS:
+    if len(names) <= most:
         return [names[j] for j in order], counts[:, order]
-    largest = np.argsort(-counts.sum(axis=0), kind="stable")[: MOST_LABELS - 1]
+    largest = np.argsort(-counts.sum(axis=0), kind="stable")[: most - 1]
     single = [int(j) for j in order if j in largest]
     rest = np.setdiff1d(np.arange(len(names)), single)
     others = counts[:, rest].sum(axis=1, keepdims=True)
