@@ -136,7 +136,7 @@ class DataFiles:
         # Runs of the same data share one copy of them in memory.
         self._datasets: WeakValueDictionary[str, Any] = WeakValueDictionary()
         # Files that hold what their names say, with their times and sizes when that was seen.
-        self._whole: dict[str, tuple[int, int]] = {}
+        self._whole: dict[str, tuple[int, int] | None] = {}
 
     def keep(self, kind: DataKind, key: str, data: Any) -> None:
         """Write data that are not stored yet, or no longer whole."""
@@ -151,14 +151,14 @@ class DataFiles:
         path = kind.file(self.folder, key)
         if not path.exists():
             return False
-        if self._whole.get(key) == _stamp(path):
+        if (stamp := _stamp(path)) is not None and self._whole.get(key) == stamp:
             return True
         try:
             whole = dataset_key(kind.read(path)) == key
         except StoreError:
             return False
         if whole:
-            self._whole[key] = _stamp(path)
+            self._whole[key] = stamp
         return whole
 
     def drop(self, connection: sqlite3.Connection, name: str, key: str) -> None:
@@ -189,14 +189,18 @@ class DataFiles:
             return known
         kind = find_kind(name)
         path = kind.file(self.folder, key)
+        stamp = _stamp(path)  # before it is read: it may be replaced, or removed, meanwhile
         data = kind.read(path)
         if dataset_key(data) != key:
             raise damage_error(path, f"it is not the {kind.name} it was stored as")
-        self._whole[key] = _stamp(path)
-        self._datasets[key] = data
-        return data
+        self._whole[key] = stamp
+        return self._datasets.setdefault(key, data)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    stat = path.stat()
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return when a file was last changed, and its size; None if it is not there."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
     return stat.st_mtime_ns, stat.st_size

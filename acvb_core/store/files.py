@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import stat
+import threading
 import tokenize
 import uuid
 import zipfile
@@ -34,6 +35,30 @@ _OTHER_FOLDER = "Give the server a folder of its own: ACVB_HOME=/path/to/folder 
 
 class StoreError(AcvbError):
     """Something kept on disk that cannot be written, is not there or cannot be read; the message names it."""
+
+
+#: The longest that a call waits for another one of this process, in seconds.
+LONGEST_WAIT = 120.0
+
+
+class LimitedLock:
+    """A lock that a thread may take again, and that is waited for no longer than `LONGEST_WAIT`.
+
+    `held`: what goes on while it is held, as it fits before "for more than 120 s".
+    Entering it raises StoreError: the wait was too long.
+    """
+
+    def __init__(self, held: str) -> None:
+        self._held, self._lock = held, threading.RLock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=LONGEST_WAIT):
+            raise StoreError(
+                f"{self._held} for more than {LONGEST_WAIT:.0f} s. The disk may be slow or gone. Try again later."
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 def damage_error(path: Path, why: object = None) -> StoreError:

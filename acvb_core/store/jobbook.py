@@ -285,14 +285,15 @@ class JobBook:
     def _place(self, workspace: str, shelf: Shelf, job: Job, label: RunLabel | None = None) -> None:
         """Put a job on a shelf, under the name it has in the store; a new name is stored if possible."""
         job.keeper = Keeper(partial(self._keep, workspace, job.id))
-        label = label or self._stored_label(job.id)
-        if label is not None:
-            job.label = label
-        else:
-            job.label = replace(job.label, name=shelf.free_name(job, job.label.name))
-            with suppress(StoreError):
-                self._store.save_label(workspace, job.id, job.label)
-        shelf.jobs[job.id] = job
+        with shelf.lock:  # nobody takes the same name meanwhile
+            label = label or self._stored_label(job.id)
+            if label is not None:
+                job.label = label
+            else:
+                job.label = replace(job.label, name=shelf.free_name(job, job.label.name))
+                with suppress(StoreError):
+                    self._store.save_label(workspace, job.id, job.label)
+            shelf.jobs[job.id] = job
 
     def _name_absent(self, job_id: str, settings: Mapping[str, Any]) -> str:
         label = self._stored_label(job_id)

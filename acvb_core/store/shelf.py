@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Settings, name_run
 from acvb_core.engine.run_label import number_name
+from acvb_core.store.files import LimitedLock
 
 
 class UnreadableRunError(AcvbError):
@@ -40,8 +40,8 @@ class Shelf:
         self.deleted: dict[str, AbsentRun] = {}
         self.faults: dict[str, str] = {}
         self.restored = False
-        self.lock = threading.Lock()
-        self.storing = threading.Lock()
+        self.lock = LimitedLock("The runs of this workspace are being listed")
+        self.storing = LimitedLock("A run of this workspace is being saved or deleted")
 
     @contextmanager
     def note_faults(self, job_id: str) -> Iterator[None]:

@@ -9,17 +9,21 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
+from acvb_core.engine.run_label import RunLabel
 from acvb_core.store import files
 from acvb_core.store.files import StoreError
+from acvb_core.store.listing import list_repair, schema
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 from tests.store.support import SURVEY, assert_same_result
@@ -151,3 +155,62 @@ def test_a_full_disk_at_the_start_hides_nothing(
         again.save("mine", "other", 1.0, women)
     monkeypatch.undo()
     again.save("mine", "other", 1.0, women)
+
+
+def test_a_list_that_another_process_holds_is_waited_for_so_long_and_no_longer(
+    store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "PATIENCE", 0.1)
+    with (
+        schema.open_connection(store.folder / "runs.sqlite3", write=True),
+        pytest.raises(StoreError, match=r"runs\.sqlite3. is in use by another process for more than 0.1 s"),
+    ):
+        store.save("mine", "run", 1.0, women)
+
+
+def test_a_lock_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, held = files.LimitedLock("A run is being saved"), threading.Event()
+
+    def hold() -> None:
+        with lock, lock:
+            held.set()
+            over.wait(60)
+
+    over, holder = threading.Event(), threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(60)
+    monkeypatch.setattr(files, "LONGEST_WAIT", 0.1)
+    with pytest.raises(StoreError, match="A run is being saved for more than 0 s"), lock:
+        pass
+    over.set()
+    holder.join()
+    with lock:
+        pass
+
+
+def test_two_who_find_the_list_damaged_at_once_mend_it_once(
+    store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("mine", "run", 1.0, women)
+    store.save_label("mine", "run", RunLabel("a name"))
+    (store.folder / "runs.sqlite3").write_bytes(b"damage" * 1000)
+    for ending in ("-wal", "-shm"):
+        (store.folder / f"runs.sqlite3{ending}").unlink(missing_ok=True)
+    meet, real = threading.Barrier(2), list_repair._rebuild
+
+    def rebuild(*arguments: Any) -> Path:
+        with suppress(threading.BrokenBarrierError):
+            meet.wait(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(list_repair, "_rebuild", rebuild)
+    threads = [threading.Thread(target=store.runs, args=("mine",)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [run.job_id for run in store.runs("mine")] == ["run"]
+    assert (
+        len([path for path in store.folder.glob("*damaged*") if not path.name.endswith(("-wal", "-shm"))])
+        == 1
+    )

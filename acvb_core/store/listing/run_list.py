@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from acvb_core.core.errors import hide_places
-from acvb_core.store.files import StoreError
+from acvb_core.core.scratch import scratch_prefix
+from acvb_core.store.files import LimitedLock, StoreError
 from acvb_core.store.listing.list_repair import open_list
 from acvb_core.store.listing.run_rows import LIST, RUNS
 from acvb_core.store.listing.schema import DamagedListError, open_connection
 
 T = TypeVar("T")
+_OPENING = LimitedLock("The list of runs is being opened or repaired")
 
 
 class RunList:
@@ -39,20 +41,22 @@ class RunList:
         self._open()
 
     def _open(self) -> None:
-        self._database, self.unwritable = self.folder / LIST, None
-        try:
-            self._try_to_write()
-            self.notices += open_list(self.folder, self._database)
-        except (OSError, StoreError) as error:
-            if not (self.folder / RUNS).is_dir():
-                if isinstance(error, StoreError):
-                    raise
-                raise StoreError(
-                    f"{self.folder} cannot be used to keep runs: {error.strerror or error}."
-                ) from error
-            why = str(error) if isinstance(error, StoreError) else f"{error.strerror or error}."
-            self.unwritable = hide_places(f"Nothing can be saved in {self.folder}: {why}")
-            self._open_copy()
+        with _OPENING:  # a second one to find it damaged finds it mended
+            database, unwritable = self.folder / LIST, None
+            try:
+                self._try_to_write()
+                self.notices += open_list(self.folder, database)
+            except (OSError, StoreError) as error:
+                if not (self.folder / RUNS).is_dir():
+                    if isinstance(error, StoreError):
+                        raise
+                    raise StoreError(
+                        f"{self.folder} cannot be used to keep runs: {error.strerror or error}."
+                    ) from error
+                why = str(error) if isinstance(error, StoreError) else f"{error.strerror or error}."
+                unwritable = hide_places(f"Nothing can be saved in {self.folder}: {why}")
+                database = self._open_copy()
+            self._database, self.unwritable = database, unwritable
 
     def _try_to_write(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it tells the keys of all workspaces
@@ -62,17 +66,18 @@ class RunList:
         probe.touch()
         probe.unlink()
 
-    def _open_copy(self) -> None:
-        place = tempfile.mkdtemp(prefix="acvb-list-")
+    def _open_copy(self) -> Path:
+        place = tempfile.mkdtemp(prefix=scratch_prefix())
         weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
-        original, self._database = self.folder / LIST, Path(place) / LIST
+        original, copy = self.folder / LIST, Path(place) / LIST
         try:
             for ending in ("", "-wal"):
                 with suppress(FileNotFoundError):
-                    shutil.copyfile(f"{original}{ending}", f"{self._database}{ending}")
+                    shutil.copyfile(f"{original}{ending}", f"{copy}{ending}")
         except OSError as error:
             raise StoreError(f"{original} cannot be read: {error.strerror or error}.") from error
-        self.notices += open_list(self.folder, self._database)
+        self.notices += open_list(self.folder, copy)
+        return copy
 
     def read(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """Return the answer to a question; a list that is found damaged is mended first.

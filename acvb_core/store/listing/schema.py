@@ -84,6 +84,10 @@ def open_connection(path: Path, *, write: bool = False) -> Iterator[sqlite3.Conn
         finally:
             connection.close()
     except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StoreError(
+                f"The list of runs ({path.name}) is in use by another process for more than {PATIENCE:g} s. Try again."
+            ) from error
         # Our own statements are right, so it is the tables that are not as they were made.
         kind = DamagedListError if error.sqlite_errorcode == sqlite3.SQLITE_ERROR else StoreError
         raise kind(f"{path} cannot be used: {error}.") from error

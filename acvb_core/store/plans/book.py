@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -16,10 +15,11 @@ from typing import Any, Generic
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
 from acvb_core.store.codecs import is_moment
-from acvb_core.store.files import DAMAGE, StoreError, file_bytes, replace_file
+from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, file_bytes, replace_file
 from acvb_core.store.listing.run_rows import choose_id
 from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
 from acvb_core.store.runs import RunStore
+from acvb_core.store.shelf import explain_error
 
 _ABOUT = "about.json"
 _LOG = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class PlanBook(Generic[PlanT, JobT]):
         self.kind = kind
         self._executor, self._store, self._version = executor, store, version
         self._folder = store.folder / kind.place
-        self._lock = threading.RLock()
+        self._lock = LimitedLock(f"A plan ({kind.noun}) is being listed, saved or deleted")
         self._jobs: dict[str, dict[str, JobT]] = {}
         self._unreadable: dict[str, dict[str, str]] = {}
         self._folders: dict[str, PlanFolder[PlanT, JobT]] = {}
@@ -227,7 +227,7 @@ class PlanBook(Generic[PlanT, JobT]):
             if not is_moment(job.created):
                 raise StoreError(f"It was made {job.created!r} s after 1970, which cannot be.")
         except (AcvbError, OSError, ValueError, TypeError, AttributeError) as error:
-            self._unreadable[workspace][job_id] = str(error)
+            self._unreadable[workspace][job_id] = explain_error(error)
             return
         self._jobs[workspace][job_id] = job
         self._folders[job_id], self._names[job_id] = kept, str(about.get("name", stored[0].name))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.store.files import DAMAGE, StoreError, remove_file, replace_file
+from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, remove_file, replace_file
 
 #: Version 2 says whose names they are.
 _VERSION = 2
@@ -39,7 +38,7 @@ class TopicNames:
     """
 
     #: Of all folders, however many objects there are of one: a name is read and written under it.
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _lock: ClassVar[LimitedLock] = LimitedLock("The names of topics are being written")
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder) / "topic_names"

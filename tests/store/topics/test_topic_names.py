@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,18 +46,24 @@ def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
     assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
 
 
-def test_a_name_is_written_under_the_lock_it_was_read_under(
-    names: TopicNames, monkeypatch: pytest.MonkeyPatch
+def test_two_people_who_name_topics_at_once_lose_no_name(
+    names: TopicNames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two people who name topics at once neither must lose a name."""
-    locked: list[bool] = []
-    read, write = names._read, names._write
-    monkeypatch.setattr(names, "_read", lambda *given: (locked.append(names._lock.locked()), read(*given))[1])
-    monkeypatch.setattr(
-        names, "_write", lambda *given: (locked.append(names._lock.locked()), write(*given))[1]
-    )
+    """Each has an object of their own for the same folder."""
+    read, others = names._read, TopicNames(tmp_path / "kept")
+    other = threading.Thread(target=others.rename, args=("run", WORDS, 2, "high"))
+
+    def read_slowly(run: str) -> list[dict[str, Any]]:
+        monkeypatch.undo()
+        known = read(run)
+        other.start()
+        other.join(0.3)
+        return known
+
+    monkeypatch.setattr(names, "_read", read_slowly)
     names.rename("run", WORDS, 1, "low")
-    assert locked[:2] == [True, True]
+    other.join(60)
+    assert names.names("run", WORDS) == ("low", "high", None)
 
 
 def test_a_name_of_a_topic_that_is_gone_is_kept(names: TopicNames) -> None:
