@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sqlite3
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -286,3 +288,59 @@ def test_columns_of_the_same_name_can_be_told_apart(open_app: Open) -> None:
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
     assert dataset.data.column_labels.tolist() == ["x", "y"]
+
+
+def sheet_with_merged_cells() -> bytes:
+    rows = [
+        ["All of 2020", None, None],
+        ["who", "when", "share"],
+        *[["Ann", 2020, at / 7] for at in range(9)],
+    ]
+    out = io.BytesIO()
+    with pd.ExcelWriter(out) as writer:
+        pd.DataFrame(rows).to_excel(writer, sheet_name="merged", header=False, index=False)
+        writer.sheets["merged"].merge_cells("A1:C1")
+        writer.sheets["merged"].merge_cells("A4:A7")
+    return out.getvalue()
+
+
+ODD: dict[str, Callable[[], bytes]] = {
+    "empty.csv": lambda: b"",
+    "blank.csv": lambda: b"\n\n  \n",
+    "names.csv": lambda: b"person,event,weight\n",
+    "binary.csv": lambda: bytes(range(256)) * 9,
+    "encodings.csv": lambda: "who,said\nJosé,olá\n".encode() + "Jörg,grüß dich\n".encode("latin-1"),
+    "blanks.csv": lambda: b",,,\n" + b"a,b,1,0.5\nc,d,2,1.5\na,d,3,2.5\n" * 3,
+    "long.csv": lambda: b"id,text\n1," + b"word " * 50_000 + b"\n2,a few more words\n",
+    "merged.xlsx": sheet_with_merged_cells,
+    "damaged.xlsx": lambda: b"PK\x03\x04" + bytes(200),
+    "nested.jsonl": lambda: (
+        b'{"a": {"b": [1, {"c": 2}], "d": null}, "e": [[]], "t": "four words are here"}\n' * 5
+    ),
+    "typed.parquet": lambda: parquet(
+        pd.DataFrame(
+            {
+                "list": [[1], [2, 3], None],
+                "day": [date(2020, 1, 1)] * 3,
+                "price": [Decimal("1.50")] * 3,
+                "bytes": [b"\xff"] * 3,
+            }
+        )
+    ),
+}
+
+
+def test_no_odd_file_stops_the_page_or_the_next_file(open_app: Open) -> None:
+    app = open_app("data")
+    app.segmented_control(key="source").set_value("Upload").run()
+    for name, write in ODD.items():
+        app.file_uploader(key="upload").upload(name, write()).run()
+        assert not app.exception, name
+        for kind in ("relation", "texts", "table"):
+            kind_switch(app).set_value(kind).run()
+            assert not app.exception, (name, kind)
+    app.switch_page("pages/home.py").run()
+    app.switch_page("pages/data.py").run()
+    app.file_uploader(key="upload").upload("links.parquet", parquet(LINKS)).run()
+    press(app, "load")
+    assert people() == ["Ann", "Bob", "Cyd"]
