@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -143,3 +144,13 @@ def test_a_damaged_experiment_leaves_the_others(open_app: Open, women: None) -> 
     press(app, "experiment_drop_broken")
     assert not folder.exists()
     assert "could not be read" not in texts(app)
+
+
+def test_a_share_that_holds_nothing_out_is_refused_before_any_run(open_app: Open) -> None:
+    """A thousandth of 252 pairs is none."""
+    dataset = Dataset.of_sample("southern_women")
+    Workspace(WORKSPACE).set_dataset(replace(dataset, heldout=0.001))
+    app = open_app(PAGE)
+    press(app, "experiment_start")
+    assert "Nothing is held out, so methods cannot be compared; hold out a larger share." in texts(app)
+    assert not experiments()
