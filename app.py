@@ -17,6 +17,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from acvb_core.core.compiler_process import start_first_compiler
+from acvb_core.core.scratch import remove_abandoned
 from pages.ui.access.sign_in import announce_sign_in
 from pages.ui.shared.failures import contain_failure, show_crash, show_failed_action
 from pages.ui.shared.serving import AccessGuard, exit_normally, raise_file_limit, require_guard
@@ -42,6 +43,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     PagesManager.uses_pages_directory = False
     announce_sign_in()
     raise_file_limit()
+    remove_abandoned()
     start_first_compiler()
     guards = [Middleware(AccessGuard)]
     app = st.App(__file__, lifespan=serve, middleware=guards, on_script_error=show_crash)

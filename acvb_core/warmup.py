@@ -28,6 +28,7 @@ from acvb_core.core.compiler_process import (
 )
 from acvb_core.core.parallel import wait_until_idle
 from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relations.readers import load_relation
@@ -143,7 +144,9 @@ def _read_files() -> None:
     load_relation(many.encode(), name="many")
     load_relation(b"a,b,value\nx,y,1\nx,z,0\nw,z,3\n", name="values")
     load_relation(b"a,x,y\nu,1,0\nv,0,1\n", name="matrix", format="matrix")
-    with tempfile.TemporaryDirectory() as folder:  # documents out of order, which are sorted on disk
+    with tempfile.TemporaryDirectory(
+        prefix=scratch_prefix()
+    ) as folder:  # documents out of order, which are sorted on disk
         read_to_disk(
             b"document,word,count\n" + b"a,x,2\nb,y,1\na,y,3\n", Path(folder) / "warmup", name="warmup"
         )

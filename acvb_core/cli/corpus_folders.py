@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.data.corpora.disk_files import META
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -47,7 +48,7 @@ def make_rereadable(arguments: argparse.Namespace) -> Iterator[None]:
         arguments.file = str(path) if file.startswith("~") else file
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="acvb-") as folder:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         copy = Path(folder) / ("stdin" if path.name in (STANDARD_INPUT, "stdin") else path.name)
         opened = nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else path.open("rb")
         with opened as stream, copy.open("wb") as to:

@@ -14,6 +14,7 @@ from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, holds_te
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import Reading, reader_options, refuse_reader_flags
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.scratch import remove_abandoned, scratch_prefix
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.sources.frames import FrameChoices
@@ -99,7 +100,10 @@ def _temporary_folder(arguments: argparse.Namespace) -> Path:
     """
     out = getattr(arguments, "out", None)
     beside = None if out is None else Path(out).resolve().parent
-    home = tempfile.mkdtemp(prefix="acvb-", dir=beside if beside is not None and beside.is_dir() else None)
+    remove_abandoned(beside)
+    home = tempfile.mkdtemp(
+        prefix=scratch_prefix(), dir=beside if beside is not None and beside.is_dir() else None
+    )
     arguments.cleanup.callback(shutil.rmtree, home, ignore_errors=True)
     return Path(home) / "corpus"
 

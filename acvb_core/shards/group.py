@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.shards.host import Factory, state_file
 from acvb_core.shards.workers import StartWorker, Worker, WorkerLostError
 
@@ -67,7 +68,7 @@ class ShardGroup:
         self._factories = list(factories)
         self._save_every = save_every
         self._own = folder is None
-        self._folder = str(folder or (tempfile.mkdtemp(prefix="acvb-shards-") if save_every else ""))
+        self._folder = str(folder or (tempfile.mkdtemp(prefix=scratch_prefix()) if save_every else ""))
         self._saved, self._journal, self._changed = "", list[Step](), False
         self._under_way: tuple[Step, bool, list[Future[Any]]] | None = None
         n_workers = max(1, min(n_workers, len(self._factories)))

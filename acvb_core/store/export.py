@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.result import Result
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.known_labels import add_known_labels, compare_known_labels
@@ -127,7 +128,10 @@ def write_run(result: Result, folder: Path) -> list[Path]:
 def zip_runs(results: Mapping[str, Result]) -> bytes:
     """Return a zip file with a folder for each run, as `write_run` writes it, by the name of the folder."""
     out = io.BytesIO()
-    with TemporaryDirectory() as place, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        TemporaryDirectory(prefix=scratch_prefix()) as place,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for name, result in results.items():
             for path in write_run(result, Path(place) / name):
                 archive.write(path, path.relative_to(place))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.scratch import scratch_prefix
 
 if TYPE_CHECKING:
     from acvb_core.data.sources.byte_source import FileLike
@@ -89,7 +90,7 @@ def _can_seek(stream: Any) -> bool:
 
 def _spool(stream: Any, name: str) -> BinaryIO:
     """Return all that is left of a stream as a file that can seek; text becomes UTF-8."""
-    kept = tempfile.SpooledTemporaryFile(SPOOL)  # noqa: SIM115  the caller closes it
+    kept = tempfile.SpooledTemporaryFile(SPOOL, prefix=scratch_prefix())  # noqa: SIM115  the caller closes it
     try:
         while piece := stream.read(_PIECE):
             # Half a letter fails where it is read, with its line.

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.run import StopRun
 from acvb_core.store.archives.contents import FAULTS, OpenArchive
 from acvb_core.store.archives.form import (
@@ -79,7 +80,7 @@ def read_archive(
         archive = zipfile.ZipFile(file)
     except (OSError, *DAMAGE) as error:
         raise no_archive(name, f"it is no zip file, or is cut short ({error})") from error
-    with archive, TemporaryDirectory() as place:
+    with archive, TemporaryDirectory(prefix=scratch_prefix()) as place:
         manifest = _read_contents(archive, name)
         listed: list[Entry | PlanEntry | DataEntry] = [*manifest.runs, *manifest.plans, *manifest.data]
         done = 0

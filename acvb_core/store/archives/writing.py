@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.handle import Handle
 from acvb_core.engine.run_label import RunLabel
 from acvb_core.store.archives.form import MANIFEST, DataEntry, Entry, Manifest, PlanEntry
@@ -169,7 +170,7 @@ def _open_without_workspace(path: Path) -> BinaryIO:
     array = io.BytesIO()
     np.lib.format.write_array(array, text_bytes(about), allow_pickle=False)
     with _open(path) as stored:
-        file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115 - the caller closes it
+        file = cast(BinaryIO, TemporaryFile(prefix=scratch_prefix()))  # noqa: SIM115 - the caller closes it
         try:
             with zipfile.ZipFile(stored) as old, zipfile.ZipFile(file, "w") as new:
                 for member in old.infolist():

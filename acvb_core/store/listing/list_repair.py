@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.store.files import StoreError, sync_folder, write_arrays
 from acvb_core.store.listing.outlines import Note, Notes, digest_row
 from acvb_core.store.listing.run_rows import (
@@ -100,7 +101,7 @@ def _is_filed(folder: Path, job_id: Any) -> bool:
 
 def _salvage(path: Path) -> Iterator[tuple[str, Row]]:
     """Yield the rows of a damaged list that can be read, from its beginning and from its end."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(prefix=scratch_prefix()) as folder:
         copy = Path(folder) / path.name
         for ending in ("", "-wal"):
             with suppress(FileNotFoundError):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.store.csv_text import csv_text
@@ -71,7 +72,7 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
 
 
 def _write_documents(view: TopicView) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         path = Path(folder) / "documents.csv"
         write_document_topics(view.result, path, names=read_names(view))
         return path.read_bytes()

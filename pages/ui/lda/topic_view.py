@@ -121,14 +121,10 @@ def _rank_words(key: Key, order: WordOrder, topics: tuple[int, ...], _view: Topi
     )
 
 
-@st.cache_resource(show_spinner=False)
-def _open_topic_names(folder: str) -> TopicNames:
-    return TopicNames(services.home())
-
-
+@services.once_per_process
 def open_topic_names() -> TopicNames:
-    """Return the store of the topics' names of all runs."""
-    return _open_topic_names(str(services.home()))
+    """Return the store of the topics' names of all runs; its lock is that of all sessions."""
+    return TopicNames(services.home())
 
 
 def read_names(view: TopicView) -> Names:

@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.csv_text import csv_text
@@ -32,7 +33,7 @@ def list_files(result: Result) -> list[FileOffer]:
 def pack_everything(result: Result) -> bytes:
     """Return all files of a run as a zip archive."""
     out = io.BytesIO()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         paths = export.write_run(result, Path(folder))
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in paths:

@@ -15,6 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from acvb_core import __version__
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.handle import Handle
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import StopRun
@@ -116,7 +117,7 @@ def show_archive_button(workspace: Workspace, label: str, jobs: Sequence[Job], k
 
 
 def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = (), owners: Sequence[str] = ()) -> BinaryIO:
-    file = cast(BinaryIO, TemporaryFile())  # noqa: SIM115 - Streamlit reads it
+    file = cast(BinaryIO, TemporaryFile(prefix=scratch_prefix()))  # noqa: SIM115 - Streamlit reads it
     write_archive(services.store(), {job.id: job.label for job in jobs}, file, __version__, plans, owners)
     file.seek(0)
     return file
