@@ -23,8 +23,8 @@ PACKAGE = "acvb_core"
 # other. Each folder with a rows.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors", "core.printable", "core.references", "core.papers", "core.versions", "core.array_files"),
-    ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache", "core.scratch"),
-    ("core.display", "core.parallel", "core.compiler_process"),
+    ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
+    ("core.display", "core.parallel", "core.compiler_process", "core.scratch"),
     ("core.rows", "core.shared_work"),
     ("core.clusters",),
     ("core.running_mean",),
