@@ -57,7 +57,7 @@ def test_two_people_who_name_topics_at_once_lose_no_name(
         monkeypatch.undo()
         known = read(run)
         other.start()
-        other.join(0.3)
+        other.join(1)
         return known
 
     monkeypatch.setattr(names, "_read", read_slowly)
