@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acvb_core.core.errors import AcvbError
+from acvb_core.core.errors import AcvbError, hide_places
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.problem import Problem
@@ -82,7 +82,7 @@ class RunStore:
     @property
     def notices(self) -> list[str]:
         """Sentences for the user about a list of runs that was damaged or missing."""
-        return list(dict.fromkeys(self._list.notices))
+        return list(dict.fromkeys(map(hide_places, self._list.notices)))
 
     @property
     def unwritable(self) -> str | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from acvb_core.core import errors
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
@@ -137,7 +138,7 @@ def test_a_list_that_is_gone_is_made_anew(shelf: Shelf, executor: Executor, tmp_
 
 
 def test_a_damaged_list_is_kept_and_what_it_says_of_the_data_is_saved(
-    shelf: Shelf, executor: Executor, tmp_path: Path
+    shelf: Shelf, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = shelf.copy(tmp_path / "kept")
     change(folder, "DROP INDEX runs_of_dataset")
@@ -147,6 +148,10 @@ def test_a_damaged_list_is_kept_and_what_it_says_of_the_data_is_saved(
     (notice,) = store.notices
     (aside,) = (path for path in folder.glob(f"{LIST}.damaged-*") if path.suffix not in (".wal", ".shm"))
     assert str(aside) in notice
+    with monkeypatch.context() as hidden:
+        hidden.setattr(errors, "_HIDDEN", {})
+        errors.hide_folder(folder, "the folder of the runs")  # as the app does: its pages show the notices
+        assert store.notices[0].endswith(f" The damaged list is kept as {aside.name}.")
     assert aside.stat().st_size == len(before)
     shelf.check(store, executor)
     loaded = store.load_dataset("mine")
