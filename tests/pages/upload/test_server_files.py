@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -78,7 +81,7 @@ def test_what_is_left_out_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch)
         (folder / f"{number}.csv").touch()
     files, notes = list_server_files()
     assert len(files) == MOST_LISTED
-    assert notes == ["Only the first 1,000 of 1,001 files are listed."]
+    assert notes == ["Only the first 1,000 of 1,001 files are listed. Enter a part of the name above."]
     monkeypatch.setenv("ACVB_FILES", str(folder / "nowhere"))
     assert list_server_files() == (
         [],
@@ -86,3 +89,34 @@ def test_what_is_left_out_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.delenv("ACVB_FILES")
     assert list_server_files() == ([], [])
+
+
+def test_a_large_folder_is_read_once_and_every_file_can_be_found(
+    open_app: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(MOST_LISTED + 500):
+        (folder / f"part-{number:05}.csv").touch()
+    (folder / "zebra.csv").write_text(TABLE)
+    os.utime(folder, (1e9, 1e9))  # the folder was changed long ago
+    looked_at: list[str] = []
+    scandir, stat = os.scandir, os.stat
+
+    def count(what: str, real: Any, *given: Any, **how: Any) -> Any:
+        if str(given[0]).startswith(str(folder)):
+            looked_at.append(what)
+        return real(*given, **how)
+
+    monkeypatch.setattr(os, "scandir", partial(count, "folder", scandir))
+    monkeypatch.setattr(os, "stat", partial(count, "file", stat))
+    app = upload_page(open_app)
+    app.run()
+    assert looked_at.count("folder") == 1
+    assert len(app.selectbox(key="upload_server").options) == 1 + MOST_LISTED
+    looked_at.clear()
+    app.text_input(key="upload_find").set_value("ZEB csv").run()
+    assert app.selectbox(key="upload_server").options[1].startswith("zebra.csv")
+    assert len(looked_at) < 50, "no more files are looked at than are offered"
+    app.selectbox(key="upload_server").select_index(1).run()
+    assert "load" in keys(app)
+    app.text_input(key="upload_find").set_value("part-00007").run()
+    assert app.selectbox(key="upload_server").value == folder / "zebra.csv"
