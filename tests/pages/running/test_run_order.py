@@ -18,6 +18,7 @@ from acvb_core.engine.run_label import RunLabel
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
 
 EXECUTOR = Executor(1)
@@ -154,9 +155,7 @@ def test_a_run_chosen_earlier_is_not_shown_for_other_data(open_app: Open, runs: 
     go(app, "run")
     assert shown(go(app, "blocks")) == f"{0:012x}"  # nothing has changed
     go(app, "run")
-    services.datasets().clear()
-    stored_data = {"name": "same", "heldout": 0.3, "heldout_seed": 0}
-    services.store().save_dataset(WORKSPACE, relation(0), [], stored_data)
+    Workspace(WORKSPACE, tab=app.session_state["tab"]).use_data(relation(0).fingerprint)
     assert shown(go(app, "blocks")) == f"{1:012x}"
 
 
