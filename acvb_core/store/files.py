@@ -115,7 +115,9 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, version: int) -> None
 
 
 def close_to_others(folder: Path) -> None:
-    """Let no other user of this machine read a folder and what is in it, from now on; one that is not there is made so.
+    """Let no other user of this machine reach what is in a folder, from now on; one that is not there is made so.
+
+    What is in it keeps its own rights: it may be more than the store's, and nobody gets past the folder.
 
     Raises StoreError: it belongs to another user, or cannot be changed.
     """
@@ -126,22 +128,13 @@ def close_to_others(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():  # whoever uses it says so
         return
-    inside = (Path(place, name) for place, *names in os.walk(folder) for name in (*names[0], *names[1]))
-    for path in (folder, *inside):
-        with suppress(FileNotFoundError):
-            found = path.stat(follow_symlinks=path == folder)
-            if path == folder and found.st_uid != os.geteuid():
-                raise StoreError(f"{folder} belongs to another user of this machine. {_OTHER_FOLDER}")
-            if found.st_mode & 0o077 and not stat.S_ISLNK(found.st_mode):
-                _close(path, stat.S_IMODE(found.st_mode) & 0o700)
-
-
-def _close(path: Path, mode: int) -> None:
+    if folder.stat().st_uid != os.geteuid():
+        raise StoreError(f"{folder} belongs to another user of this machine. {_OTHER_FOLDER}")
     with suppress(OSError):  # a read-only disk, or one that knows no rights
-        os.chmod(path, mode)
-    if path.stat().st_mode & 0o077:
+        os.chmod(folder, stat.S_IMODE(folder.stat().st_mode) & 0o700)
+    if folder.stat().st_mode & 0o077:
         raise StoreError(
-            f"Other users of this machine can read {path}, and this cannot be changed. {_OTHER_FOLDER}"
+            f"Other users of this machine can read {folder}, and this cannot be changed. {_OTHER_FOLDER}"
         )
 
 
