@@ -82,6 +82,7 @@ BENCHMARKS = {
     **{path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py"))},
     **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
     "cluster.faults": ROOT / "benchmarks" / "cluster" / "faults.py",
+    "page_times.many_runs": ROOT / "benchmarks" / "page_times" / "many_runs.py",
 }
 del BENCHMARKS["peers"]  # has an environment of its own, and is run by `script/bench`
 

@@ -43,7 +43,9 @@ def test_the_form_offers_one_clustering_first_and_has_one_size(open_app: Open) -
         pages_of_model("irm").way,
     ]
     assert app.segmented_control(key=of_data(app, "model")).value == "network"
-    assert app.pills(key=of_data(app, "methods_network")).options == [row.label for row in methods_of("network")]
+    assert app.pills(key=of_data(app, "methods_network")).options == [
+        row.label for row in methods_of("network")
+    ]
     assert len(sizes(app)) == 1
     assert app.number_input(key=sizes(app)[0]).label == "Starting number of clusters"
     assert "row" not in " ".join(field.label for field in app.number_input).lower()
