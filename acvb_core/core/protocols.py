@@ -293,3 +293,9 @@ def predict_averaged(model: Model, posterior: Posterior, heldout: Any) -> Array 
     """Return the mean of what samples kept in a posterior predict; None for a model or a posterior without samples."""
     predict = getattr(model, "predict_averaged", None)
     return None if predict is None else predict(posterior, heldout)
+
+
+def find_samples(model: Model, posterior: Posterior, domain: str) -> Array | None:
+    """Return the cluster of each object in each sample of a posterior, shape (S, N); None without samples."""
+    find = getattr(model, "sampled_labels", None)
+    return None if find is None else find(posterior, domain)

@@ -14,9 +14,13 @@ from acvb_core.core.errors import ParameterError
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
+#: Cluster of each object in each sample of a run, shape (S, N); None without samples.
+Samples = NDArray[np.integer] | None
 
 #: Most objects: every pair of them has a number, 0.8 GB of them at this size.
 MOST_OBJECTS = 10_000
+#: Pairs of objects, times samples, that are compared for one run: a second or so.
+_MOST_PAIRS = 500_000_000
 
 
 class Consensus(NamedTuple):
@@ -29,10 +33,14 @@ class Consensus(NamedTuple):
     together: Floats  #: shape (N, N); how often two objects are in one cluster, on average over the runs
 
 
-def count_together(responsibilities: Sequence[NDArray[np.floating]]) -> Floats:
+def count_together(
+    responsibilities: Sequence[NDArray[np.floating]], samples: Sequence[Samples] | None = None
+) -> Floats:
     """Return the mean over runs of the probability that two objects are in one cluster, shape (N, N), 1 with itself.
 
     `responsibilities`: of each run, shape (N, K_r); rows sum to one.
+    `samples`: of each run, shape (S, N), the cluster of each object in each sample; None for a run without samples.
+      A run with samples counts by these: its responsibilities take its own clusters as known.
     Raises ParameterError: there are none, or more than `MOST_OBJECTS` objects.
     """
     if not responsibilities:
@@ -44,25 +52,38 @@ def count_together(responsibilities: Sequence[NDArray[np.floating]]) -> Floats:
             f"{MOST_OBJECTS:,}."
         )
     together = np.zeros((n_objects, n_objects))
-    for q in responsibilities:
-        together += q @ q.T
+    for q, drawn in zip(responsibilities, samples or [None] * len(responsibilities), strict=True):
+        if drawn is None:
+            together += q @ q.T
+            continue
+        chosen = _choose_samples(len(drawn), n_objects)
+        for labels in drawn[chosen]:
+            together += (labels[:, None] == labels) / len(chosen)
     together /= len(responsibilities)
     np.fill_diagonal(together, 1.0)
     return together
 
 
-def find_consensus(responsibilities: Sequence[NDArray[np.floating]]) -> Consensus:
+def _choose_samples(n_samples: int, n_objects: int) -> NDArray[np.int64]:
+    """Return which samples are compared: all of them, unless there are many pairs of objects."""
+    n_chosen = int(np.clip(_MOST_PAIRS // n_objects**2, 10, n_samples)) if n_samples > 10 else n_samples
+    return np.linspace(0, n_samples - 1, n_chosen).round().astype(np.int64)
+
+
+def find_consensus(
+    responsibilities: Sequence[NDArray[np.floating]], samples: Sequence[Samples] | None = None
+) -> Consensus:
     """Return the clustering of largest expected adjusted Rand index with those of the runs.
 
     It is chosen among the runs' own clusterings and the cuts of a tree, which joins first what is most often together
     (average linkage).
 
-    `responsibilities`: of each run, shape (N, K_r).
+    `responsibilities`, `samples`: as for `count_together`.
     Raises ParameterError: as `count_together`.
     Reference: A. Fritsch, K. Ickstadt, Improved criteria for clustering based on the posterior similarity matrix,
       Bayesian Analysis 4, 2009 (PEAR).
     """
-    together = count_together(responsibilities)
+    together = count_together(responsibilities, samples)
     best, highest = np.zeros(len(together), np.int64), -np.inf
     for labels in _candidates(responsibilities, together):
         value = expected_rand(labels, together)

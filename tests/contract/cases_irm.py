@@ -12,6 +12,7 @@ import pytest
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.split import HeldOut
+from acvb_core.models.irm.evaluate.sampled import count_samples
 from acvb_core.models.irm.moves.moves import MoveMemory
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
 from acvb_core.samples.planted_relations import large_relation, planted_relation
@@ -107,15 +108,17 @@ class IrmCases:
         assert set(tables) == {*self.sides(data), "blocks"}
         for side, (domain, labels) in self.sides(data).items():
             frame, k = tables[side], posterior.n_clusters()[domain]
-            assert list(frame.columns) == ["object", "cluster", "probability", "entropy"]
+            assert list(frame.columns) == ["object", "cluster", "probability", "given_clusters", "entropy"]
             assert frame["object"].tolist() == labels.tolist()
             assert all_between(frame["cluster"], 1, k)
             assert (frame["cluster"] == posterior.labels(domain) + 1).all()
-            assert all_between(frame["probability"], 1 / k - 1e-12, 1 + 1e-12)
+            assert all_between(frame["given_clusters"], 1 / k - 1e-12, 1 + 1e-12)
+            self.check_sampled(frame[["probability"]], posterior)
             assert all_between(frame["entropy"], 0.0, np.log(k) + 1e-9)
         blocks, clusters = tables["blocks"], posterior.n_clusters()
         assert list(blocks.columns) == [
-            "row_cluster", "column_cluster", "ones", "entries", "mean", "low", "high"
+            "row_cluster", "column_cluster", "ones", "entries", "mean", "low", "high", "low_given_clusters",
+            "high_given_clusters",
         ]  # fmt: skip
         named = list(zip(blocks["row_cluster"], blocks["column_cluster"], strict=True))
         assert len(set(named)) == len(named)
@@ -126,9 +129,18 @@ class IrmCases:
         assert blocks["ones"].sum() == pytest.approx(ones, abs=1e-6)
         assert blocks["entries"].sum() == pytest.approx(entries, abs=1e-6)
         assert all_between(blocks["mean"], 0, 1)
-        assert (blocks["low"] <= blocks["high"]).all()
-        assert all_between(blocks["low"], 0, 1)
-        assert all_between(blocks["high"], 0, 1)
+        given = blocks[["low_given_clusters", "high_given_clusters"]]
+        assert all_between(given, 0, 1)
+        assert (given["low_given_clusters"] <= given["high_given_clusters"]).all()
+        self.check_sampled(blocks[["low", "high"]], posterior)
+        assert not (blocks["low"] > blocks["high"]).any()
+
+    def check_sampled(self, frame: Any, posterior: Posterior) -> None:
+        """Check what comes from samples: shares where there are some, else unknown."""
+        if count_samples(posterior):
+            assert all_between(frame, 0, 1)
+        else:
+            assert frame.isna().all(axis=None)
 
     def check_predictions(self, probability: Array, data: Relation) -> None:
         assert probability.shape == (data.shape[0] * data.shape[1],)

@@ -87,3 +87,23 @@ def test_too_many_objects_and_no_runs_are_refused(monkeypatch: pytest.MonkeyPatc
         find_consensus(RUNS)
     with pytest.raises(ParameterError, match="one run at least"):
         find_consensus([])
+
+
+def test_a_run_with_samples_counts_by_these() -> None:
+    """Objects 0 and 1 share the run's cluster for certain, and a cluster in half of its samples."""
+    q = one_hot([0, 0, 1])
+    samples = np.array([[0, 0, 1], [0, 1, 1], [0, 0, 1], [0, 1, 2]], dtype=np.int16)
+    assert count_together([q])[0, 1] == 1.0
+    assert count_together([q], [samples])[[0, 0, 1], [1, 2, 2]].tolist() == [0.5, 0.0, 0.25]
+    # The other run has none.
+    assert count_together([q, q], [samples, None])[0, 1] == 0.75
+    agreed = find_consensus([q, q], [samples, samples])
+    assert agreed.certainty[:2].tolist() == [0.5, 0.5]
+
+
+def test_many_objects_compare_some_of_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus, "_MOST_PAIRS", 9 * 12)
+    samples = np.repeat([[0, 0, 1], [0, 1, 2]], 20, axis=0)
+    share = count_together([one_hot([0, 0, 1])], [samples])[0, 1]
+    assert share * 12 == pytest.approx(round(share * 12))
+    assert 0.4 < share < 0.6

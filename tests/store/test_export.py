@@ -143,15 +143,26 @@ def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path, turn: 
     assert sorted(paths) == sorted(folder.iterdir())
     frames = {path.stem: read(path.read_bytes().decode()) for path in paths if path.suffix == ".csv"}
     rows, columns, blocks = frames["rows"], frames["columns"], frames["blocks"]
-    assert list(rows.columns) == list(columns.columns) == ["object", "cluster", "probability", "entropy"]
-    assert list(blocks.columns) == ["row_cluster", "column_cluster", "ones", "entries", "mean", "low", "high"]
+    expected = ["object", "cluster", "probability", "given_clusters", "entropy"]
+    assert list(rows.columns) == list(columns.columns) == expected
+    assert list(blocks.columns) == [
+        "row_cluster",
+        "column_cluster",
+        "ones",
+        "entries",
+        "mean",
+        "low",
+        "high",
+        "low_given_clusters",
+        "high_given_clusters",
+    ]
     with np.load(folder / "posterior.npz", allow_pickle=False) as file:
         arrays = dict(file)
     q_rows, q_cols = arrays["rows"], arrays["cols"]
     for q, table, name in ((q_rows, rows, "row"), (q_cols, columns, "column")):
         assert (q.argmax(axis=1) + 1 == table["cluster"]).all()
         assert (arrays[f"{name}_cluster"] == table["cluster"]).all()
-        assert (q.max(axis=1) == table["probability"]).all()
+        assert (q.max(axis=1) == table["given_clusters"]).all()
         assert (np.diff(q.sum(axis=0)) <= 0).all(), "the largest cluster comes first"
         assert json.loads(arrays[f"{name}_labels"].tobytes()) == list(table["object"])
     # The counts of a block follow from the responsibilities with its two numbers.

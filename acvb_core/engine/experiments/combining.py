@@ -12,7 +12,7 @@ import pandas as pd
 
 from acvb_core.core.clusters import pair_clusters, take
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Array, Posterior, predict_averaged
+from acvb_core.core.protocols import Array, Posterior, find_samples, predict_averaged
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.consensus import Consensus, find_consensus
@@ -59,7 +59,8 @@ class Combination:
         Returns
         -------
         DataFrame
-            object, cluster (from 1, the largest first), certainty (`Consensus`), and the cluster in each run: run_1 …
+            object, cluster (from 1, the largest first), certainty (`Consensus`; of runs that have samples, over
+            these), and the cluster in each run: run_1 …
 
         Raises
         ------
@@ -70,7 +71,9 @@ class Combination:
             known = " and ".join(repr(name) for name in self.clusterings) or "none"
             raise ParameterError(f"There is no consensus of {domain!r}; these runs have {known}.")
         if domain not in self._agreed:
-            self._agreed[domain] = find_consensus([result.posterior[domain] for result in self.results])
+            posteriors = [result.posterior for result in self.results]
+            samples = [find_samples(self._problem.model, posterior, domain) for posterior in posteriors]
+            self._agreed[domain] = find_consensus([one[domain] for one in posteriors], samples)
         agreed = self._agreed[domain]
         names = {"rows": "row_labels", "cols": "column_labels"}
         table = pd.DataFrame(

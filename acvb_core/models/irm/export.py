@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Files that a run may leave, and how each is recognised: by the columns that it begins with.
 OWN_FILES = (
-    ("rows.csv", has_heading("object", "cluster", "probability", "entropy")),
-    ("columns.csv", has_heading("object", "cluster", "probability", "entropy")),
+    ("rows.csv", has_heading("object", "cluster", "probability")),
+    ("columns.csv", has_heading("object", "cluster", "probability")),
     ("blocks.csv", has_heading("row_cluster", "column_cluster", "ones", "entries")),
     ("agreement.csv", has_heading("attribute", "labels", "known", "unknown")),
     ("links.csv", has_heading("pair", "row", "column", "row_cluster")),

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, no_checkpoint
+from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
 from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.domain import DomainPass
-from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
+from acvb_core.models.irm.evaluate.sampled import SampledPairs, SampledStrengths, count_samples, share_company
+from acvb_core.models.irm.gibbs.chain import LABELS
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
@@ -125,6 +126,10 @@ class IrmModel:
         probability = SampledPairs.of_posterior(posterior).of(heldout.rows, heldout.columns)
         return np.clip(probability, 1e-12, 1.0 - 1e-12)
 
+    def sampled_labels(self, posterior: Posterior, domain: str) -> Array | None:
+        """Return the cluster of each object in each sample, shape (S, N); None where there are no samples."""
+        return posterior[LABELS.format(domain)] if count_samples(posterior) else None
+
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""
         return posterior
@@ -140,37 +145,50 @@ def result_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the result frames; clusters are numbered from 1, the same number everywhere.
 
-    Returns: `rows`, and with two domains `columns`: object, cluster, probability (of that cluster), entropy (nats).
+    Returns: `rows`, and with two domains `columns`: object, cluster, probability, given_clusters, entropy.
       `blocks`: row_cluster, column_cluster, ones and entries (expected counts), mean and the bounds low, high of the
-      central 95 % interval of the block's link probability; in an undirected network each block once, the row cluster
-      being the first.
+      central 95 % interval of the block's link probability, and low_given_clusters, high_given_clusters; in an
+      undirected network each block once, the row cluster being the first.
+
+    Notes
+    -----
+    probability, low and high come from the samples of the run (`sampled.share_company`, `SampledStrengths`); they are
+    NaN where a run has no samples. What is given these clusters takes the clustering as known, and is surer than that:
+    given_clusters, the responsibility of the object's cluster; entropy (nats), of its responsibilities; and the bounds
+    of the Beta posterior of a block.
     """
-    frames = {"rows": assignments(relation.row_labels, posterior["rows"])}
+    frames = {"rows": assignments(relation.row_labels, posterior, layout.axes[0])}
     if not layout.one_domain:
-        frames["columns"] = assignments(relation.column_labels, posterior["cols"])
-    table = blocks(ones, entries, hyper)
+        frames["columns"] = assignments(relation.column_labels, posterior, layout.axes[1])
+    sampled = SampledStrengths.of(relation, posterior, hyper, layout) if count_samples(posterior) else None
+    table = blocks(ones, entries, hyper, sampled)
     if layout.symmetric:
         table = table[table["row_cluster"] <= table["column_cluster"]].reset_index(drop=True)
     return frames | {"blocks": table}
 
 
-def assignments(labels: np.ndarray, responsibilities: Floats) -> pd.DataFrame:
-    """Return one line for each object: its most probable cluster, that probability, the entropy in nats."""
+def assignments(labels: np.ndarray, posterior: Posterior, domain: str) -> pd.DataFrame:
+    """Return one line for each object: its most probable cluster, and how sure that is (see `result_tables`)."""
     import pandas as pd
 
+    responsibilities = posterior[domain]
     best = responsibilities.argmax(axis=1)
     return pd.DataFrame(
         {
             "object": labels,
             "cluster": best + 1,
-            "probability": responsibilities[np.arange(len(best)), best],
+            "probability": share_company(posterior, domain) if count_samples(posterior) else np.nan,
+            "given_clusters": responsibilities[np.arange(len(best)), best],
             "entropy": np.maximum(-x_log_x(responsibilities).sum(axis=1), 0.0),
         }
     )
 
 
-def blocks(ones: Floats, entries: Floats, hyper: Hyper) -> pd.DataFrame:
-    """Return one line for each block with the posterior Beta(a + n, b + N) of its link probability."""
+def blocks(ones: Floats, entries: Floats, hyper: Hyper, sampled: SampledStrengths | None) -> pd.DataFrame:
+    """Return one line for each block: its strength over the samples, if any, and given these clusters.
+
+    The latter is the posterior Beta(a + n, b + N) of the block.
+    """
     import pandas as pd
     from scipy.special import betaincinv
 
@@ -178,17 +196,24 @@ def blocks(ones: Floats, entries: Floats, hyper: Hyper) -> pd.DataFrame:
     alpha = np.broadcast_to(hyper.a, n.shape) + n
     beta = np.broadcast_to(hyper.b, n.shape) + np.maximum(entries - n, 0.0)
     row, column = np.indices(n.shape)
-    return pd.DataFrame(
-        {
-            "row_cluster": row.ravel() + 1,
-            "column_cluster": column.ravel() + 1,
-            "ones": n.ravel(),
-            "entries": np.maximum(entries, n).ravel(),
-            "mean": (alpha / (alpha + beta)).ravel(),
-            "low": betaincinv(alpha, beta, 0.025).ravel(),
-            "high": betaincinv(alpha, beta, 0.975).ravel(),
-        }
+    unknown = np.full(n.shape, np.nan)
+    mean, low, high = (
+        (alpha / (alpha + beta), unknown, unknown)
+        if sampled is None
+        else (sampled.mean, sampled.low, sampled.high)
     )
+    columns = {
+        "row_cluster": row + 1,
+        "column_cluster": column + 1,
+        "ones": n,
+        "entries": np.maximum(entries, n),
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "low_given_clusters": betaincinv(alpha, beta, 0.025),
+        "high_given_clusters": betaincinv(alpha, beta, 0.975),
+    }
+    return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
 
 
 def build_network_model(network: Relation) -> IrmModel:

@@ -1,15 +1,60 @@
-"""The objects of a run with their clusters."""
+"""How firm the clusters of a run are, and its objects with their clusters."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import streamlit as st
 
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.sampled import count_samples, range_of_clusters
+from acvb_core.models.irm.figures.arrangement import Arrangement
+from acvb_core.models.irm.figures.company import company_figure
 from pages.ui.shared import format as say
-from pages.ui.shared.charts import name_width
+from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
 
 _NAMES = {"rows": "Rows", "cols": "Columns"}
+#: An object that is with the members of its cluster less often than this has no firm place.
+FIRM = 0.5
+
+
+def write_range(result: Result) -> str:
+    """Return how many clusters the samples have, after the number that is shown: " (samples: 9 to 14)"; "" for none."""
+    ranges = range_of_clusters(result.posterior)
+    if not ranges:
+        return ""
+    texts = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in ranges.values()]
+    return f" (samples: {' × '.join(texts)})"
+
+
+def show_certainty(result: Result, arrangement: Arrangement) -> None:
+    """Draw how often objects share a cluster over the samples of the run, and say how many have no firm place."""
+    st.subheader("How firm are the clusters?", anchor=False)
+    n_samples = count_samples(result.posterior)
+    if not n_samples:
+        st.caption(
+            "This run has no samples, so every probability and interval on this page takes the clusters as certain. "
+            "A run with the start *gibbs* has samples. Several runs can be compared and combined on Compare."
+        )
+        return
+    sides = {"rows": (result.rows, arrangement.rows)}
+    if not arrangement.one:
+        sides["cols"] = (result.columns, arrangement.columns)
+    for domain, (table, _) in sides.items():
+        loose = int((table["probability"] < FIRM).sum())
+        what = _NAMES[domain].lower() if len(sides) > 1 else "nodes"
+        st.text(
+            f"{loose:,} of {len(table):,} {what} have no firm place: they share a cluster with the other members of "
+            f"theirs in fewer than half of {n_samples:,} samples."
+        )
+    with st.container(key="company"):
+        for domain, (_, side) in sides.items():
+            alt = (
+                "How often two objects share a cluster over the samples, with the objects sorted by cluster."
+            )
+            draw = partial(company_figure, result.posterior, domain, side)
+            show_figure(draw, f"blocks_company_{domain}", alt)
 
 
 @st.fragment
@@ -39,8 +84,10 @@ def show_members(result: Result) -> None:
             placeholder="all",
             width=320,
         )
-    table = result.rows if domain == "rows" else result.columns
-    shown = table
+        table = result.rows if domain == "rows" else result.columns
+        sampled = table["probability"].notna().any()
+        loose = sampled and st.toggle("Only those without a firm place", key="member_loose")
+    shown = table[table["probability"] < FIRM] if loose else table
     if wanted:
         shown = shown[shown["object"].astype(str).str.contains(wanted.strip(), case=False, regex=False)]
     if clusters:
@@ -48,20 +95,25 @@ def show_members(result: Result) -> None:
     st.dataframe(
         shown,
         hide_index=True,
+        column_order=["object", "cluster", *(["probability"] if sampled else []), "given_clusters"],
         key="members",
         height=min(420, 38 + 35 * max(len(shown), 1)),
         column_config={
             "object": st.column_config.TextColumn(one.capitalize(), width=name_width()),
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "probability": st.column_config.ProgressColumn(
-                "Probability",
+                "With its cluster",
                 min_value=0.0,
                 max_value=1.0,
-                format="%.3f",
-                help=f"How likely the {one} is in it.",
+                format="percent",
+                help=f"How often the {one} shares a cluster with the other members of its cluster, over the samples of "
+                "the run. If it is alone: how often it is alone.",
             ),
-            "entropy": st.column_config.NumberColumn(
-                "Uncertainty", format="%.4f", help="Entropy in nats. 0: the cluster is certain."
+            "given_clusters": st.column_config.NumberColumn(
+                "Given these clusters",
+                format="percent",
+                help=f"Probability that the {one} is in this cluster and in no other shown, as if these were known. "
+                "It is surer than the samples.",
             ),
         },
     )

@@ -12,7 +12,7 @@ from pages.ui.irm.block_files import list_files
 from pages.ui.irm.block_labels import show_agreement
 from pages.ui.irm.block_links import show_link_prediction
 from pages.ui.irm.block_matrix import current_window, show_matrices, sort_relation
-from pages.ui.irm.block_members import show_members
+from pages.ui.irm.block_members import show_certainty, show_members, write_range
 from pages.ui.irm.block_network import show_network
 from pages.ui.irm.known_labels import add_known_labels
 from pages.ui.shared.answer_page import open_answer, show_heading
@@ -26,10 +26,10 @@ from pages.ui.shared.workspace import current_workspace
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
-.st-key-matrices, .st-key-summary { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-matrices, .st-key-summary, .st-key-company { display: grid; gap: 1rem 1.5rem; align-items: start; }
 .st-key-matrices { grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
-.st-key-summary { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
-.st-key-matrices > div, .st-key-summary > div { width: 100% !important; min-width: 0; }
+.st-key-summary, .st-key-company { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
+.st-key-matrices > div, .st-key-summary > div, .st-key-company > div { width: 100% !important; min-width: 0; }
 </style>
 """
 SIDES = {"rows": "rows", "cols": "columns"}
@@ -63,7 +63,7 @@ def show_blocks() -> None:
     workspace, key = current_workspace(), answer_key(job, answer)
     result = add_known_labels(workspace, key, answer)
     sizes = result.posterior.n_clusters()
-    show_heading(job, result, pages_of_run(job).write_parts(sizes))
+    show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
     _advise_more_clusters(result)
     single = "cols" not in sizes
     view = "matrix"
@@ -87,6 +87,8 @@ def show_blocks() -> None:
     if single:
         with contain_failure("table"):
             show_clusters(result, sort_relation(key, result))
+    with contain_failure("part of the page"):
+        show_certainty(result, sort_relation(key, result))
     show_members(result)
     show_agreement(workspace, result)
     show_link_prediction(key, result)

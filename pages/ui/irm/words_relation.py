@@ -119,13 +119,14 @@ _PREDICTION = """
 One run of any method gives you both:
 
 - It begins with a short chain of Gibbs sampling. The best sample of the chain is the start of the run.
-- The mean of all its samples predicts links. On the Compare page, *Skill* is what the clusters predict, and *Skill,
-  averaged* what the samples predict.
+- The mean of all its samples predicts links: these are Gibbs predictions, with more clusters than the page shows. On
+  the Compare page, *Skill* is what the clusters predict, and *Skill, averaged* what the samples predict.
+- The samples also say how sure the answer is: intervals of blocks, and how often objects share a cluster.
 - Link prediction on the Blocks page uses whichever predicts the held-out entries better. You can switch.
 
 Gibbs sampling predicts by its own samples. Several runs can be combined on the Compare page.
 
-| Skill, mean of ten splits | ACVB0, clusters | ACVB0, samples | Gibbs |
+| Skill, mean of ten splits | ACVB0, clusters | Gibbs samples of the start | Gibbs |
 |---|---|---|---|
 | karate | 0.358 | **0.421** | 0.413 |
 | southern women | 0.195 | 0.188 | **0.197** |
@@ -134,7 +135,8 @@ Gibbs sampling predicts by its own samples. Several runs can be combined on the 
 | Enron, June 2001 | 0.237 | **0.322** | 0.312 |
 | Debian's games | 0.634 | **0.653** | **0.653** |
 
-- No difference between samples and Gibbs was found on any of them. That does not prove that there is none.
+- No difference between the samples of the start and Gibbs was found on any of them. That does not show that there is
+  none.
 - The southern women are too few to tell the three apart.
 - Measured by `python -m benchmarks.default_predictions FILE … --splits 10`, with `:one` behind the three networks.
 """

@@ -154,8 +154,12 @@ def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["sampled_rows"]) == 1
 
 
-def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float], rising: int = 1000) -> list[int]:
+def kept_sweeps(
+    monkeypatch: pytest.MonkeyPatch, moved: list[float], rising: int = 1000, many: int = 0
+) -> list[int]:
     """Return which sweeps of a chain are kept where the objects move as given; one, the last, for ever.
+
+    By default they count as many objects, so that the chain may settle.
 
     The bound rises in so many sweeps, and then no more.
     """
@@ -169,6 +173,7 @@ def kept_sweeps(monkeypatch: pytest.MonkeyPatch, moved: list[float], rising: int
         numbered = replace(first.hyper, a=np.full((1, 1), float(drawn[-1])))
         return replace(first, hyper=numbered), SweepInfo(None, None, change=2.0 * share)
 
+    monkeypatch.setattr(chain, "_MANY", many)
     monkeypatch.setattr(GibbsIrm, "sweep", sweep)
     merging_after: list[int] = []
     monkeypatch.setattr(chain, "try_merges", lambda *_: merging_after.append(len(drawn)))
@@ -208,6 +213,12 @@ def test_a_chain_at_rest_ends_after_ten_sweeps_and_keeps_them(
     assert kept_sweeps(monkeypatch, moved) == list(range(restless, restless + chain.SETTLED))
 
 
+def test_a_chain_over_few_objects_takes_all_its_samples_at_rest_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = chain.BURN_IN
+    kept = kept_sweeps(monkeypatch, [RESTING], many=chain._MANY)
+    assert kept == list(range(begin, begin + chain.KEPT))
+
+
 def test_a_chain_that_moves_again_is_not_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = chain.BURN_IN
     pauses = ([RESTING] * (chain.SETTLED - 1) + [RESTLESS]) * 100
@@ -219,6 +230,7 @@ def test_a_chain_that_moves_again_is_not_at_rest(monkeypatch: pytest.MonkeyPatch
 
 def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that are plain are found by merging, and more samples would be the same again."""
+    monkeypatch.setattr(chain, "_MANY", 500)
     planted = planted_relation(300, 200, 4, 3, 0)
     sampler = GibbsIrm(planted.relation, Start(12, 12), Hyper.single_prior(1.0, 0.1, 1.0))
     drawn: list[int] = []

@@ -9,6 +9,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.evaluate.sampled import range_of_clusters
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
@@ -43,10 +44,34 @@ def test_a_run_is_shown(open_app: Open, women: Result) -> None:
     assert not app.exception
     assert "southern_women · 18 × 14 · 89 links · 2 × 3 clusters" in texts(app)
     assert "2 × 3 clusters. Converged." in texts(app)
-    assert len(app.get("plotly_chart")) == 5
+    assert len(app.get("plotly_chart")) == 7
     assert len(app.dataframe[0].value) == 18
     assert len(app.get("download_button")) == 10
     assert "acvb_core.fit(" in app.code[0].value
+
+
+def test_the_page_says_how_firm_clusters_are(open_app: Open, women: Result) -> None:
+    """The range of the samples, and the objects without a firm place."""
+    app = opened(open_app, women)
+    ranges = range_of_clusters(women.posterior)
+    assert (
+        f"2 × 3 clusters (samples: {' × '.join('{} to {}'.format(*one) for one in ranges.values())})"
+        in texts(app)
+    )
+    loose = women.rows["probability"] < 0.5
+    assert 0 < loose.sum() < 18
+    assert f"{loose.sum()} of 18 rows have no firm place" in texts(app)
+    app.toggle(key="member_loose").set_value(True).run()
+    assert app.dataframe[0].value["object"].tolist() == women.rows["object"][loose].tolist()
+
+
+def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
+    open_app: Open, women: Result
+) -> None:
+    app = opened(open_app, fit(women.problem.data, "acvb0", init="random", k_rows=3, k_cols=3))
+    assert any("takes the clusters as certain" in caption.value for caption in app.caption)
+    assert "samples:" not in texts(app)
+    assert not app.toggle
 
 
 def test_a_phone_has_no_numbers_in_narrow_blocks(open_app: Open) -> None:

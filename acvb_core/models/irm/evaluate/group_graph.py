@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.sides import block_matrix, is_mirrored, one_clustering
+from acvb_core.models.irm.evaluate.sides import block_matrix, is_mirrored, one_clustering, shown_strengths
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +57,7 @@ class GroupGraph:
     edges: list[GroupEdge]
     #: Shape (K, 2); place of each cluster, at most about 1 from the middle; NaN for those without members.
     positions: Floats
+    interval: str  #: words for the interval from `low` to `high`
     #: The same inside the clusters that have members, expected or not.
     inner: dict[int, GroupEdge] = field(default_factory=dict)
 
@@ -71,8 +72,7 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
 
     `relation`: a network.
     `posterior`: of one clustering.
-    `blocks`: the `blocks` of a result: row_cluster, column_cluster, ones, entries, mean, low, high; those on and above
-      the diagonal are enough where links have no direction.
+    `blocks`: the `blocks` of a result; those on and above the diagonal are enough where links have no direction.
     Raises ParameterError: rows and columns have a clustering each, or the relation is no network.
     """
     if not one_clustering(posterior) or relation.network is None:
@@ -80,9 +80,8 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
             "A graph of groups needs a network whose objects have one clustering, not one for rows and one for columns."
         )
     shape = (posterior["rows"].shape[1],) * 2
-    density, low, high, links, entries = (
-        block_matrix(blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
-    )
+    density, low, high, interval = shown_strengths(blocks, shape)
+    links, entries = (block_matrix(blocks, name, shape) for name in ("ones", "entries"))
     undirected = is_mirrored(relation)
     counted = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
     inside = np.eye(len(links), dtype=np.bool_)
@@ -109,7 +108,9 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     positions[clusters] = group_positions(clusters, above)
     inner = {int(k): edge(int(k), int(k)) for k in clusters}
     matrices = (density, low, high, links, entries)
-    return GroupGraph(not undirected, members, clusters, overall, between, *matrices, above, positions, inner)
+    return GroupGraph(
+        not undirected, members, clusters, overall, between, *matrices, above, positions, interval, inner
+    )
 
 
 def _share(links: Floats, entries: Floats) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,25 @@ def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> N
         matrix[m, k] = values
     matrix[k, m] = values
     return matrix
+
+
+class ShownStrengths(NamedTuple):
+    """The strengths of blocks as matrices, and the words for their interval."""
+
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    interval: str  #: of a run without samples it says that it takes the clusters as known
+
+
+def shown_strengths(blocks: pd.DataFrame, shape: tuple[int, int]) -> ShownStrengths:
+    """Return the strengths of a result's `blocks`: from samples where it has some, else given these clusters."""
+    sampled = blocks["low"].notna().any()
+    names = ("low", "high") if sampled else ("low_given_clusters", "high_given_clusters")
+    mean, low, high = (block_matrix(blocks, name, shape) for name in ("mean", *names))
+    return ShownStrengths(
+        mean, low, high, "95 % interval" if sampled else "95 % interval given these clusters"
+    )
 
 
 def n_components(network: Relation) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.sides import (
-    block_matrix,
+    ShownStrengths,
     block_shape,
     has_directions,
     is_mirrored,
+    shown_strengths,
     sides,
     without_diagonal,
 )
@@ -76,8 +77,7 @@ class Arrangement:
     #: where both sides are one (`one`) and links have no direction, each pair counts once.
     ones: NDArray[np.int64]
     observed: NDArray[np.int64]
-    #: Shape (K, L); `mean`, `low`, `high` of each block's link probability; empty when unsorted.
-    posterior: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    strengths: ShownStrengths | None = None  #: of the blocks of a run
     one: bool = False  #: both sides are the same objects in the same clusters and order
 
     @property
@@ -121,11 +121,11 @@ def arrange_result(result: Result) -> Arrangement:
     relation = result.problem.data
     down, across = sides(result.posterior)
     shape = block_shape(result.posterior)
-    posterior = {name: block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high")}
+    strengths = shown_strengths(result.blocks, shape)
     labels = result.posterior.labels
     if down == across:
-        return arrange_network(relation, labels(down), shape[0], posterior)
-    return arrange(relation, labels(down), labels(across), shape, posterior)
+        return arrange_network(relation, labels(down), shape[0], strengths)
+    return arrange(relation, labels(down), labels(across), shape, strengths)
 
 
 def arrange(
@@ -133,7 +133,7 @@ def arrange(
     row_clusters: NDArray[np.int64],
     column_clusters: NDArray[np.int64],
     shape: tuple[int, int],
-    posterior: Mapping[str, NDArray[np.float64]],
+    strengths: ShownStrengths | None = None,
 ) -> Arrangement:
     """Sort a relation by given clusters of its rows and of its columns (numbered from 0, `shape` of them)."""
     row_degree, column_degree = degrees(relation)
@@ -145,7 +145,7 @@ def arrange(
         _side(relation.column_labels, relation.column_kind, column_clusters, shape[1], column_degree, end),
         ones,
         observed,
-        posterior,
+        strengths,
     )
 
 
@@ -153,7 +153,7 @@ def arrange_network(
     relation: Relation,
     clusters: NDArray[np.int64],
     n_clusters: int,
-    posterior: Mapping[str, NDArray[np.float64]],
+    strengths: ShownStrengths | None = None,
 ) -> Arrangement:
     """Sort a network by given clusters of its objects (numbered from 0): both sides in the same order.
 
@@ -171,7 +171,7 @@ def arrange_network(
     start, end = _ends(relation)
     out, into = degrees(relation)
     side = _side(relation.row_labels, relation.row_kind, clusters, n_clusters, out + into, start)
-    return Arrangement(relation, side, replace(side, end=end), ones, observed, posterior, one=True)
+    return Arrangement(relation, side, replace(side, end=end), ones, observed, strengths, one=True)
 
 
 def _counts(
@@ -199,7 +199,7 @@ def arrange_as_read(relation: Relation) -> Arrangement:
     """Return a relation in the order it was read, as one block."""
     n_rows, n_columns = relation.shape
     if relation.network is not None:
-        whole = arrange_network(relation, np.zeros(n_rows, dtype=np.int64), 1, {})
+        whole = arrange_network(relation, np.zeros(n_rows, dtype=np.int64), 1)
         rows = replace(whole.rows, order=np.arange(n_rows), clustered=False)
         return replace(whole, rows=rows, columns=replace(rows, end=whole.columns.end))
     return Arrangement(

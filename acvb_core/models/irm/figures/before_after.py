@@ -17,7 +17,7 @@ def arrange_sample(relation: Relation) -> Arrangement:
     """Return a sample network sorted by the clusters that its stored run found."""
     groups = read_sample_groups(relation.name)
     clusters = np.array([groups[str(name)] - 1 for name in relation.row_labels], dtype=np.int64)
-    return arrange_network(relation, clusters, int(clusters.max()) + 1, {})
+    return arrange_network(relation, clusters, int(clusters.max()) + 1)
 
 
 def before_after_figures(arrangement: Arrangement, height: int = 300) -> tuple[Figure, Figure]:

@@ -47,9 +47,10 @@ def _numbers(arrangement: Arrangement, k: int, j: int) -> list[str]:
     share = f" ({100 * ones / observed:.3g} %)" if observed else ""
     what = "pairs" if arrangement.one else "entries"
     lines = [f"{ones:,} {'link' if ones == 1 else 'links'} among {observed:,} known {what}{share}"]
-    if arrangement.posterior:
-        mean, low, high = (100 * float(arrangement.posterior[name][k, j]) for name in ("mean", "low", "high"))
-        lines.append(f"estimate {mean:.3g} %, 95 % interval {low:.3g} to {high:.3g} %")
+    if arrangement.strengths is not None:
+        *numbers, interval = arrangement.strengths
+        mean, low, high = (100 * float(matrix[k, j]) for matrix in numbers)
+        lines.append(f"estimate {mean:.3g} %, {interval} {low:.3g} to {high:.3g} %")
     return lines
 
 

@@ -18,7 +18,8 @@ def cluster_table(arrangement: Arrangement) -> pd.DataFrame:
       with the highest link probability, from this one if links have a direction), to_it (that probability), names (of
       the nodes with most links).
     """
-    strengths, side = arrangement.posterior["mean"], arrangement.rows
+    assert arrangement.strengths is not None
+    strengths, side = arrangement.strengths.mean, arrangement.rows
     lines = []
     for k in np.flatnonzero(side.sizes):
         size = int(side.sizes[k])

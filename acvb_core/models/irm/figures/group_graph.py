@@ -246,7 +246,7 @@ def _count_objects(n: int, kind: str) -> str:
 def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     k, m = item.source, item.target
     entries = float(graph.entries[k, m])
-    interval = f"95 % interval {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
+    interval = f"{graph.interval} {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
     counts = f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"
     lines = [counts, f"density {percent(item.density)}, {interval}"]
     expected, where = graph.between, "on average between clusters"

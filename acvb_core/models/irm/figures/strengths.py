@@ -11,6 +11,7 @@ from acvb_core.models.irm.evaluate.sides import (
     has_directions,
     is_mirrored,
     one_clustering,
+    shown_strengths,
 )
 from acvb_core.models.irm.figures.block_hover import pair_name
 from acvb_core.views.axes import axis_title
@@ -78,16 +79,15 @@ def strength_figure(result: Result, *, height: int = 460, annotated: int = ANNOT
 def strength_hover(result: Result) -> list[list[str]]:
     """Return the text of every block: its mean, its interval and the counts behind them."""
     shape = block_shape(result.posterior)
-    mean, low, high, ones, entries = (
-        block_matrix(result.blocks, name, shape) for name in ("mean", "low", "high", "ones", "entries")
-    )
+    mean, low, high, interval = shown_strengths(result.blocks, shape)
+    ones, entries = (block_matrix(result.blocks, name, shape) for name in ("ones", "entries"))
     one, undirected = one_clustering(result.posterior), is_mirrored(result.problem.data)
     what = "pairs" if one else "entries"
     return [
         [
             f"<b>{pair_name(k, j, one, undirected)}</b>"
             f"<br>estimate {percent(mean[k, j])}"
-            f"<br>95 % interval {percent(low[k, j])} to {percent(high[k, j])}"
+            f"<br>{interval} {percent(low[k, j])} to {percent(high[k, j])}"
             f"<br>expected {ones[k, j]:,.1f} links in {entries[k, j]:,.1f} known {what}"
             for j in range(shape[1])
         ]

@@ -22,16 +22,20 @@ from acvb_core.models.irm.state import stick_log_evidence, sum_evidence
 BURN_IN, KEPT = 60, 140
 #: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps.
 _WORK = 5e8
-#: A chain is over when in so many sweeps in turn no more than this share of the objects has changed company: further
-#: samples would be much the same again. In data without plain groups a tenth of the objects moves in every sweep.
+#: A chain over many objects is over when in so many sweeps in turn no more than this share of them has changed
+#: company: further samples would be much the same. In data without plain groups a tenth of them moves in every sweep.
 SETTLED, _AT_REST = 10, 5e-3
+#: With fewer objects the chain takes all its samples. Ten sweeps without a move are then a matter of chance, and
+#: samples that are kept because of their values are no fair draw from the posterior.
+_MANY = 1_000
 #: Sweeps after which merges are tried: where clusters are large, single objects take a hundred sweeps to empty one.
 _MERGE_AFTER = 10
 #: The burn-in ends early after so many sweeps, merges tried, in which no sample had a higher bound than all before:
 #: the chain has arrived. The spectral start of a small network is near enough for that.
 _LEVEL = 10
-#: Samples in a posterior: the cluster of each object, shape (S, N), and the blocks' link probabilities, (S, K, L).
-LABELS, STRENGTHS = "sampled_{}", "sampled_strengths"
+#: Samples in a posterior: the cluster of each object, shape (S, N); the blocks' link probabilities, (S, K, L); and
+#: a and b of their Beta prior, (S, 2), which posteriors of earlier versions do not have.
+LABELS, STRENGTHS, PRIORS = "sampled_{}", "sampled_strengths", "sampled_priors"
 
 
 class ChainStart(NamedTuple):
@@ -40,14 +44,15 @@ class ChainStart(NamedTuple):
     #: The best sample by the lower bound: responsibilities of each domain, one-hot, largest cluster first.
     q: dict[str, Floats]
     hyper: Hyper  #: hyper-parameters of that sample: with others the run leaves its clusters
-    samples: dict[str, Array]  #: the kept samples, by `LABELS` and `STRENGTHS`
+    samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS` and `PRIORS`
 
 
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
-    """Draw samples until there are enough, the work is done, or they have settled; then the last few are kept."""
+    """Draw samples until there are enough or the work is done; a chain over many objects ends once it has settled."""
     state = sampler.init(rng, checkpoint)
     best, highest, risen = state, -np.inf, _MERGE_AFTER
     work, sweeps, at_rest, burning = 0.0, 0, 0, True
+    may_settle = sum(map(len, state.labels.values())) >= _MANY
     kept: list[Sample] = []
     while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
         burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < _WORK / 3
@@ -55,9 +60,9 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
         merged = try_merges(sampler, state, rng.spawn(1)[0], checkpoint) if sweeps == _MERGE_AFTER else None
         if merged is None:
             state, moved = _draw_share(sampler, state, rng, checkpoint)
-            at_rest = at_rest + 1 if moved <= _AT_REST else 0
+            at_rest = at_rest + 1 if may_settle and moved <= _AT_REST else 0
         else:
-            state, at_rest = merged, 1
+            state, at_rest = merged, int(may_settle)
         sweeps += 1
         work += sum(map(len, state.labels.values())) * state.ones.size
         if (height := measure_bound(state, sampler.layout)) > highest:
@@ -110,6 +115,7 @@ class Sample(NamedTuple):
 
     labels: dict[str, Array]  #: the cluster of each object of each domain
     strengths: Array  #: the blocks' link probabilities
+    prior: tuple[float, float]  #: a and b of the blocks' Beta prior
 
 
 def take_sample(state: GibbsState) -> Sample:
@@ -118,7 +124,7 @@ def take_sample(state: GibbsState) -> Sample:
     kind = np.int16 if max(state.ones.shape) <= np.iinfo(np.int16).max else np.int32
     strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
     labels = {domain: numbers.astype(kind) for domain, numbers in state.labels.items()}
-    return Sample(labels, strengths.astype(np.float32))
+    return Sample(labels, strengths.astype(np.float32), (float(hyper.a[0, 0]), float(hyper.b[0, 0])))
 
 
 def pack_samples(samples: list[Sample]) -> dict[str, Array]:
@@ -132,7 +138,7 @@ def pack_samples(samples: list[Sample]) -> dict[str, Array]:
         LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples])
         for domain in samples[0].labels
     }
-    return {**labels, STRENGTHS: strengths}
+    return {**labels, STRENGTHS: strengths, PRIORS: np.array([sample.prior for sample in samples])}
 
 
 def keep_clusters(q: Floats, limit: int) -> Floats:

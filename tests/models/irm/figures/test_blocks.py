@@ -22,7 +22,7 @@ from acvb_core.views.theme import INK, UNKNOWN
 @pytest.fixture(scope="module")
 def large() -> Arrangement:
     drawn = planted_relation(1700, 1600, 4, 5, 0, missing_share=0.05)
-    return arrange(drawn.relation, drawn.row_clusters, drawn.column_clusters, (4, 5), {})
+    return arrange(drawn.relation, drawn.row_clusters, drawn.column_clusters, (4, 5))
 
 
 def raster_of(arrangement: Arrangement, size: int = 1000):  # type: ignore[no-untyped-def]
@@ -110,7 +110,7 @@ def test_hover_tells_the_numbers_of_the_result(games: Result) -> None:
 def test_a_cluster_without_objects_is_left_out() -> None:
     relation = Relation.build(np.eye(80, 70))
     clusters = np.repeat([0, 2], 40)
-    arrangement = arrange(relation, clusters, np.zeros(70, dtype=int), (3, 1), {})
+    arrangement = arrange(relation, clusters, np.zeros(70, dtype=int), (3, 1))
     assert arrangement.rows.between(0, 80) == [0, 2]
     assert arrangement.rows.cluster_at(40) == 3
     assert block_figure(arrangement)["data"][0]["y"] == [0, 40, 80]
@@ -118,7 +118,7 @@ def test_a_cluster_without_objects_is_left_out() -> None:
 
 def test_small_relations_show_names_as_they_are(awkward: Relation) -> None:
     clusters = np.array([0, 0, 1, 1])
-    figure = block_figure(arrange(awkward, clusters, np.array([0, 1, 0]), (2, 2), {}))
+    figure = block_figure(arrange(awkward, clusters, np.array([0, 1, 0]), (2, 2)))
     text = json.dumps(figure["data"]) + json.dumps(figure["layout"]["yaxis"])
     assert "<a href" not in text
     assert "<i>" not in text
@@ -161,9 +161,7 @@ def test_a_relation_without_missing_entries_has_no_grey(women: Result) -> None:
 
 def test_several_matrices_share_one_scale() -> None:
     drawn = [planted_relation(1700, 1600, 2, 2, seed, beta=(1, b)) for seed, b in ((0, 1), (1, 60))]
-    figures = block_figures(
-        [arrange(d.relation, d.row_clusters, d.column_clusters, (2, 2), {}) for d in drawn]
-    )
+    figures = block_figures([arrange(d.relation, d.row_clusters, d.column_clusters, (2, 2)) for d in drawn])
     scales = [
         trace["marker"]["colorbar"]["ticktext"]
         for f in figures
@@ -203,7 +201,7 @@ def test_degenerate_shapes_are_drawn(shape: tuple[int, int]) -> None:
     relation = Relation.build(np.zeros(shape))
     for arrangement in (
         arrange_as_read(relation),
-        arrange(relation, np.zeros(shape[0], dtype=int), np.zeros(shape[1], dtype=int), (1, 1), {}),
+        arrange(relation, np.zeros(shape[0], dtype=int), np.zeros(shape[1], dtype=int), (1, 1)),
     ):
         assert block_figure(arrangement)["layout"]["images"]
         assert block_png(arrangement, title="empty")

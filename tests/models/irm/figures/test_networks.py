@@ -87,7 +87,7 @@ def test_pairs_of_an_undirected_network_are_counted_once(club: Result) -> None:
     assert (arrangement.ones == arrangement.ones.T).all()
     assert arrangement.ones[upper].sum() == 78
     assert arrangement.observed[upper].sum() == 34 * 33 // 2
-    mean = arrangement.posterior["mean"]
+    mean = arrangement.strengths.mean
     assert (mean == mean.T).all()
     assert np.isfinite(mean).all()
     whole = arrange_as_read(club.problem.data)
@@ -98,7 +98,7 @@ def test_self_links_of_an_undirected_network_are_counted_once() -> None:
     ones = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]])
     missing = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1]])
     relation = Relation.build(ones, missing, network=Network(directed=False, self_links=True))
-    arrangement = arrange_network(relation, np.array([0, 0, 1]), 2, {})
+    arrangement = arrange_network(relation, np.array([0, 0, 1]), 2)
     assert arrangement.ones.tolist() == [[3, 0], [0, 0]]
     assert arrangement.observed.tolist() == [[3, 2], [2, 0]]
 

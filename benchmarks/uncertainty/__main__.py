@@ -1,0 +1,97 @@
+"""How often what a run says of its own certainty is true: planted relations whose blocks and clusters are known.
+
+    python -m benchmarks.uncertainty [--draws 40]
+
+For each case it prints the share of blocks whose true mean strength lies in the 95 % interval, from samples and given
+the clusters, and how often objects of one cluster are said to belong together, and do.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from acvb_core import fit
+from acvb_core.data.relation import Relation
+
+
+class Case(NamedTuple):
+    """Relations of one kind: clusters of equal probability on both sides, uniform strengths."""
+
+    n: int  #: objects a side
+    k: int  #: clusters a side
+    low: float  #: strengths lie between `low` and `high`
+    high: float
+
+
+CASES = (Case(40, 3, 0.05, 0.95), Case(60, 6, 0.1, 0.9), Case(40, 3, 0.2, 0.8), Case(30, 3, 0.3, 0.7))
+
+
+def measure_draw(case: Case, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a line for each block, is it covered, and one for each object, said and true company."""
+    rng = np.random.default_rng(1_000 + seed)
+    clusters = rng.integers(case.k, size=(2, case.n))
+    strengths = rng.uniform(case.low, case.high, size=(case.k, case.k))[np.ix_(*clusters)]
+    relation = Relation.build(rng.random(strengths.shape) < strengths)
+    result = fit(relation, "acvb0", seed=seed)
+    sides = result.rows, result.columns
+    shown = [table["cluster"].to_numpy() for table in sides]
+    blocks = []
+    for block in result.blocks.itertuples():
+        inside = strengths[np.ix_(shown[0] == block.row_cluster, shown[1] == block.column_cluster)]
+        if inside.size:
+            true = inside.mean()
+            blocks.append(
+                {
+                    "samples": block.low <= true <= block.high,
+                    "given clusters": block.low_given_clusters <= true <= block.high_given_clusters,
+                    "width": block.high - block.low,
+                }
+            )
+    objects = []
+    for own, table, true in zip(shown, sides, clusters, strict=True):
+        for i, line in enumerate(table.itertuples()):
+            others = (own == own[i]) & (np.arange(case.n) != i)
+            if others.any():
+                objects.append(
+                    {
+                        "said": line.probability,
+                        "given clusters": line.given_clusters,
+                        "true": (true[others] == true[i]).mean(),
+                    }
+                )
+    return pd.DataFrame(blocks), pd.DataFrame(objects)
+
+
+def measure_case(case: Case, draws: int) -> dict[str, object]:
+    """Return the line of a case in the table."""
+    blocks, objects = (
+        pd.concat(frames) for frames in zip(*(measure_draw(case, seed) for seed in range(draws)), strict=True)
+    )
+    return {
+        "case": f"{case.n} x {case.n}, K {case.k}, strengths {case.low:g} to {case.high:g}",
+        "blocks covered": blocks["samples"].mean(),
+        "given clusters": blocks["given clusters"].mean(),
+        "width": blocks["width"].mean(),
+        "company said": objects["said"].mean(),
+        "company true": objects["true"].mean(),
+        "company given clusters": objects["given clusters"].mean(),
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--draws", type=int, default=40)
+    draws = parser.parse_args().draws
+    table = pd.DataFrame([measure_case(case, draws) for case in CASES])
+    print(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+
+
+if __name__ == "__main__":
+    main()
