@@ -104,7 +104,11 @@ def main() -> None:
         table = pd.DataFrame(combined)
         print(table.round(4).to_string())
         together, others = table["combined"], table.drop(columns="combined")
-        tests = compare_paired(np.tile(together, (len(others.columns), 1)), others.to_numpy().T)
+        tests = compare_paired(
+            np.tile(together, (len(others.columns), 1)),
+            others.to_numpy().T,
+            ratio=options.heldout / (1.0 - options.heldout),
+        )
         for number, name in enumerate(others.columns):
             print(
                 f"combined less the {name}: {tests.difference[number]:.4f}, 95 % from {tests.low[number]:.4f} to "

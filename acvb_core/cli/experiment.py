@@ -109,6 +109,7 @@ def _text(
             "95 % low": others["low"],
             "high": others["high"],
             "p": table["p"],
+            "p (uncorrected)": table["p_uncorrected"],
             "p (ranks)": table["p_wilcoxon"],
             "CPU s": table["cpu_seconds"],
             "stability": table["stability"],
@@ -119,7 +120,10 @@ def _text(
     text += f"Mean {name} of what is held out, over {plural(len(plan.seeds), 'split')}\n"
     text += shown.to_string(index=False, na_rep="-", float_format=lambda x: f"{x:,.3g}")
     text += (
-        "\n* not significantly worse than the best (p at least 0.05, adjusted for the number of pairs)\n\n"
+        "\n* no difference from the best was found (p at least 0.05, adjusted for the number of pairs)\n"
+        "p: corrected for training data that the splits share; p (uncorrected) and p (ranks) are about further splits "
+        "of the same data. Methods that are equal on average over data sets are still called different on one data set "
+        "in 7 to 13 % of cases.\n\n"
     )
     text += f"{now.conclusion(score)}\n"
     failed = [row for row in now.rows if row.get("error")]
@@ -135,4 +139,6 @@ def _text(
 def _mark_mean(row: dict[str, Any]) -> str:
     if row["n"] == 0:
         return "-  "
-    return f"{row['mean']:.4g}{' *' if row['n'] > 1 and not row['significant'] else '  '}"
+    return (
+        f"{row['mean']:.4g}{'  ' if row['significant'] or not (row['best'] or pd.notna(row['p'])) else ' *'}"
+    )

@@ -14,8 +14,10 @@ class PaperSource:
     name: str  #: of the file, of the sample or of the generator
     is_file: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)  #: of the reader, or of the generator
-    instead: str = ""  #: what these data are, where they are not the paper's own
+    real: str = ""  #: what these data are called, where they are not the paper's own
     first: int = 0  #: only so many documents, the first ones; 0 takes all
+    #: Both sides are the same objects, so many of them: those without a link, which a file leaves out, count too.
+    n_objects: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ class Claim:
     at_most: float | None = None
     at_least: float | None = None
     target: float | None = None  #: scores are counted by their distance from it
-    alike: bool = False  #: the statement is that there is no difference
+    margin: float | None = None  #: the statement is that scores are equal, but for so much in their own unit
+    #: Where the margin or the limit comes from, or what differs from the paper's comparison.
+    why: str = ""
+    place: str = ""  #: where the paper says it, if not in the table
     follows: str = ""  #: another score that this one rises and falls with, over all runs on a data set
     needs_convergence: bool = False  #: runs that their limit of sweeps ended too early say nothing of it
     than_in: str = ""  #: number of another table, in which the same method does worse
@@ -144,7 +149,8 @@ def read_printed(text: str) -> Printed:
 def claim_rise(method: str, label: str) -> Claim:
     """Return what acvb17 says of a method on relations and on topics alike (§3, Figures 2 and 3)."""
     text = f"The pseudo leave-one-out seems to rise in every sweep of {label}"
-    return Claim(text, method, score="falls_pseudo_loo", at_most=0.01)
+    why = "the share of the points drawn that are lower than the one before by a thousandth of the whole way or more"
+    return Claim(text, method, score="falls_pseudo_loo", at_most=0.01, why=why)
 
 
 def draw_rise(number: str, on: str, method: str, label: str) -> PaperFigure:

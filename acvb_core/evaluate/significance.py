@@ -1,4 +1,4 @@
-"""Paired tests: whether one method's scores differ from another's over the same splits."""
+"""Paired tests: do one method's scores differ from another's over the same splits?"""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 
 #: Differences smaller than this share of the scores are rounding: methods that do the same are no different.
 _ROUNDING = 1e-10
+#: Fewer splits than this are not tested: their spread is hardly known.
+LEAST_SPLITS = 5
 
 
 class PairedTests(NamedTuple):
@@ -21,30 +23,86 @@ class PairedTests(NamedTuple):
 
     n: NDArray[np.int64]  #: splits on which both have a score
     difference: Floats  #: mean difference; NaN without a split
-    #: `low`, `high`: its interval by Student's t; NaN for fewer than two splits.
-    low: Floats
+    #: All that follows is NaN where nothing is tested: with fewer splits than `LEAST_SPLITS`, or without any spread of
+    #: the differences.
+    low: Floats  #: `low`, `high`: interval of the mean difference, by the corrected t-test
     high: Floats
-    #: `p_t`, `p_wilcoxon`: two-sided p of the paired t-test and of Wilcoxon's signed-rank test, 1 where all
-    #: differences are zero; NaN for fewer than two splits.
-    p_t: Floats
+    p_t: Floats  #: two-sided p of the corrected t-test
+    #: `p_uncorrected`, `p_wilcoxon`: two-sided p of the paired t-test and of Wilcoxon's signed-rank test. They ask
+    #: whether further splits of the same data would show a difference, and not whether other data would.
+    p_uncorrected: Floats
     p_wilcoxon: Floats
 
 
 def compare_paired(
-    one: ArrayLike, other: ArrayLike, level: float = 0.95, *, ranks: bool = True
+    one: ArrayLike, other: ArrayLike, level: float = 0.95, *, ratio: float, ranks: bool = True
 ) -> PairedTests:
-    """Test whether mean scores differ.
+    """Test whether mean scores differ, by the corrected resampled t-test.
 
-    The splits are draws from one data set: the claim is about further splits of the same data, not about new data
-    (for these, training sets that overlap make the test too ready to see a difference; Nadeau, Bengio, Machine
-    Learning 52, 2003).
+    Random splits of one data set share most of their training data, so their scores are not independent: the variance
+    of their mean is taken as (1/n + ratio) times that of one difference, in place of 1/n. The claim is about this data
+    set; methods that are equal on average over data sets may well differ on one.
 
     `one`, `other`: shapes (n_comparisons, n_splits) or (n_splits,); scores on the same splits; NaN where a run has
       none.
     `level`: of the interval.
+    `ratio`: held-out data as a multiple of the training data, .1/.9 where a tenth is held out; 0 where the scores are
+      independent, such as the means of several data sets.
     `ranks`: test signed ranks too, which takes a second where differences are equal; otherwise their p is NaN.
     Raises ParameterError: the numbers of splits differ.
+    Source: C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning 52, 2003.
     """
+    differences, n, mean, variance, has_spread = _measure_differences(one, other)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error, narrow = np.sqrt((1 / n + ratio) * variance), np.sqrt(variance / n)
+        p_t, p_uncorrected = (2 * stats.t.sf(np.abs(mean) / by, n - 1) for by in (error, narrow))
+        half = stats.t.ppf((1 + level) / 2, n - 1) * error
+    tested = (n >= LEAST_SPLITS) & has_spread
+    p_wilcoxon = np.full(len(n), np.nan)
+    if ranks:
+        for place in np.flatnonzero(tested):
+            p_wilcoxon[place] = _test_signed_ranks(differences[place][np.isfinite(differences[place])])
+    low, high, p_t, p_uncorrected = (
+        np.where(tested, x, np.nan) for x in (mean - half, mean + half, p_t, p_uncorrected)
+    )
+    return PairedTests(n, mean, low, high, p_t, p_uncorrected, p_wilcoxon)
+
+
+class MarginTests(NamedTuple):
+    """Tests of whether mean scores differ by more than a margin; arrays of shape (n_comparisons,)."""
+
+    n: NDArray[np.int64]  #: splits on which both have a score
+    difference: Floats  #: mean difference; NaN without a split
+    #: `p_within`: of two one-sided tests the larger p; small where the difference is shown to be within the margin.
+    #: `p_beyond`: two-sided; small where it is shown to be beyond. Both are NaN with fewer splits than `LEAST_SPLITS`.
+    p_within: Floats
+    p_beyond: Floats
+
+
+def compare_with_margin(one: ArrayLike, other: ArrayLike, margin: float, *, ratio: float) -> MarginTests:
+    """Test whether mean scores are equal but for a margin: a difference that is not found may still be there.
+
+    Two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987), each corrected as by
+    `compare_paired`. The same difference on every split is within the margin or beyond it for certain.
+
+    `one`, `other`, `ratio`: as for `compare_paired`.
+    `margin`: in the scores' units, not below 0.
+    Raises ParameterError: the numbers of splits differ.
+    """
+    _, n, mean, variance, has_spread = _measure_differences(one, other)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(has_spread, np.sqrt((1 / n + ratio) * variance), 0.0)
+        edge = (np.abs(mean) - margin) / error  # infinite without spread
+    edge = np.where(np.isnan(edge), -np.inf, edge)  # as far apart as the margin, without spread
+    p_within, p_beyond = stats.t.cdf(edge, n - 1), np.minimum(2 * stats.t.sf(edge, n - 1), 1.0)
+    p_within, p_beyond = (np.where(n >= LEAST_SPLITS, p, np.nan) for p in (p_within, p_beyond))
+    return MarginTests(n, mean, p_within, p_beyond)
+
+
+def _measure_differences(
+    one: ArrayLike, other: ArrayLike
+) -> tuple[Floats, NDArray[np.int64], Floats, Floats, NDArray[np.bool_]]:
+    """Return the differences split by split, their number, mean and variance, and whether they have any spread."""
     first, second = (np.atleast_2d(np.asarray(scores, dtype=np.float64)) for scores in (one, other))
     if first.shape[1] != second.shape[1]:
         raise ParameterError(
@@ -56,23 +114,14 @@ def compare_paired(
     n = known.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(known, differences, 0.0).sum(axis=1) / n
-        squares = np.where(known, (differences - mean[:, None]) ** 2, 0.0).sum(axis=1)
-        error = np.sqrt(squares / (n - 1) / n)
-        # Without spread the statistic is infinite, unless nothing differs: then it is 0/0, and p is 1.
-        p_t = np.where(mean == 0.0, 1.0, 2 * stats.t.sf(np.abs(mean) / error, n - 1))
-        half = stats.t.ppf((1 + level) / 2, n - 1) * error
-    tested = n >= 2
-    p_wilcoxon = [
-        _test_signed_ranks(row[has]) if ranks else np.nan for row, has in zip(differences, known, strict=True)
-    ]
-    low, high, p_t, p_ranks = (
-        np.where(tested, x, np.nan) for x in (mean - half, mean + half, p_t, p_wilcoxon)
-    )
-    return PairedTests(n, mean, low, high, p_t, p_ranks)
+        deviations = np.where(known, differences - mean[:, None], 0.0)
+        variance = (deviations**2).sum(axis=1) / (n - 1)
+    has_spread = np.abs(deviations).max(axis=1, initial=0.0) > _ROUNDING * np.abs(np.nan_to_num(mean))
+    return differences, n, mean, variance, has_spread
 
 
 def _test_signed_ranks(differences: Floats) -> float:
-    return float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
+    return float(stats.wilcoxon(differences).pvalue)
 
 
 def adjust_holm(p: ArrayLike) -> Floats:
@@ -101,27 +150,27 @@ class AgainstBest(NamedTuple):
     tests: PairedTests
 
 
-def compare_with_best(scores: ArrayLike, *, ranks: bool = True) -> AgainstBest:
+def compare_with_best(scores: ArrayLike, *, ratio: float, ranks: bool = True) -> AgainstBest:
     """Hold every method against the one with the highest mean score.
 
     The best is chosen among the methods that have the most scores: a mean over fewer splits may be of easier ones.
 
     `scores`: shape (n_methods, n_splits); higher is better; NaN where a run has no score.
-    `ranks`: as for `compare_paired`.
+    `ratio`, `ranks`: as for `compare_paired`.
     """
     table = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     known = np.isfinite(table)
     counts = known.sum(axis=1)
     if not counts.any():
-        return AgainstBest(None, compare_paired(table, table, ranks=ranks))
+        return AgainstBest(None, compare_paired(table, table, ratio=ratio, ranks=ranks))
     means = np.where(known, table, 0.0).sum(axis=1) / np.maximum(counts, 1)
     best = int(np.argmax(np.where(counts == counts.max(), means, -np.inf)))
     first, second = np.triu_indices(len(table), 1)
-    pairs = compare_paired(table[first], table[second], ranks=ranks)
+    pairs = compare_paired(table[first], table[second], ratio=ratio, ranks=ranks)
     with_best = (first == best) | (second == best)
     other = (first + second - best)[with_best]
-    tests = compare_paired(table, table[best], ranks=ranks)
-    for name in ("p_t", "p_wilcoxon"):
+    tests = compare_paired(table, table[best], ratio=ratio, ranks=ranks)
+    for name in ("p_t", "p_uncorrected", "p_wilcoxon"):
         values = np.full(len(table), np.nan)
         values[other] = adjust_holm(getattr(pairs, name))[with_best]
         tests = tests._replace(**{name: values})

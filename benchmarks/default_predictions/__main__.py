@@ -5,7 +5,7 @@
 A file with `:one` behind it is a network. Run r of every method has split r and seed r. The default predicts by the
 mean of the samples that its run starts from, Gibbs sampling by the mean of its own. The bound is held against that of a
 run from the spectral start. One line a file: mean scores, their paired differences with 95 % intervals, and p of the
-paired t-test, adjusted for the number of files by Holm's method.
+corrected t-test, adjusted for the number of files by Holm's method.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from acvb_core import experiment, load_relation
+from acvb_core.engine.experiments.plan import HELD_OUT
 from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired
 
 #: Columns of the table, and the score of one side and of the other.
@@ -38,11 +39,15 @@ def run_splits(path: str, shape: tuple[int, int] | None, splits: int) -> dict[st
     return frames
 
 
+#: Held-out links as a multiple of the others.
+_RATIO = HELD_OUT / (1.0 - HELD_OUT)
+
+
 def describe_file(path: str, frames: dict[str, pd.DataFrame]) -> tuple[dict[str, object], list[PairedTests]]:
     """Return a line of the table without its p values, and the tests: of the samples, and of the bound."""
     default, spectral, sampler = frames[_DEFAULT], frames[_SPECTRAL], frames[_GIBBS]
-    predictions = compare_paired(default["heldout_averaged_skill"], sampler["heldout_skill"])
-    bounds = compare_paired(default["lower_bound"], spectral["lower_bound"])
+    predictions = compare_paired(default["heldout_averaged_skill"], sampler["heldout_skill"], ratio=_RATIO)
+    bounds = compare_paired(default["lower_bound"], spectral["lower_bound"], ratio=_RATIO)
     line: dict[str, object] = {
         "relation": Path(path.partition(":")[0]).name,
         "splits": len(default),

@@ -53,6 +53,9 @@ def test_people_read_the_table_and_the_answer(run: Run, tmp_path: Path) -> None:
     table = (tmp_path / "out" / "summary.tex").read_text()
     assert table.count(r"\\") == 5
     assert r"\textbf{" in table
+    assert table.startswith("% p: t-test against the best over splits of one data set, corrected")
+    assert "* no difference from the best was found" in told.out
+    assert "Differences are tested from 5 splits on" in told.out  # there are 3
     assert "12/12  VB · K 4 × 4 · seed 2" in told.err
 
 
@@ -131,7 +134,7 @@ def test_a_table_of_a_paper_is_made_anew_and_goes_on_where_it_was_cut(run: Run, 
     told = run(*FIGURE, "--out", str(tmp_path))
     assert told.code == 0
     assert "## Figure 1: Log probability of a held-out word after 100 sweeps" in told.out
-    assert "KOS: bars in pictures" in told.out
+    assert "KOS: Bars in pictures, " in told.out
     assert (tmp_path / "tnw07.md").read_text("utf-8") == told.out
     figures = json.loads((tmp_path / "tnw07.json").read_text("utf-8"))
     (cell,) = figures["tables"][0]["cells"]

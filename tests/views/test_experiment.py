@@ -9,7 +9,7 @@ import acvb_core
 from acvb_core.engine.experiments.answers import COURSE
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.views.experiment import course_figure
+from acvb_core.views.experiment import course_figure, experiment_figure
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +47,16 @@ def test_times_are_written_in_full_and_the_legend_leaves_a_phone_its_width(exper
 def test_runs_without_a_course_are_left_out(experiment: Experiment) -> None:
     traces = {trace["uid"]: trace for trace in course_figure(experiment, "Score")["data"]}
     assert set(traces["course VB"]["y"]) == {-3.0, -1.0}
+
+
+@pytest.mark.parametrize("splits", [4, 6])
+def test_the_bar_of_a_mean_is_corrected_and_left_out_for_few_splits(splits: int) -> None:
+    """By hand: six scores 1 ... 6 have variance 3.5, and a tenth is held out; 2.5706 is Student's t of 5."""
+    plan = plan_experiment(acvb_core.load_sample("southern_women").relation, ["vb"], splits=splits)
+    scores = np.arange(1.0, splits + 1)
+    rows = [{**plan.describe_run(run), "heldout_log_likelihood": score} for run, score in enumerate(scores)]
+    figure = experiment_figure(Experiment(plan, tuple(rows)), "heldout_log_likelihood", "Score")
+    (mean,) = (trace for trace in figure["data"] if trace["uid"] == "mean VB")
+    half = 2.5706 * np.sqrt((1 / 6 + 1 / 9) * 3.5) if splits == 6 else 0.0
+    assert mean["error_x"]["array"][0] == pytest.approx(half, rel=1e-4)
+    assert ("±" in mean["hovertemplate"]) == (splits == 6)

@@ -62,10 +62,17 @@ def test_the_end_of_a_run_is_described() -> None:
         [9, 0.9, 9, -10.0],
     ]
     ended = describe_end("MAX_SWEEPS", {"pseudo_loo": course, "lower_bound": course[:1]})
-    assert ended == {"unsettled": 1.0, "reach_pseudo_loo": 4.0}
+    falls = {"falls_pseudo_loo": 0.25, "single_pseudo_loo": -10.0}
+    assert ended == {"unsettled": 1.0, "reach_pseudo_loo": 4.0, **falls}
+    # Less than a thousandth of the way is no fall; one sample is what a sampler has until it takes a mean.
+    steps = [[sweep, 0, 0, value] for sweep, value in enumerate([0.0, 5.0, 5.0 - 1e-9, 4.0, 10.0], start=1)]
+    sampled = describe_end("MAX_SWEEPS", {"score": steps}, burn_in=4)
+    assert (sampled["falls_score"], sampled["single_score"]) == (0.25, 4.0)
     assert describe_end("CONVERGED", {"pseudo_loo": course[:2]}) == {
         "unsettled": 0.0,
         "reach_pseudo_loo": 2.0,
+        "falls_pseudo_loo": 0.0,
+        "single_pseudo_loo": -9.0,
     }
 
 

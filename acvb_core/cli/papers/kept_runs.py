@@ -22,6 +22,7 @@ from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.search import Search, run_search
 from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.registry import method_row
 from acvb_core.store.files import replace_file
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.searches import SearchFolder
@@ -107,7 +108,9 @@ class PartRuns:
         rows = []
         for run, kept, row in self._list_rows():
             courses = kept.notes.get(row["split"], {}).get("courses", {})
-            rows.append({**row, **describe_end(row["verdict"], courses), **self.plan.describe_run(run)})
+            is_sampled = method_row(self.plan.model.name, row["method"]).sampled
+            end = describe_end(row["verdict"], courses, row["setting_burn_in"] if is_sampled else None)
+            rows.append({**row, **end, **self.plan.describe_run(run)})
         return Experiment(self.plan, tuple(rows))
 
     def read_notes(self) -> dict[int, RunNotes]:

@@ -13,20 +13,25 @@ from scipy import stats
 from acvb_core.core.papers import Claim
 from acvb_core.engine.experiments.papers import Cell, PaperResult, label_method, sign_of
 from acvb_core.engine.experiments.report import LEVEL
-from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired
+from acvb_core.evaluate.significance import LEAST_SPLITS, adjust_holm, compare_paired, compare_with_margin
 
 
 class ClaimTest(NamedTuple):
     """One comparison: of the better method with a worse one, or of a score with its limit."""
 
     table: str
-    data: str
+    data: str  #: what the data taken are called
     k: int  #: 0 where the methods find the number themselves
     against: str  #: what the worse method is called; empty for a limit
     difference: float  #: above 0: as the claim says
-    p: float  #: two-sided, adjusted by Holm over all comparisons of the claim; NaN where there are too few splits
+    #: Two-sided, or of two one-sided tests where the claim has a margin; adjusted by Holm over all comparisons of the
+    #: claim. NaN where there are too few splits.
+    p: float
     n: int  #: splits, or runs of a correlation
     is_cut_short: bool = False  #: runs ended too early to tell
+    p_beyond: float = (
+        np.nan
+    )  #: that the difference is beyond the margin, where the claim has one; adjusted too
 
     @property
     def is_known(self) -> bool:
@@ -49,6 +54,7 @@ class ClaimEvidence:
     tests: tuple[ClaimTest, ...]
     #: Data of which the runs are a quick look: shorter than the paper's, and for one number of clusters.
     quick: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()  #: names and sizes of the data compared on
 
     @property
     def known(self) -> list[ClaimTest]:
@@ -66,13 +72,9 @@ class ClaimEvidence:
                 return "not tested: runs ended before they converged"
             return f"not tested: {'too few splits' if any(test.n for test in self.tests) else 'no runs'}"
         yes = [test for test in known if self._says_so(test)]
+        if self.claim.margin is not None:
+            return self._judge_margin(yes)
         no = [test for test in known if test.p < LEVEL and test.difference < 0]
-        if self.claim.alike:
-            if not yes + no:
-                return "holds: no difference found"
-            if len(yes + no) == len(known):
-                return "does not hold here: they differ"
-            return f"does not hold here: they differ {_name_places(yes + no, known)}"
         if not yes:
             return "does not hold here" if no else "not decided"
         if len(yes) == len(known):
@@ -80,8 +82,24 @@ class ClaimEvidence:
         against = f"; the opposite {_name_places(no, known)}" if no else ""
         return f"holds {_name_places(yes, known)}{against}"
 
+    def _judge_margin(self, yes: Sequence[ClaimTest]) -> str:
+        """Return the verdict on a claim that scores are equal, of which some comparisons are within the margin."""
+        known = self.known
+        parts = []
+        if yes:
+            parts.append("holds" if len(yes) == len(known) else f"holds {_name_places(yes, known)}")
+        for way, word in ((1.0, "better"), (-1.0, "worse")):
+            no = [test for test in known if test.p_beyond < LEVEL and np.sign(test.difference) == way]
+            if no:
+                where = "" if len(no) == len(known) else f" {_name_places(no, known)}"
+                does = "" if parts else "does not hold here: "
+                parts.append(f"{does}{word} by more than the margin{where}")
+        return "; ".join(parts) or "not decided"
+
     def _says_so(self, test: ClaimTest) -> bool:
         """Return whether a comparison is clearly as the claim says; runs that all end at an upper limit are."""
+        if self.claim.margin is not None:
+            return bool(test.p < LEVEL)
         is_at_limit = self.claim.at_most is not None and test.difference == 0.0
         return is_at_limit or bool(test.p < LEVEL and test.difference > 0)
 
@@ -117,8 +135,9 @@ def _name_place(field: str, value: object) -> str:
 def judge_claims(results: Sequence[PaperResult]) -> list[ClaimEvidence]:
     """Return the evidence for each claim of a paper's tables.
 
-    A claim that several tables make, by its text, is judged once, by the comparisons of all of them: paired t-tests,
-    adjusted by Holm. Where no method is worse, the better one's scores are tested against the limit.
+    A claim that several tables make, by its text, is judged once, by the comparisons of all of them: corrected t-tests
+    of five splits or more, adjusted by Holm. Where no method is worse, the better one's scores are tested against the
+    limit. That scores are equal is shown by two one-sided tests that they are within the claim's margin.
     """
     places: dict[str, list[tuple[PaperResult, Claim]]] = {}
     for result in results:
@@ -131,17 +150,25 @@ def _judge(group: Sequence[tuple[PaperResult, Claim]], results: Sequence[PaperRe
     tests = [
         test for result, claim in group if not claim.untested for test in _compare(result, claim, results)
     ]
-    adjusted = adjust_holm([test.p for test in tests])
-    own = tuple(test._replace(p=float(p)) for test, p in zip(tests, adjusted, strict=True))
-    tested = {(test.table, test.data) for test in own if test.is_known}
-    quick = dict.fromkeys(
-        part.data
-        for result, _ in group
-        for part, _ in result.parts
-        if part.limits.quick and (result.table.number, part.data) in tested
+    adjusted, beyond = adjust_holm([test.p for test in tests]), adjust_holm([test.p_beyond for test in tests])
+    own = tuple(
+        test._replace(p=float(p), p_beyond=float(q))
+        for test, p, q in zip(tests, adjusted, beyond, strict=True)
     )
-    numbers = dict.fromkeys(result.table.number for result, _ in group)
-    return ClaimEvidence(group[0][1], tuple(numbers), own, tuple(quick))
+    made = {(test.table, test.data) for test in own if test.n or test.is_cut_short}
+    tested = {(test.table, test.data) for test in own if test.is_known}
+    parts = [((result.table.number, part.real_name), part) for result, _ in group for part, _ in result.parts]
+    return ClaimEvidence(
+        group[0][1],
+        tuple(dict.fromkeys(claim.place or result.table.number for result, claim in group)),
+        own,
+        tuple(
+            dict.fromkeys(
+                name for (table, name), part in parts if part.limits.quick and (table, name) in tested
+            )
+        ),
+        tuple(dict.fromkeys(part.real_size for place, part in parts if place in (tested or made))),
+    )
 
 
 def _compare(result: PaperResult, claim: Claim, results: Sequence[PaperResult]) -> Iterator[ClaimTest]:
@@ -162,22 +189,16 @@ def _compare(result: PaperResult, claim: Claim, results: Sequence[PaperResult]) 
         if claim.than_in:
             if (cell.data, cell.k) in others and not _is_quick(result, cell):
                 other = others[cell.data, cell.k]
-                yield _write_test(result, cell, claim.than_in, _test(result, claim, score, cell, other))
+                yield _test(result, claim, score, cell, other, claim.than_in)
             continue
         for method in claim.worse or ("",):
             against = label_method(table, method) if method else ""
             if claim.needs_convergence and _ended_early(result, claim, cell, method):
-                yield ClaimTest(table.number, cell.data, cell.k, against, np.nan, np.nan, 0, True)
+                data = result.name_data(cell.data)
+                yield ClaimTest(table.number, data, cell.k, against, np.nan, np.nan, 0, True)
                 continue
             scores = cell.scores[table.methods.index(method)] if method else None
-            yield _write_test(result, cell, against, _test(result, claim, score, cell, scores))
-
-
-def _write_test(result: PaperResult, cell: Cell, against: str, test: PairedTests) -> ClaimTest:
-    return ClaimTest(
-        result.table.number, cell.data, cell.k, against,
-        float(test.difference[0]), float(test.p_t[0]), int(test.n[0]),
-    )  # fmt: skip
+            yield _test(result, claim, score, cell, scores, against)
 
 
 def _is_quick(result: PaperResult, cell: Cell) -> bool:
@@ -187,8 +208,9 @@ def _is_quick(result: PaperResult, cell: Cell) -> bool:
 def _ended_early(result: PaperResult, claim: Claim, cell: Cell, method: str) -> bool:
     """Return whether a run ended before it converged, and so early that it cannot be told which one takes longer.
 
-    A run that its limit ended would have taken longer by an unknown time: it is slower than one that had converged by
-    then, and may be slower or faster than any other.
+    One that may yet converge is not known to need more than the limit of a claim, or not to converge at all. A run that
+    its limit ended would have taken longer by an unknown time: it is slower than one that had converged by then, and
+    may be slower or faster than any other.
     """
     ends, sweeps = (
         next(one.scores for one in result.list_cells(score) if (one.data, one.k) == (cell.data, cell.k))
@@ -196,9 +218,9 @@ def _ended_early(result: PaperResult, claim: Claim, cell: Cell, method: str) -> 
     )
     place = result.table.methods.index(claim.better)
     cut = ends == 1.0
-    if not method:
-        return bool((cut[place] & (sweeps[place] < _ENOUGH)).any())
-    other = result.table.methods.index(method)
+    other = result.table.methods.index(method) if method else place
+    if not method or claim.score == "unsettled":
+        return any(bool((cut[one] & (sweeps[one] < _ENOUGH)).any()) for one in (place, other))
     own_time, other_time = cell.scores[place], cell.scores[other]
     unknown = (cut[place] & ~(own_time > other_time)) | (cut[other] & ~(other_time > own_time))
     both = np.isfinite(own_time) & np.isfinite(other_time)
@@ -206,30 +228,54 @@ def _ended_early(result: PaperResult, claim: Claim, cell: Cell, method: str) -> 
 
 
 def _test(
-    result: PaperResult, claim: Claim, score: str, cell: Cell, other: NDArray[np.float64] | None
-) -> PairedTests:
+    result: PaperResult,
+    claim: Claim,
+    score: str,
+    cell: Cell,
+    other: NDArray[np.float64] | None,
+    against: str,
+) -> ClaimTest:
     """Return how much better the claim's method is than other scores, or how far it is within the limit."""
+    more, less = _orient(result, claim, score, cell, other)
+    about = (result.table.number, result.name_data(cell.data), cell.k, against)
+    if claim.margin is not None:
+        near = compare_with_margin(more, less, claim.margin, ratio=cell.ratio)
+        within, beyond = float(near.p_within[0]), float(near.p_beyond[0])
+        return ClaimTest(*about, float(near.difference[0]), within, int(near.n[0]), p_beyond=beyond)
+    test = compare_paired(more, less, ratio=cell.ratio, ranks=False)
+    difference, p, n = float(test.difference[0]), float(test.p_t[0]), int(test.n[0])
+    if n >= LEAST_SPLITS and np.isnan(p):
+        # The same difference on every split, as where all runs end at a limit, needs no test.
+        p = float(difference == 0.0)
+    return ClaimTest(*about, difference, p, n)
+
+
+def _orient(
+    result: PaperResult, claim: Claim, score: str, cell: Cell, other: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return two rows of scores of which the first is higher where the claim is right."""
     own = cell.scores[result.table.methods.index(claim.better)]
-    if other is None:
-        if claim.target is not None:
-            own = np.abs(own - claim.target)
-        if claim.at_least is not None:
-            return compare_paired(own, np.full(own.shape, claim.at_least), ranks=False)
-        return compare_paired(np.full(own.shape, claim.at_most), own, ranks=False)
     if claim.target is not None:
-        return compare_paired(np.abs(other - claim.target), np.abs(own - claim.target), ranks=False)
+        own = np.abs(own - claim.target)
+        other = None if other is None else np.abs(other - claim.target)
+    if other is None:
+        if claim.at_least is not None:
+            return own, np.full(own.shape, claim.at_least)
+        return np.full(own.shape, claim.at_most), own
+    if claim.target is not None:
+        return other, own
     sign = sign_of(result.table, score)
-    return compare_paired(sign * own, sign * other, ranks=False)
+    return sign * own, sign * other
 
 
 def _correlate(result: PaperResult, claim: Claim, score: str) -> Iterator[ClaimTest]:
     """Yield the correlation of two scores over all runs on each data set."""
     for part, done in result.parts:
-        rows = [] if done is None else done.rows
+        rows = [] if done is None else list(done.rows)
         pairs = [
             (row[claim.follows], row[score]) for row in rows if row.get(claim.follows) and row.get(score)
         ]
-        if len(pairs) > 2:
+        if len({row["split"] for row in rows}) >= LEAST_SPLITS and len(pairs) > 2:
             found = stats.pearsonr(*np.array(pairs, dtype=np.float64).T)
             strength, p = float(found.statistic), float(found.pvalue)
-            yield ClaimTest(result.table.number, part.data, 0, "", strength, p, len(pairs))
+            yield ClaimTest(result.table.number, part.real_name, 0, "", strength, p, len(pairs))

@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 AXES = ("sweep", "cpu_seconds", "passes")
 #: Points of a course that are kept, and those that a figure shows.
 _KEPT, _SHOWN = 60, 40
-#: What cannot fall by less, relative to its size: rounding.
-_ROUNDING = 1e-9
+#: A lower value is a fall from this share of the whole range of a course on: less cannot be seen in a figure.
+_VISIBLE = 1e-3
 #: Share of its way from the first value to the last within which a quantity has all but arrived.
 _REACHED = 0.05
 #: Sweeps of an answer that is kept while a run goes on.
@@ -76,11 +76,10 @@ class CourseRecorder:
         return dict(self._answers)
 
     def read_facts(self) -> dict[str, float]:
-        """Return how often each quantity fell in the last run, and how far it ends below its highest value.
+        """Return how far each quantity of the last run ends below its highest value, and the score of an entry.
 
-        `falls_…`: share of the steps in which it fell. `drop_…`: relative to the highest value. `unit_lower_bound`: the
-        bound divided by the number of known entries, words or cells. `gap_log_likelihood`: of a known cell less that of
-        a held-out one.
+        `drop_…`: relative to the highest value. `unit_lower_bound`: the bound divided by the number of known entries,
+        words or cells. `gap_log_likelihood`: of a known cell less that of a held-out one.
         """
         facts: dict[str, float] = {}
         known, unknown = (self._last.get(f"{which}_log_likelihood", np.nan) for which in ("train", "heldout"))
@@ -92,8 +91,6 @@ class CourseRecorder:
         for name in self.quantities:
             values = np.array([point[-1] for point in self._read(name)])
             if len(values) > 1:
-                falls = np.diff(values) < -_ROUNDING * np.abs(values[:-1])
-                facts[f"falls_{name}"] = float(falls.mean())
                 facts[f"drop_{name}"] = float((values.max() - values[-1]) / max(abs(values.max()), 1e-300))
         return facts
 
@@ -105,11 +102,13 @@ class CourseRecorder:
         ]
 
 
-def describe_end(verdict: str, courses: Mapping[str, Course]) -> dict[str, float]:
+def describe_end(verdict: str, courses: Mapping[str, Course], burn_in: int | None = None) -> dict[str, float]:
     """Return how a run came to its end, from what was kept of it.
 
     `unsettled`: 1 where the limit of sweeps ended it, else 0. `reach_…`: the sweep from which on a quantity is within a
-    twentieth of the way from its first value to its last.
+    twentieth of the way from its first value to its last. `falls_…`: share of the points kept that are visibly lower
+    than the one before. `single_…`: the last value; of a sampler, whose `burn_in` is given, the last of one sample,
+    as no mean is taken until then.
     """
     facts = {"unsettled": float(verdict == Verdict.MAX_SWEEPS)}
     for name, course in courses.items():
@@ -117,6 +116,11 @@ def describe_end(verdict: str, courses: Mapping[str, Course]) -> dict[str, float
         if len(values) > 1:
             away = np.flatnonzero(np.abs(values - values[-1]) > _REACHED * abs(values[-1] - values[0]))
             facts[f"reach_{name}"] = float(course[away[-1] + 1][0] if len(away) else course[0][0])
+            sweeps = np.array([point[0] for point in course])
+            single = values if burn_in is None else values[sweeps <= burn_in]
+            facts[f"single_{name}"] = float(single[-1]) if len(single) else np.nan
+            falls = np.diff(values) < -_VISIBLE * np.ptp(values)
+            facts[f"falls_{name}"] = float(falls.mean())
     return facts
 
 

@@ -33,9 +33,10 @@ def write_report(
     parts = [
         f"# {paper}, made anew",
         write_origin(made),
-        "The first figure is ours, the mean over the splits. The printed one follows in brackets. **Bold**: the best "
-        "of ours in its row. \\*: significantly worse than the best (paired t-test over the splits, adjusted by Holm's "
-        "method, p < 0.05). A split counts once all methods have run on it.",
+        "The first figure is ours, the mean over the splits. The printed one follows in brackets: it is of the paper's "
+        "data, which are named in brackets where others stand in. **Bold**: the best of ours in its row. \\*: "
+        "significantly worse than the best (t-test over five splits or more, corrected for training data that they "
+        "share, adjusted by Holm's method, p < 0.05). A split counts once all methods have run on it.",
         *_write_sources(results),
     ]
     for result, shown in zip(results, pictures or [()] * len(results), strict=True):
@@ -48,7 +49,8 @@ def _write_sources(results: Sequence[PaperResult]) -> list[str]:
     tables: dict[tuple[str, str], list[str]] = {}
     for result in results:
         for part, _ in result.parts:
-            instead = "cannot be had" if part.source is None else part.source.instead
+            instead = "" if part.source is not None and not part.source.real else part.real_size
+            instead = "cannot be had" if part.source is None else instead
             tables.setdefault((part.data, instead), []).append(result.table.number)
     names: dict[str, list[str]] = {}
     for (data, instead), numbers in tables.items():
@@ -68,7 +70,7 @@ def _write_table(result: PaperResult) -> str:
     lines += [f"| data |{' K |' if has_k else ''} splits | {' | '.join(labels)} |"]
     lines.append("|---" * (len(labels) + 2 + has_k) + "|")
     for cell in sorted(result.cells, key=lambda cell: cell.k):
-        start = f"| {cell.data} |" + (f" {cell.k} |" if has_k else "")
+        start = f"| {_name_cell(result, cell)} |" + (f" {cell.k} |" if has_k else "")
         lines.append(f"{start} {cell.n_splits} | {' | '.join(_write_scores(result, cell))} |")
     notes = _write_course(result)
     notes += _write_limits(result)
@@ -78,11 +80,19 @@ def _write_table(result: PaperResult) -> str:
     return "\n".join([*lines, *([""] if notes else []), *(f"- {note}" for note in notes)])
 
 
+def _name_cell(result: PaperResult, cell: Cell) -> str:
+    """Return the name and size of the data, and the paper's name where others stand in."""
+    part = result.find_part(cell.data)
+    if part is None:
+        return cell.data
+    return part.real_size if part.real_name == cell.data else f"{part.real_size} (for {cell.data})"
+
+
 def _write_limits(result: PaperResult) -> list[str]:
     """Say what is less than the paper has."""
     table, lines = result.table, []
     planned = [part for part, _ in result.parts if part.plan is not None]
-    if quick := [part.data for part in planned if part.limits.quick]:
+    if quick := [part.real_name for part in planned if part.limits.quick]:
         changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
         lines.append(
             f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
@@ -110,7 +120,7 @@ def _write_ends(result: PaperResult) -> list[str]:
             if known.any() and not method_row(table.model, name_method(method)).sampled:
                 counts.append(f"{label_method(table, method)} in {int(known.sum())} of {len(known)} runs")
         if counts:
-            cut.append(f"{cell.data}, K {cell.k}: {', '.join(counts)}")
+            cut.append(f"{result.name_data(cell.data)}, K {cell.k}: {', '.join(counts)}")
     return [f"Ended by the limit of sweeps, not converged: {'; '.join(cut)}."] if cut else []
 
 
@@ -121,7 +131,9 @@ def _write_searches(result: PaperResult) -> list[str]:
         for method, tuning in part.searches.items():
             best = ", ".join(f"{name} {value:g}" for name, value in tuning.best.items())
             seconds = sum(one.cpu_seconds for one in tuning.trials if np.isfinite(one.cpu_seconds))
-            found.append(f"{label_method(part.table, method)} on {part.data}: {best}, in {seconds:,.1f} s")
+            found.append(
+                f"{label_method(part.table, method)} on {part.real_name}: {best}, in {seconds:,.1f} s"
+            )
             trials.add(len(tuning.trials))
     if not found:
         return []
@@ -200,6 +212,7 @@ def to_plain(results: Sequence[PaperResult], made: Sequence[CommandRuns]) -> dic
                 "cells": [
                     {
                         "data": cell.data,
+                        "taken": result.name_data(cell.data),
                         "k": cell.k,
                         "scores": [[plain_number(x) for x in row] for row in cell.scores],
                     }

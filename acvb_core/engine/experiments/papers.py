@@ -27,7 +27,7 @@ from acvb_core.samples.catalogue import draw_sample, load_sample
 #: Beginnings of further scores of which a lower one is better.
 _LESS_IS_BETTER = ("falls_", "drop_", "reach_", "effective_k_", "gap_", "loo_", "sweeps", "unsettled")
 #: Splits of a quick look.
-QUICK_SPLITS = 3
+QUICK_SPLITS = 5
 #: Seed of the split that searches are judged on: none of the runs'.
 _SEARCH_SPLIT = 1000
 
@@ -67,6 +67,17 @@ class PaperPart:
     limits: PaperLimits = PaperLimits()
     searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
     is_slow: bool = False  #: large data in full, made only on request
+
+    @property
+    def real_name(self) -> str:
+        """Name of the data taken, which need not be the paper's own."""
+        return self.data if self.source is None else self.source.real or self.data
+
+    @property
+    def real_size(self) -> str:
+        """Name of the data taken, with their size: "Reuters articles, 395 × 4,258"."""
+        size = "" if self.plan is None else " × ".join(f"{n:,}" for n in self.plan.data.shape)
+        return f"{self.real_name}, {size}" if size else self.real_name
 
 
 def plan_part(
@@ -170,7 +181,13 @@ def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
         )
         return _take_first(drawn, source.first)
     kind = model_row(table.model).kind
-    return _take_first(_read_file(kind, path, tuple(source.options.items())), source.first)
+    data = _read_file(kind, path, tuple(source.options.items()))
+    if source.n_objects:
+        names = list(dict.fromkeys([*data.row_labels, *data.column_labels]))
+        nodes = (*names, *(f"without a link {n}" for n in range(1, source.n_objects - len(names) + 1)))
+        options = {**source.options, "row_nodes": nodes, "column_nodes": nodes}
+        data = _read_file(kind, path, tuple(options.items()))
+    return _take_first(data, source.first)
 
 
 @lru_cache(maxsize=4)
@@ -200,6 +217,7 @@ class Cell:
     best: int | None  #: place of the best method
     worse: tuple[bool, ...]  #: which methods are significantly worse than the best one
     failed: tuple[bool, ...] = ()  #: which methods broke off in a run
+    ratio: float = 0.0  #: held-out data as a multiple of the training data
 
     @property
     def n_splits(self) -> int:
@@ -218,6 +236,15 @@ class PaperResult:
     def cells(self) -> tuple[Cell, ...]:
         """One a data set and number of clusters or topics."""
         return self.list_cells(self.table.score)
+
+    def find_part(self, data: str) -> PaperPart | None:
+        """Return the table on a data set, by the paper's name of it."""
+        return next((part for part, _ in self.parts if part.data == data), None)
+
+    def name_data(self, data: str) -> str:
+        """Return what the data taken are called."""
+        part = self.find_part(data)
+        return data if part is None else part.real_name
 
     @cached_property
     def _known_cells(self) -> dict[str, tuple[Cell, ...]]:
@@ -251,9 +278,10 @@ def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str
         scores = values[first : first + step]
         is_true = score == table.score and table.target is not None
         signed = -np.abs(scores - table.target) if is_true else sign * scores
-        best, tests = compare_with_best(signed, ranks=False)
+        best, tests = compare_with_best(signed, ratio=done.plan.test_train_ratio, ranks=False)
         k = done.plan.conditions[first].k if table.ks != (0,) else 0
         worse = tuple(bool(p < LEVEL) for p in tests.p_t)
         labels = [condition.label for condition in done.plan.conditions[first : first + step]]
         broken = {row["condition"] for row in done.rows if row.get("error")}
-        yield Cell(part.data, int(k), scores, best, worse, tuple(label in broken for label in labels))
+        failed = tuple(label in broken for label in labels)
+        yield Cell(part.data, int(k), scores, best, worse, failed, done.plan.test_train_ratio)

@@ -49,6 +49,12 @@ class Plan:
         """Number of runs."""
         return len(self.conditions) * len(self.seeds)
 
+    @property
+    def test_train_ratio(self) -> float:
+        """Held-out data as a multiple of the training data, as `compare_paired` takes it."""
+        share = max(self.split["heldout"], self.split["heldout_documents"])
+        return float(share / (1.0 - share))
+
     def build_run(self, run: int) -> Problem:
         """Return a run (from 0), not started; all conditions come on one split before the next split."""
         split, place = divmod(run, len(self.conditions))

@@ -15,7 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.answers import measure_stability
 from acvb_core.engine.experiments.plan import Plan
-from acvb_core.evaluate.significance import compare_with_best
+from acvb_core.evaluate.significance import LEAST_SPLITS, compare_with_best
 
 #: The score that decides, unless another is asked for.
 SCORE = "heldout_log_likelihood"
@@ -69,16 +69,16 @@ class Experiment:
 
         Columns: condition, method, k, what is varied, n (runs with a score), failed, mean, sd, best (has the best
         mean), difference (mean distance from the best on the same splits; below 0 is worse), low and high (its 95 %
-        interval), p (paired t-test) and p_wilcoxon (signed ranks), both adjusted by Holm over all pairs of
-        conditions, significant (worse than the best, p < 0.05), cpu_seconds (mean of the runs
-        that did not fail).
+        interval, corrected), p (corrected resampled t-test), p_uncorrected (paired t-test) and p_wilcoxon (signed
+        ranks), all adjusted by Holm over all pairs of conditions (`compare_paired`), significant (worse than the best,
+        p < 0.05), cpu_seconds (mean of the runs that did not fail). Fewer than five splits are not tested.
 
         Raises ParameterError: no run has such a score.
         """
         self.check_score(score)
         values = self.scores_by_condition(score)
         sign = -1.0 if score in LOWER_IS_BETTER else 1.0
-        best, tests = compare_with_best(sign * values)
+        best, tests = compare_with_best(sign * values, ratio=self.plan.test_train_ratio)
         known = np.isfinite(values)
         rows = []
         for place, condition in enumerate(self.plan.conditions):
@@ -98,6 +98,7 @@ class Experiment:
                     "best": place == best,
                     **{name: float(getattr(tests, name)[place]) for name in ("difference", "low", "high")},
                     "p": float(tests.p_t[place]),
+                    "p_uncorrected": float(tests.p_uncorrected[place]),
                     "p_wilcoxon": float(tests.p_wilcoxon[place]),
                     "significant": bool(tests.p_t[place] < LEVEL),
                     "cpu_seconds": float(np.mean(seconds or [np.nan])),
@@ -134,18 +135,24 @@ class Experiment:
         says = [
             f"{best.condition} has the best mean ({write_number(best['mean'])}, {plural(int(best.n), 'split')})."
         ]
-        if len(others) and best.n < 2:
-            return f"{says[0]} One split tells nothing about differences: run more."
-        level = others[~others["significant"]]
-        if len(level):
-            names = _join([str(name) for name in level["condition"]])
-            says.append(f"{names} {'is' if len(level) == 1 else 'are'} not told apart from it.")
+        few = others[others["n"] < LEAST_SPLITS]
+        if len(few):
+            return f"{says[0]} Differences are tested from {LEAST_SPLITS} splits on: run more."
+        equal, level = others[others["p"].isna()], others[~others["significant"] & others["p"].notna()]
+        for rows, text in (
+            (equal, "{} differs from it by the same amount on every split, so nothing can be tested."),
+            (level, "No difference from it was found for {}, which does not show that there is none."),
+        ):
+            if len(rows):
+                says.append(text.format(_join([str(name) for name in rows["condition"]])))
         for row in others[others["significant"]].sort_values("difference", ascending=False).itertuples():
             interval = f"{write_number(-row.high)} to {write_number(-row.low)}"
             says.append(
                 f"{row.condition} is worse by {write_number(-row.difference)} (95 % interval {interval}, "
                 f"p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
             )
+        if len(others):
+            says.append("This holds for these data; on other data the order may differ.")
         return " ".join(says)
 
 

@@ -15,6 +15,7 @@ from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
 from acvb_core.engine.handle import Status
 from acvb_core.engine.run_label import clean_name
+from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.plans.experiments import latex_table
@@ -40,10 +41,13 @@ _USUAL = ("acvb0", "cvb0", "vb", "gibbs")
 _HELPS = {
     "SD": "Standard deviation over the splits.",
     "From the best": "Mean difference from the best method, split by split.",
-    "95 % from": "Lower end of the 95 % interval of that difference.",
-    "to": "Upper end of the 95 % interval of that difference.",
-    "p (t-test)": "How easily chance alone would make such a difference, by the paired t-test (Holm's method).",
-    "p (ranks)": "The same by Wilcoxon's signed ranks, which trusts no normal distribution.",
+    "95 % from": "Lower end of the 95 % interval of that difference, corrected as p is.",
+    "to": "Upper end of the 95 % interval of that difference, corrected as p is.",
+    "p": "How easily chance alone would make such a difference on these data: t-test, corrected for the training data "
+    "that splits share, and adjusted for the number of pairs (Holm's method).",
+    "p (uncorrected)": "Paired t-test without that correction. It asks less: would other splits of these same data "
+    "show a difference?",
+    "p (ranks)": "Asks the same as p (uncorrected), by Wilcoxon's signed ranks, which trusts no normal distribution.",
     "CPU s": "Mean processor seconds of a run.",
 }
 _ABOUT = (
@@ -97,8 +101,9 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
             "with each method. Empty: each method's usual number.",
         )  # fmt: skip
         splits = st.number_input(
-            "Splits", 2, MOST_SPLITS, 10, key=f"experiment_splits_{dataset.mark}", persist_state="session"
-        )
+            "Splits", 2, MOST_SPLITS, 10, key=f"experiment_splits_{dataset.mark}", persist_state="session",
+            help=f"From {LEAST_SPLITS} splits on, differences are tested.",
+        )  # fmt: skip
         seed = st.number_input(
             "First seed", 0, 2**31 - 1, 0, key=f"experiment_seed_{dataset.mark}", persist_state="session"
         )
@@ -211,10 +216,12 @@ def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
         _format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps
     )
     st.caption(
-        "★ as good as the best, as far as these splits can tell. Stability: how alike the clusters or topics of the "
-        "runs are, from 0 (as by chance) to 1 (the same).",
-        help=f"★: not significantly worse than the best: p at least {LEVEL:g} in the paired t-test, adjusted for the "
-        "number of pairs by Holm's method. The claim is about other splits of the same data.",
+        "★: no difference from the best was found, which does not show that there is none. Stability: how alike the "
+        "clusters or topics of the runs are, from 0 (as by chance) to 1 (the same).",
+        help=f"★: p is at least {LEVEL:g}. Splits of the same data share most of their training data, so the t-test "
+        f"and its interval are corrected (Nadeau and Bengio 2003). Fewer than {LEAST_SPLITS} splits are not tested. "
+        "The result is about these data: methods that are equal on average over data sets are still called different "
+        "on one data set in 7 to 13 % of cases.",
     )
     show_figure(
         partial(experiment_figure, experiment, score, names[score]),
@@ -253,7 +260,7 @@ def _name_score(name: str) -> str:
 
 def _format_summary(summary: pd.DataFrame) -> pd.DataFrame:
     others = summary.mask(summary["best"])
-    level = ~summary["significant"] & (summary["n"] > 1)
+    level = ~summary["significant"] & (summary["best"] | summary["p"].notna())
     return pd.DataFrame(
         {
             "Method": summary["condition"],
@@ -264,7 +271,8 @@ def _format_summary(summary: pd.DataFrame) -> pd.DataFrame:
             "From the best": others["difference"],
             "95 % from": others["low"],
             "to": others["high"],
-            "p (t-test)": summary["p"],
+            "p": summary["p"],
+            "p (uncorrected)": summary["p_uncorrected"],
             "p (ranks)": summary["p_wilcoxon"],
             "CPU s": summary["cpu_seconds"],
             "Stability": summary["stability"],

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, read_printed
 
-WOMEN = PaperData(
-    "Women", (PaperSource("women.csv"), PaperSource("southern_women", False, instead="a sample"))
-)
+WOMEN = PaperData("Women", (PaperSource("women.csv"), PaperSource("southern_women", False, real="A sample")))
 TABLE = PaperTable(
     "made up", "Table 1", "Scores", "irm", ("cvb0", "vb"), (2, 3), (WOMEN, PaperData("Lost")),
     {"init": "random", "max_sweeps": 5}, {"vb": {"max_sweeps": 7}}, splits=2,

@@ -15,7 +15,9 @@ from acvb_core.engine.experiments.papers import Cell, PaperLimits, PaperPart, Pa
 from tests.engine.experiments.made_up import TABLE
 
 CLAIM = TABLE.claims[0]
-CLEAR, NONE = [[1.0, 1.1, 1.2, 1.3], [0.0, 0.2, 0.1, 0.3]], [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
+CLEAR = [[1.0, 1.1, 1.2, 1.3, 1.0, 1.2], [0.0, 0.2, 0.1, 0.3, 0.1, 0.2]]
+NONE = [[0.0, 1.0] * 3, [1.0, 0.0] * 3]
+N = len(CLEAR[0])
 Scores = list[list[list[float]]]
 
 
@@ -47,7 +49,7 @@ def judge(*results: PaperResult) -> ClaimEvidence:
         ([CLEAR, CLEAR[::-1]], "holds under K 2; the opposite under K 3"),
         ([CLEAR, NONE, CLEAR], "holds under K 2, K 4"),
         ([], "not tested: no runs"),
-        ([[[1.0], [0.0]]], "not tested: too few splits"),
+        ([[row[:4] for row in CLEAR]], "not tested: too few splits"),
         ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
     ],
 )
@@ -76,8 +78,8 @@ def test_a_claim_of_several_tables_is_judged_once() -> None:
     assert len(content["claims"]) == 1
     page = write_claims_page({"made up": content})
     assert (
-        "| 1 | CVB0 is better | Table 1, Table 2 | holds under Table 1 (K 2), Table 2 | "
-        "3 as claimed (3 significant), 1 equal; 4 splits | < .001 to 1.000 |"
+        "| 1 | CVB0 is better | Table 1, Table 2 |  | t-test of the difference | holds under Table 1 (K 2), Table 2 | "
+        "3 as claimed (3 significant), 1 equal; 6 splits | < .001 to 1.000 |"
     ) in page
 
 
@@ -89,10 +91,11 @@ def test_a_claim_on_shorter_runs_says_so() -> None:
         evidence = judge(result)
         assert evidence.quick == (("Women",) if quick else ())
         page = write_claims_page({"made up": to_plain([result], [])})
-        assert ("4 splits; quick look at Women |" in page) is quick
+        assert ("6 splits; quick look at Women |" in page) is quick
+        assert "| CVB0 is better | Table 1 | Women | t-test of the difference | holds |" in page
 
 
-CUT, SETTLED = [1.0] * 4, [0.0] * 4
+CUT, SETTLED = [1.0] * N, [0.0] * N
 
 
 def ended(
@@ -100,7 +103,7 @@ def ended(
 ) -> PaperResult:
     """A result with one cell, whose runs came to such ends (1: the limit of sweeps) after so many sweeps."""
     result = result_of([scores], claim, lower_is_better=True)
-    tables = {"unsettled": ends, "sweeps": np.full((2, 4), sweeps).tolist(), result.table.score: scores}
+    tables = {"unsettled": ends, "sweeps": np.full((2, N), sweeps).tolist(), result.table.score: scores}
 
     class Ended(PaperResult):
         def list_cells(self, score: str) -> tuple[Cell, ...]:
@@ -118,8 +121,8 @@ def ended(
         ([SETTLED, CUT], "holds"),  # CVB0 had converged before VB was ended
         ([CUT, SETTLED], "not tested: runs ended before they converged"),
         ([CUT, CUT], "not tested: runs ended before they converged"),
-        ([SETTLED, [0.0, 0.0, 0.0, 1.0]], "holds"),
-        ([[0.0, 0.0, 0.0, 1.0], SETTLED], "not tested: runs ended before they converged"),
+        ([SETTLED, [*SETTLED[1:], 1.0]], "holds"),
+        ([[*SETTLED[1:], 1.0], SETTLED], "not tested: runs ended before they converged"),
     ],
 )
 def test_the_faster_method_is_told_only_where_its_runs_converged(
@@ -137,13 +140,22 @@ def test_the_faster_method_is_told_only_where_its_runs_converged(
     [
         (SETTLED, 60, "holds"),
         (CUT, 60, "not tested: runs ended before they converged"),
-        ([0.0, 1.0, 0.0, 0.0], 60, "not tested: runs ended before they converged"),
+        ([1.0, *SETTLED[1:]], 60, "not tested: runs ended before they converged"),
         (CUT, 5_000, "does not hold here"),
     ],
 )
 def test_a_run_that_was_ended_early_may_yet_converge(ends: list[float], sweeps: float, verdict: str) -> None:
     claim = Claim("It converges", "cvb0", score="unsettled", at_most=0.1, needs_convergence=True)
     assert judge(ended([ends, ends], [ends, ends], claim, sweeps)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "verdict"), [(60, "not tested: runs ended before they converged"), (5_000, "holds")]
+)
+def test_a_method_that_was_ended_early_is_not_one_that_does_not_converge(sweeps: float, verdict: str) -> None:
+    claim = replace(CLAIM, score="unsettled", needs_convergence=True)
+    made = ended([SETTLED, CUT], [SETTLED, CUT], claim, sweeps)
+    assert judge(made).verdict == verdict
 
 
 def test_a_page_says_which_comparisons_were_not_decided() -> None:
@@ -168,8 +180,12 @@ def test_a_claim_may_join_two_tables() -> None:
     evidence = judge_claims([early, late])[1]
     assert evidence.verdict == "holds"
     (test,) = evidence.tests
-    assert (test.table, test.against, test.n) == ("Table 2", "Table 1", 4)
+    assert (test.table, test.against, test.n) == ("Table 2", "Table 1", N)
     assert test.difference == pytest.approx(np.mean(np.subtract(*CLEAR)))
+
+
+def test_a_claim_that_stands_elsewhere_in_the_paper_says_where() -> None:
+    assert judge(result_of([CLEAR], replace(CLAIM, place="Section 9"))).tables == ("Section 9",)
 
 
 def test_a_claim_that_no_runs_speak_for_says_why() -> None:
@@ -177,7 +193,7 @@ def test_a_claim_that_no_runs_speak_for_says_why() -> None:
     evidence = judge(result_of([CLEAR], claim))
     assert evidence.verdict == "not tested: a matter of taste"
     assert not evidence.tests
-    assert "| 1 | It is good | Table 1 | not tested: a matter of taste |  |  |" in write_claims_page(
+    assert "| 1 | It is good | Table 1 |  |  | not tested: a matter of taste |  |  |" in write_claims_page(
         {"made up": to_plain([result_of([CLEAR], claim)], [])}
     )
 
@@ -189,7 +205,7 @@ def test_lower_scores_may_be_better() -> None:
 def test_p_values_are_adjusted_for_the_number_of_comparisons() -> None:
     alone, both = judge(result_of([CLEAR])), judge(result_of([CLEAR, CLEAR]))
     assert both.tests[0].p == pytest.approx(2 * alone.tests[0].p)
-    assert alone.tests[0].n == 4
+    assert alone.tests[0].n == N
 
 
 def test_a_claim_may_be_about_some_cells_only() -> None:
@@ -211,32 +227,45 @@ def test_a_claim_may_be_about_some_cells_only() -> None:
 )
 def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> None:
     claim = Claim("within limits", "cvb0", **limit)  # type: ignore[arg-type]
-    result = result_of([[[0.9, 1.1, 1.0, 1.0], [5.0, 5.0, 5.0, 5.0]]], claim)
+    result = result_of([[[0.9, 1.1, 1.0, 1.0, 1.1, 0.9], [5.0] * N]], claim)
     assert judge(result).verdict == verdict
 
 
 def test_runs_that_all_end_at_an_upper_limit_are_within_it() -> None:
-    scores = [[[4.0, 4.0, 4.0], [5.0, 5.0, 5.0]]]
+    scores = [[[4.0] * N, [5.0] * N]]
     claim = Claim("It finds four", "cvb0", target=4.0, at_most=0.0)
     assert judge(result_of(scores, claim)).verdict == "holds"
-    assert judge(result_of([[[4.0, 4.0, 5.0], [5.0, 5.0, 5.0]]], claim)).verdict == "not decided"
+    assert judge(result_of([[[4.0, 4.0, 5.0] * 2, [5.0] * N]], claim)).verdict == "not decided"
     at_least = Claim("It finds more than four", "cvb0", at_least=4.0)
     assert judge(result_of(scores, at_least)).verdict == "not decided"
+
+
+SAME = [CLEAR[0], [x + 0.001 * (-1) ** n for n, x in enumerate(CLEAR[0])]]
 
 
 @pytest.mark.parametrize(
     ("scores", "verdict"),
     [
-        ([NONE], "holds: no difference found"),
-        ([CLEAR], "does not hold here: they differ"),
-        ([NONE, CLEAR], "does not hold here: they differ under K 3"),
+        ([NONE], "not decided"),  # no difference is found, and none is shown to be absent
+        ([SAME], "holds"),
+        ([SAME, NONE], "holds under K 2"),
+        ([CLEAR], "does not hold here: better by more than the margin"),
+        ([CLEAR[::-1]], "does not hold here: worse by more than the margin"),
+        ([NONE, CLEAR], "does not hold here: better by more than the margin under K 3"),
+        ([SAME, CLEAR[::-1]], "holds under K 2; worse by more than the margin under K 3"),
+        ([[row[:4] for row in SAME]], "not tested: too few splits"),
+        ([[[1.0] * N, [1.0] * N]], "holds"),
     ],
 )
-def test_a_claim_may_be_that_there_is_no_difference(scores: Scores, verdict: str) -> None:
-    assert judge(result_of(scores, replace(CLAIM, alike=True))).verdict == verdict
+def test_a_claim_that_methods_are_equal_has_a_margin(scores: Scores, verdict: str) -> None:
+    claim = replace(CLAIM, margin=0.1, why="a tenth")
+    evidence = judge(result_of(scores, claim))
+    assert evidence.verdict == verdict
+    page = write_claims_page({"made up": to_plain([result_of(scores, claim)], [])})
+    assert f"| two one-sided t-tests, margin 0.1 (a tenth) | {verdict} |" in page
 
 
 def test_closeness_to_a_target_decides() -> None:
-    scores = [[[4.9, 5.0, 5.1, 5.0], [7.0, 7.1, 7.3, 7.2]]]
+    scores = [[[4.9, 5.0, 5.1, 5.0, 5.0], [7.0, 7.1, 7.3, 7.2, 7.1]]]
     assert judge(result_of(scores, replace(CLAIM, target=5.0))).verdict == "holds"
     assert judge(result_of(scores, replace(CLAIM, target=7.1))).verdict == "does not hold here"

@@ -69,8 +69,22 @@ def test_a_file_goes_before_a_sample(tmp_path: Path) -> None:
     assert part.plan is not None
     assert part.plan.data.shape == (6, 2)
     assert part.source is not None
-    assert not part.source.instead
+    assert not part.source.real
+    assert part.real_size == "Women, 6 × 2"
     assert plan_part(TABLE, TABLE.data[1], tmp_path, PaperLimits()).plan is None
+
+
+def test_objects_without_a_link_count_where_the_paper_counts_them(tmp_path: Path) -> None:
+    """A list of links leaves out who has none, which makes a relation denser than the paper's."""
+    (tmp_path / "mails.csv").write_text("row,col\na,b\nb,c\na,c\nc,d\n")
+    source = PaperSource("mails.csv", options={"domains": "two"}, n_objects=6)
+    part = plan_part(TABLE, PaperData("Mails", (source,)), tmp_path, PaperLimits())
+    assert part.plan is not None
+    relation = part.plan.data
+    assert relation.shape == (6, 6)
+    assert relation.row_labels.tolist() == relation.column_labels.tolist()
+    assert relation.row_labels.tolist()[:4] == ["a", "b", "c", "d"]
+    assert relation.ones.sum() == 4
 
 
 def test_settings_are_those_of_the_paper_or_of_a_quick_look() -> None:
@@ -147,11 +161,11 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     ]  # fmt: skip
     page = write_report("made up", [result], [])
     mean = f"{result.cells[0].scores[0].mean():.4g}"
-    (line,) = [line for line in page.splitlines() if line.startswith("| Women | 2 |")]
+    (line,) = [line for line in page.splitlines() if line.startswith("| A sample, 18 × 14 (for Women) | 2 |")]
     assert mean in line
     assert "(-0.5)" in line
     assert "(-0.625)" in line
-    assert page.count("- Women: a sample.") == 1
+    assert page.count("- Women: A sample, 18 × 14.") == 1
     assert "- Lost: cannot be had." in page
     assert "A quick look" not in page
     plain = to_plain([result], [])
@@ -160,14 +174,17 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     )
     (evidence,) = judge_claims([result])
     claims = write_claims_page({"made up": plain})
-    assert f"| 1 | CVB0 is better | Table 1 | {evidence.verdict} |" in claims
+    cells = ("Table 1", "A sample, 18 × 14", "t-test of the difference", evidence.verdict)
+    assert f"| 1 | CVB0 is better | {' | '.join(cells)} |" in claims
     assert claims.splitlines()[-1] in page  # what both pages say of a claim is the same
 
 
 def test_a_quick_look_says_so() -> None:
     result = PaperResult(TABLE, ((plan_part(TABLE, WOMEN, None, PaperLimits(quick=True)), None),))
     page = write_report("made up", [result], [])
-    assert "A quick look at Women: one K at most, and max_sweeps 3 in place of the paper's settings." in page
+    assert (
+        "A quick look at A sample: one K at most, and max_sweeps 3 in place of the paper's settings." in page
+    )
 
 
 def test_a_page_says_which_runs_are_missing() -> None:
@@ -179,7 +196,9 @@ def test_a_page_says_which_runs_are_missing() -> None:
     assert [cell.n_splits for cell in result.cells] == [1, 1]
     page = write_report("made up", [result], [])
     assert "Runs: 3 of 8, for 2 splits of the data." in page
-    (line,) = [line for line in page.splitlines() if line.startswith("| Women | 3 | 1 |")]
+    (line,) = [
+        line for line in page.splitlines() if line.startswith("| A sample, 18 × 14 (for Women) | 3 | 1 |")
+    ]
     assert "not run" in line
     assert "failed" not in page
 
@@ -214,7 +233,7 @@ def test_data_of_one_name_that_are_others_elsewhere_are_told_apart() -> None:
     part = plan_part(TABLE, WOMEN, None, PaperLimits())
     own = replace(part, source=PaperSource("women.csv"), table=replace(TABLE, number="Table 2"))
     results = [PaperResult(one.table, ((one, None),)) for one in (part, own)]
-    assert "- Women (Table 1): a sample." in write_report("made up", results, [])
+    assert "- Women (Table 1): A sample, 18 × 14." in write_report("made up", results, [])
 
 
 def test_the_best_may_be_the_one_that_comes_closest_to_the_truth() -> None:
@@ -238,4 +257,4 @@ def test_a_run_that_broke_off_is_called_failed() -> None:
         [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(broken))),))],
         [],
     )
-    assert "| Women | 2 | 0 | failed (-0.5) | failed (-0.625) |" in page
+    assert "| A sample, 18 × 14 (for Women) | 2 | 0 | failed (-0.5) | failed (-0.625) |" in page

@@ -40,8 +40,8 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     app = open_app(PAGE)
     app.multiselect(key=of_data(app, "experiment_methods_irm")).set_value(["cvb0", "vb"]).run()
     app.text_input(key=of_data(app, "experiment_k")).set_value("2, 4").run()
-    app.number_input(key=of_data(app, "experiment_splits")).set_value(3).run()
-    assert "12 runs, each with 10 % held out." in texts(app)
+    app.number_input(key=of_data(app, "experiment_splits")).set_value(5).run()
+    assert "20 runs, each with 10 % held out." in texts(app)
     press(app, "experiment_start")
     until(app, lambda: experiments()[0].inspect().experiment.is_complete)
     until(app, lambda: not experiments()[0].inspect().status.active)
@@ -50,8 +50,11 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert answer.conclusion() in texts(app)
     table = app.dataframe[0].value
     assert table["Method"].tolist() == ["CVB0 · K 2", "CVB0 · K 4", "VB · K 2", "VB · K 4"]
-    assert set(table["Runs"]) == {3}
+    assert set(table["Runs"]) == {5}
     assert "★" in set(table[""])
+    assert table["p"].notna().any()
+    assert (table["p (uncorrected)"].fillna(0) <= table["p"].fillna(0)).all()
+    assert "★: no difference from the best was found, which does not show that there is none." in texts(app)
     # Another server finds all of it again.
     again = PlanBook(ExperimentFolder, Executor(), services.store(), __version__).jobs(WORKSPACE)
     assert [job.inspect().experiment.conclusion() for job in again] == [answer.conclusion()]

@@ -37,9 +37,9 @@ FIGURES = (
             claim_rise("cvb", "CVB"),
             claim_rise("cvb0", "CVB0"),
             Claim("On relations the bound of CVB ends at its highest value", "cvb", score="drop_lower_bound",
-                  at_most=0.001),
+                  at_most=0.001, why="a thousandth of the highest value"),
             Claim("On relations the bound of CVB0 ends at its highest value", "cvb0", score="drop_lower_bound",
-                  at_most=0.001),
+                  at_most=0.001, why="a thousandth of the highest value"),
         ),
     ),
     *(

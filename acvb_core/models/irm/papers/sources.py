@@ -7,26 +7,31 @@ from dataclasses import replace
 from acvb_core.core.papers import PaperData, PaperSource
 
 MODEL = "irm"
-_MAILS = "mails of the same month among 149 people (Priebe et al.), not the paper's table"
+#: Not the paper's table of mails among 151 people, but that of Priebe et al.; who wrote none and got none counts too.
+_PEOPLE = 149
 
 
-def _sample(name: str, instead: str) -> PaperSource:
-    return PaperSource(name, is_file=False, instead=instead)
+def _sample(name: str, real: str) -> PaperSource:
+    return PaperSource(name, is_file=False, real=real)
+
+
+def _mails(month: str, name: str) -> PaperSource:
+    return PaperSource(month, options={"domains": "two"}, real=f"Enron mails of {name}", n_objects=_PEOPLE)
 
 
 SYNTHETIC = (
-    PaperData("Synth1", (_sample("synth1", "drawn anew, 100 x 200 with 4 x 5 blocks"),)),
-    PaperData("Synth2", (_sample("synth2", "drawn anew, 1,000 x 1,500 with 7 x 6 blocks"),), is_large=True),
+    PaperData("Synth1", (_sample("synth1", "Planted 4 x 5 blocks"),)),
+    PaperData("Synth2", (_sample("synth2", "Planted 7 x 6 blocks"),), is_large=True),
 )
 REAL = (
     PaperData(
         "Enron Jun.",
         (
-            PaperSource("enron_2001-06.csv", options={"domains": "two"}, instead=_MAILS),
-            _sample("les_miserables", "who meets whom in Les Misérables, 77 x 77"),
+            _mails("enron_2001-06.csv", "June 2001 (Priebe et al.)"),
+            _sample("les_miserables", "Meetings in Les Misérables"),
         ),
     ),
-    PaperData("Enron Aug.", (PaperSource("enron_2001-08.csv", options={"domains": "two"}, instead=_MAILS),)),
+    PaperData("Enron Aug.", (_mails("enron_2001-08.csv", "August 2001 (Priebe et al.)"),)),
     PaperData("Enron Oct."),
     PaperData("Enron Dec."),
     PaperData(
@@ -37,10 +42,8 @@ REAL = (
     PaperData(
         "Lastfm ArtistXTag",
         (
-            PaperSource(
-                "package_debtag_12sections.csv", instead="Debian's packages and their tags, 5,460 x 410"
-            ),
-            _sample("debtag_games", "Debian's games and their tags, 937 x 121"),
+            PaperSource("package_debtag_12sections.csv", real="Debian's packages and their tags"),
+            _sample("debtag_games", "Debian's games and their tags"),
         ),
         is_large=True,
     ),
@@ -54,7 +57,10 @@ GIBBS = {"gibbs": {"max_sweeps": 3000, "burn_in": 1500}}
 #: All sweeps are made: no change is smaller.
 ALL_SWEEPS = {"tol": 1e-12}
 QUICK = {"max_sweeps": 60, "burn_in": 20}
-PRIORS = "The paper reports the best of several priors at the start; here there is one, which is learned."
+PRIORS = (
+    "The paper reports the best of several priors at the start; here there is one, which is learned. Its mails are "
+    "among 151 people; these are among 149, who count also where they neither wrote nor got any."
+)
 
 _GENERATED = {"k_rows": 20, "k_cols": 30, "seed": 1, "skew": 1.0}
 
@@ -62,8 +68,8 @@ _GENERATED = {"k_rows": 20, "k_cols": 30, "seed": 1, "skew": 1.0}
 def _list_generators(n_rows: int, n_cols: int, n_ones: int) -> tuple[PaperSource, ...]:
     """Return a source of a relation of a size, with uneven degrees as real ones have."""
     size = {"n_rows": n_rows, "n_cols": n_cols, "n_ones": n_ones}
-    text = f"drawn anew, {n_rows:,} x {n_cols:,} with about {n_ones:,} links of uneven degrees"
-    return (PaperSource("large_relation", is_file=False, options={**size, **_GENERATED}, instead=text),)
+    text = f"Planted blocks with {n_ones:,} links"
+    return (PaperSource("large_relation", is_file=False, options={**size, **_GENERATED}, real=text),)
 
 
 LARGE = (
