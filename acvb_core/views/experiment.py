@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from acvb_core.core.display import write_number
 from acvb_core.engine.experiments.answers import COURSE, read_course
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.evaluate.significance import compare_paired
 from acvb_core.views.axes import axis_title
 from acvb_core.views.theme import LINE, TEXT, Figure, base_layout, escape, method_style, rgba
 
@@ -22,8 +22,8 @@ _ROW, _AROUND = 44, 92  # pixels: of a method, and above and below all of them
 def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
     """Return one row a condition, the best mean on top: its runs as points, and its mean.
 
-    The bar is the mean's 95 % interval by Student's t. A line joins the runs of one split, as differences are judged
-    split by split.
+    The bar is the mean's 95 % interval, corrected for the training data that splits share. A line joins the runs of one
+    split, as differences are judged split by split.
 
     `title`: what the score is called.
     """
@@ -34,7 +34,10 @@ def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
     place = {condition: at for at, condition in enumerate(order["condition"])}
     table = experiment.table()
     known = table[np.isfinite(pd.to_numeric(table.get(score), errors="coerce"))]
-    traces = [_split_lines(known, place, score), *_condition_points(known, order, place, score)]
+    traces = [
+        _split_lines(known, place, score),
+        *_condition_points(known, order, place, score, experiment.plan.test_train_ratio),
+    ]
     layout = base_layout(
         _AROUND + _ROW * len(names),
         margin={"l": 10, "r": 18, "t": 16, "b": 52},
@@ -78,7 +81,7 @@ def _split_lines(known: pd.DataFrame, place: dict[str, int], score: str) -> Figu
 
 
 def _condition_points(
-    known: pd.DataFrame, order: pd.DataFrame, place: dict[str, int], score: str
+    known: pd.DataFrame, order: pd.DataFrame, place: dict[str, int], score: str, ratio: float
 ) -> list[Figure]:
     traces: list[Figure] = []
     for row in order.to_dict("records"):
@@ -98,7 +101,7 @@ def _condition_points(
             }
         )
         if len(values):
-            half = _half_width(values)
+            half = _half_width(values, ratio)
             text = f"mean {write_number(row['mean'])}" + ("" if half is None else f" ± {write_number(half)}")
             traces.append(
                 {
@@ -120,12 +123,14 @@ def _condition_points(
     return traces
 
 
-def _half_width(values: list[float]) -> float | None:
-    """Return half of the mean's 95 % interval; None for one value."""
-    n = len(values)
-    if n < 2:
-        return None
-    return float(stats.t.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
+def _half_width(values: list[float], ratio: float) -> float | None:
+    """Return half of the mean's 95 % interval; None where there are too few splits for one.
+
+    `ratio`: held-out data as a multiple of the training data.
+    """
+    tests = compare_paired(values, np.zeros(len(values)), ratio=ratio, ranks=False)
+    half = float(tests.high[0] - tests.low[0]) / 2
+    return half if np.isfinite(half) else None
 
 
 def course_figure(experiment: Experiment, title: str) -> Figure:

@@ -105,7 +105,7 @@ def _course_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str,
                     low, high = (mean.mean - mean.spread).tolist(), (mean.mean + mean.spread).tolist()
                     band = list(zip(mean.at.tolist(), low, high, strict=True)) if mean.spread.any() else []
                     series.append(Series(label_method(result.table, method), points, band))
-                name = _name_place(result, part.data, k)
+                name = _name_place(result, part.real_name, k)
                 yield Panel(
                     name, _NAMES.get(figure.x, figure.x), _NAMES.get(quantity, quantity), series,
                     log_across=figure.logarithmic,
@@ -120,7 +120,7 @@ def _search_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str,
             best = tuning.table()[["trial", "best"]].dropna()
             points = [(float(trial), float(score)) for trial, score in best.itertuples(index=False)]
             series.append(Series(label_method(result.table, method), points))
-        yield Panel(part.data, "trials", _NAMES.get(figure.y[0], figure.y[0]), series)
+        yield Panel(part.real_name, "trials", _NAMES.get(figure.y[0], figure.y[0]), series)
 
 
 def _histogram_panels(
@@ -142,7 +142,7 @@ def _histogram_panels(
                 for method, own in values.items()
                 if len(own)
             ]
-            name = _name_place(result, cell.data, cell.k)
+            name = _name_place(result, result.name_data(cell.data), cell.k)
             yield Panel(name, _NAMES.get(score, score), "splits", series)
 
 
@@ -193,7 +193,9 @@ def _scatter_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str
             ]
             if points:
                 series.append(Series(label, points, dots=True))
-        yield Panel(part.data, _NAMES.get(figure.x, figure.x), _NAMES.get(figure.y[0], figure.y[0]), series)
+        yield Panel(
+            part.real_name, _NAMES.get(figure.x, figure.x), _NAMES.get(figure.y[0], figure.y[0]), series
+        )
 
 
 def _draw_answers(result: PaperResult, notes: Mapping[str, Notes]) -> bytes | None:
@@ -206,7 +208,7 @@ def _draw_answers(result: PaperResult, notes: Mapping[str, Notes]) -> bytes | No
             for run in _list_runs(table, done, method, _list_ks(result, done)[-1])[:1]:
                 answers = kept.get(run, {}).get("answers")
                 if answers:
-                    tiles.append((f"{part.data}: {label_method(table, method)}", part.plan, answers))
+                    tiles.append((f"{part.real_name}: {label_method(table, method)}", part.plan, answers))
     return (
         draw([(title, plan.data, answers) for title, plan, answers in tiles if plan is not None])
         if tiles
