@@ -50,7 +50,7 @@ def describe_run(result: Result) -> str:
     score += _describe_average(result) if score else ""
     full = ""
     if result.full_domains:
-        full = "None was left over: a larger number may fit better."
+        full = f"All starting {result.problem.model_row.display.parts[1]} are in use; start with more."
     return " ".join(part for part in (_describe_parts(result), full, _describe_end(result), score) if part)
 
 

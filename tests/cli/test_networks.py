@@ -340,8 +340,8 @@ def test_a_larger_number_is_advised_only_where_no_cluster_was_left_over(run: Run
     few, many = (
         run("fit", karate, "--method", "cvb0", "--init", "spectral", "--k-rows", k).out for k in (3, 20)
     )
-    assert "4 clusters (none was left over: a larger --k-rows may fit better)" in few
-    assert "left over" not in many
+    assert "4 clusters (all starting clusters are in use; start with a larger --k-rows)" in few
+    assert "in use" not in many
 
 
 def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: Path, tmp_path: Path) -> None:

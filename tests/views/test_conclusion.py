@@ -125,8 +125,8 @@ def test_features_agree_as_far_as_they_come_back() -> None:
     assert "hardly agree" in describe_runs([runs[0], shuffled(runs[0], "objects")], ["A", "B"])
 
 
-def test_a_larger_number_is_advised_only_where_no_cluster_was_left_over(planted: list[Result]) -> None:
-    advice = "None was left over: a larger number may fit better."
+def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: list[Result]) -> None:
+    advice = "All starting clusters are in use; start with more."
     assert advice not in describe_run(planted[1])
     relation = load_sample("synth1").relation
     assert advice in describe_run(fit(relation, "cvb0", k_rows=2, k_cols=8, heldout=0.1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
+from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.strengths import ANNOTATED, ROOMY, size_figure, strength_figure
 from acvb_core.registry import model_row
@@ -21,7 +23,7 @@ from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
 from pages.ui.shared.picking import answer_key, show_files
 from pages.ui.shared.refresh import is_narrow
-from pages.ui.shared.workspace import current_workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 # As many panels side by side as there is room for.
 STYLE = """
@@ -64,7 +66,7 @@ def show_blocks() -> None:
     result = add_known_labels(workspace, key, answer)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
-    _advise_more_clusters(result)
+    _advise_more_clusters(workspace, result)
     single = "cols" not in sizes
     view = "matrix"
     if single:
@@ -97,12 +99,35 @@ def show_blocks() -> None:
         show_files(result, list_files(key, result, arrangement, current_window(job, arrangement)))
 
 
-def _advise_more_clusters(result: Result) -> None:
-    """Say that a run that starts with more clusters could fit better, where this one uses them all."""
-    if result.full_domains:
-        names = model_row(result.problem.settings.model).domains
-        full = " and ".join(names[domain] for domain in result.full_domains)
-        st.caption(
-            f"This run ended with at least as many {full} as it started with. A run that starts with more may fit "
-            "better."
+def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
+    """Say that all starting clusters of a run are in use, and offer the same run with twice as many."""
+    if not result.full_domains:
+        return
+    row, settings = model_row(result.problem.settings.model), result.problem.settings
+    full = " and ".join(row.domains[domain] for domain in result.full_domains)
+    st.caption(f"All starting {full} are in use. A run that starts with more may fit better.")
+    more = {row.caps[domain]: 2 * settings.values[row.caps[domain]] for domain in result.full_domains}
+    numbers = " × ".join(
+        f"{settings.values[cap] if cap not in more else more[cap]:,}" for cap in row.caps.values()
+    )
+    if workspace.view_only or not st.button(
+        f"Run again with {numbers} clusters", icon=":material/replay:", key="blocks_more"
+    ):
+        return
+    try:
+        problem = build_problem(
+            result.problem.data,
+            settings.method,
+            {**settings.values, **more},
+            model=settings.model,
+            seed=settings.seed,
+            heldout=settings.heldout,
+            heldout_seed=settings.heldout_seed,
+            restarts=settings.restarts,
         )
+        workspace.add(problem)
+    except AcvbError as error:
+        st.error("The run could not be started.", icon=":material/error:")
+        st.text(str(error))
+    else:
+        st.switch_page("pages/run.py")

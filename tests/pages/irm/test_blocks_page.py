@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.sampled import range_of_clusters
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, chart, until
+from pages.ui.workspace.viewing import view_id
+from tests.pages.session import WORKSPACE, Open, chart, jobs_of, press, until
 
 
 def opened(open_app: Open, *results: Result) -> AppTest:
@@ -72,6 +76,23 @@ def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
     assert any("takes the clusters as certain" in caption.value for caption in app.caption)
     assert "samples:" not in texts(app)
     assert not app.toggle
+
+
+def test_a_run_that_uses_all_its_clusters_is_run_again_with_twice_as_many(
+    open_app: Open, women: Result
+) -> None:
+    """With the same settings otherwise; a viewer of the workspace only reads the advice."""
+    full = fit(women.problem.data, "vb", k_rows=2, k_cols=9, split=False, heldout=0.1, seed=3)
+    assert full.full_domains == ["rows"]
+    app = opened(open_app, full)
+    assert any("All starting row clusters are in use" in caption.value for caption in app.caption)
+    press(app, "blocks_more")
+    (more,) = [job for job in jobs_of(app) if job.id != f"{0:012x}"]
+    until(app, lambda: more.inspect().status is Status.FINISHED)
+    settings, before = more.problem.settings, full.problem.settings
+    assert settings == replace(before, values={**before.values, "k_rows": 4})
+    viewer = open_app("blocks", None, view=view_id(WORKSPACE))
+    assert not [button for button in viewer.button if button.key == "blocks_more"]
 
 
 def test_a_phone_has_no_numbers_in_narrow_blocks(open_app: Open) -> None:
