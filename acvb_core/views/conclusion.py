@@ -36,8 +36,11 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
     first = order[0] if order else sound[0]
     sizes = {tuple(results[at].snapshot.effective_k.values()) for at in sound}
     sentences = [_describe_parts(results[first], "" if len(sizes) == 1 else f" ({labels[first]})")]
-    if len(sound) > 1:
-        sentences.append(_describe_agreement(results, first, sound))
+    once = _drop_copies(results, [first, *(at for at in sound if at != first)])
+    if len(once) > 1:
+        sentences.append(_describe_agreement(results, first, sorted(once)))
+    if len(once) < len(sound):
+        sentences.append("Runs of the same method and seed with the same answer count once.")
     if len(order) > 1:
         sentences.append(_describe_scores(results, labels, order))
     sentences += _describe_ends(results, labels)
@@ -108,6 +111,23 @@ def _describe_average(result: Result) -> str:
     if result.problem.row.sampled or not np.isfinite(averaged):
         return "."
     return f" by the {result.problem.model_row.display.parts[1]} alone, {score.write(averaged)} by the mean of samples."
+
+
+def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
+    """Return the places of runs that are no copies of one before: the same method and seed, and the same bits."""
+    kept: list[int] = []
+    for at in places:
+        if not any(_is_copy(results[at], results[other]) for other in kept):
+            kept.append(at)
+    return kept
+
+
+def _is_copy(one: Result, other: Result) -> bool:
+    mine, theirs = one.problem.settings, other.problem.settings
+    if (mine.model, mine.method, mine.seed) != (theirs.model, theirs.method, theirs.seed):
+        return False
+    own, same = one.snapshot.posterior, other.snapshot.posterior
+    return all(np.array_equal(own[name], same.arrays.get(name)) for name in own.averaged)
 
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:

@@ -130,3 +130,17 @@ def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: 
     assert advice not in describe_run(planted[1])
     relation = load_sample("synth1").relation
     assert advice in describe_run(fit(relation, "cvb0", k_rows=2, k_cols=8, heldout=0.1))
+
+
+def test_a_copy_of_a_run_is_no_agreement(planted: list[Result]) -> None:
+    first = planted[0]
+    alone = describe_runs([first, first], ["a", "b"])
+    assert "agree" not in alone
+    assert "with the same answer count once" in alone
+    both, three = (
+        describe_runs(planted[:2], ["a", "b"]),
+        describe_runs([*planted[:2], first], ["a", "b", "c"]),
+    )
+    assert "Both" in both
+    assert "Both" in three
+    assert "Three" not in three
