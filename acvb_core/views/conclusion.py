@@ -127,7 +127,7 @@ def _is_copy(one: Result, other: Result) -> bool:
     if (mine.model, mine.method, mine.seed) != (theirs.model, theirs.method, theirs.seed):
         return False
     own, same = one.snapshot.posterior, other.snapshot.posterior
-    return all(np.array_equal(own[name], same.arrays.get(name)) for name in own.averaged)
+    return all(name in same.arrays and np.array_equal(own[name], same[name]) for name in own.averaged)
 
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:

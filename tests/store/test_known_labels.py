@@ -72,7 +72,7 @@ def test_labels_are_written_beside_the_clusters(plain: Result, tmp_path: Path) -
         "run.json", "history.csv", "rows.csv", "columns.csv", "blocks.csv", "agreement.csv", "posterior.npz",
     }  # fmt: skip
     rows = pd.read_csv(tmp_path / "rows.csv", keep_default_na=False)
-    names = ["object", "cluster", "probability", "entropy", "known_cluster", "known_object"]
+    names = ["object", "cluster", "probability", "given_clusters", "entropy", "known_cluster", "known_object"]
     assert list(rows.columns) == names
     assert list(rows["known_cluster"]) == [f"'{name}" if name.startswith("=") else name for name in values]
     assert list(rows["known_object"])[:2] == ["a", "'=b"]

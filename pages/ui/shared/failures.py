@@ -198,7 +198,7 @@ def _walk(error: BaseException) -> Iterator[tuple[str, str]]:
 
 
 def _list_places(error: BaseException) -> list[str]:
-    """Return the frames of the program, and the module of the last one where that is another's."""
+    """Return the frames of the program, and the module of the last one if it is not ours."""
     frames = list(_walk(error))
     ours = [f"  {words}" for name, words in frames if name.split(".")[0] in _OURS]
     last = frames[-1][0] if frames else ""

@@ -296,7 +296,7 @@ def test_a_page_reads_and_draws_no_more_of_many_runs_than_it_shows(
     counted = Counted(monkeypatch)
     app = open_app("home")
     files, problems, _ = counted.take()
-    assert (problems, files < 12) == (1, True), "the data in use, and the run in the picture"
+    assert (problems, files < 13) == (1, True), "the data in use, and the arrays of the run in the picture"
     app.switch_page("pages/runs.py").run()
     assert len(app.dataframe[0].value) == MANY
     assert counted.take() == (0, 0, 0)
@@ -308,7 +308,7 @@ def test_a_page_reads_and_draws_no_more_of_many_runs_than_it_shows(
     assert counted.take() == (0, 0, live.ENDED_ON_PAGE), "a visit later reads nothing again"
     app.switch_page("pages/blocks.py").run()
     files, problems, curves = counted.take()
-    assert (problems, files < 12) == (0, True), "the newest run is shown, as none predicts better"
+    assert (problems, files < 13) == (0, True), "the newest run is shown, as none predicts better"
     assert len(app.selectbox(key="blocks_run").options) == MANY
     app.run()
     assert counted.take() == (0, 0, 0)
