@@ -53,7 +53,8 @@ def describe_run(result: Result) -> str:
     score += _describe_average(result) if score else ""
     full = ""
     if result.full_domains:
-        full = f"All starting {result.problem.model_row.display.parts[1]} are in use; start with more."
+        names = [result.problem.model_row.domains[domain] for domain in result.full_domains]
+        full = f"All starting {_join(names)} are in use; start with more."
     return " ".join(part for part in (_describe_parts(result), full, _describe_end(result), score) if part)
 
 

@@ -126,7 +126,7 @@ def test_features_agree_as_far_as_they_come_back() -> None:
 
 
 def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: list[Result]) -> None:
-    advice = "All starting clusters are in use; start with more."
+    advice = "All starting row clusters are in use; start with more."
     assert advice not in describe_run(planted[1])
     relation = load_sample("synth1").relation
     assert advice in describe_run(fit(relation, "cvb0", k_rows=2, k_cols=8, heldout=0.1))

@@ -9,7 +9,7 @@ from acvb_core.models.irm.evaluate.sampled import measure_company
 from acvb_core.models.irm.figures.arrangement import Side
 from acvb_core.views.axes import axis_title
 from acvb_core.views.heat_map import heat_map
-from acvb_core.views.theme import BORDER, Figure, base_layout, colour_bar, escape
+from acvb_core.views.theme import BORDER, Figure, b64, base_layout, colour_bar, escape, rgba
 
 #: Most cells a side: more objects share them. Up to so many, each has its names under the pointer.
 _CELLS, _NAMED = 240, 80
@@ -26,13 +26,14 @@ def company_figure(posterior: Posterior, domain: str, side: Side, *, height: int
     cells = np.empty(side.n, dtype=np.int64)
     cells[side.order] = np.repeat(np.arange(n_cells), np.diff(edges))
     middles = ((edges[:-1] + edges[1:]) / 2).tolist()
-    together = "together in %{z:.0%} of the samples<extra></extra>"
+    together = "together in %{z} % of the samples<extra></extra>"
     trace = heat_map(
         f"company-{domain}",
         middles,
         middles,
-        measure_company(posterior, domain, cells).round(3).tolist(),
-        colorbar=colour_bar("share of samples", tickformat=".0%"),
+        b64((100 * measure_company(posterior, domain, cells)).round().astype(np.uint8)),
+        ends=(0, 100),
+        colorbar=colour_bar("share of samples", ticksuffix=" %"),
         hovertemplate=together,
     )
     if side.n <= _NAMED:
@@ -40,7 +41,7 @@ def company_figure(posterior: Posterior, domain: str, side: Side, *, height: int
         texts = [[f"<b>{one}</b> and <b>{other}</b>" for other in names] for one in names]
         trace |= {"hovertext": texts, "hovertemplate": "%{hovertext}<br>" + together}
     inner = [float(border) for border in np.unique(side.borders[1:-1]) if 0 < border < side.n]
-    line = {"type": "line", "line": {"color": BORDER, "width": 1}}
+    line = {"type": "line", "line": {"color": rgba(BORDER, 0.4), "width": 0.5}}
     whole = {"0": 0, "1": side.n}
     shapes = [line | {"x0": at, "x1": at, "y0": 0, "y1": whole["1"]} for at in inner]
     shapes += [line | {"y0": at, "y1": at, "x0": 0, "x1": whole["1"]} for at in inner]
@@ -51,6 +52,6 @@ def company_figure(posterior: Posterior, domain: str, side: Side, *, height: int
         margin={"l": 36, "r": 12, "t": 12, "b": 36},
         shapes=shapes,
         xaxis=axis | {"title": title},
-        yaxis=axis | {"range": [side.n, 0], "scaleanchor": "x", "constrain": "domain", "title": title},
+        yaxis=axis | {"range": [side.n, 0], "title": title},
     )
     return {"data": [trace], "layout": layout}
