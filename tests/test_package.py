@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 DEBRIS = ("__pycache__", "*.pyc", "*.nbi", "*.nbc", ".*")
@@ -58,3 +59,12 @@ def test_nothing_of_the_app_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
 def test_the_command_is_there(wheel: zipfile.ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "acvb = acvb_core.cli:main" in wheel.read(name).decode()
+
+
+def test_an_app_is_not_installed_with_a_server_of_known_weaknesses(wheel: zipfile.ZipFile) -> None:
+    """Starlette up to 1.0.0 has CVE-2026-48710, up to 1.3.0 CVE-2026-54282 and CVE-2026-54283."""
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    (line,) = (line for line in wheel.read(name).decode().splitlines() if "starlette" in line)
+    allowed = Requirement(line.removeprefix("Requires-Dist: ")).specifier
+    assert [version for version in ("0.46.2", "1.0.0", "1.2.0", "1.3.0") if version in allowed] == []
+    assert "1.3.1" in allowed
