@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,7 @@ def _one_scan_of_the_packages() -> Iterator[None]:
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give the app a home of its own, and end what still runs when the test is over."""
     monkeypatch.setenv("ACVB_HOME", str(tmp_path / "home"))
+    rights = os.umask(0o022)  # of new files; the app takes others for its whole process
     services.once_per_process.clear_all()
     st.cache_resource.clear()
     # What pages load lives on: the collection below need not look through it again after every test.
@@ -43,6 +45,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     assert services.job_book().close(SECONDS)
     services.once_per_process.clear_all()
     st.cache_resource.clear()
+    os.umask(rights)
     gc.collect()
 
 

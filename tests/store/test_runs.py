@@ -115,7 +115,8 @@ def test_the_bytes_that_a_workspace_keeps_are_those_of_its_files(
 
 def test_a_new_folder_is_read_by_its_owner_alone(tmp_path: Path) -> None:
     assert RunStore(tmp_path / "new").folder.stat().st_mode & 0o077 == 0
-    (tmp_path / "old").mkdir(mode=0o755)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old").chmod(0o755)
     assert RunStore(tmp_path / "old").folder.stat().st_mode & 0o777 == 0o755, (
         "a folder that is there stays as it is"
     )
