@@ -42,9 +42,8 @@ def company_figure(posterior: Posterior, domain: str, side: Side, *, height: int
         trace |= {"hovertext": texts, "hovertemplate": "%{hovertext}<br>" + together}
     inner = [float(border) for border in np.unique(side.borders[1:-1]) if 0 < border < side.n]
     line = {"type": "line", "line": {"color": rgba(BORDER, 0.4), "width": 0.5}}
-    whole = {"0": 0, "1": side.n}
-    shapes = [line | {"x0": at, "x1": at, "y0": 0, "y1": whole["1"]} for at in inner]
-    shapes += [line | {"y0": at, "y1": at, "x0": 0, "x1": whole["1"]} for at in inner]
+    shapes = [line | {"x0": at, "x1": at, "y0": 0, "y1": side.n} for at in inner]
+    shapes += [line | {"y0": at, "y1": at, "x0": 0, "x1": side.n} for at in inner]
     axis = {"range": [0, side.n], "showgrid": False, "showticklabels": False, "ticks": "", "zeroline": False}
     title = axis_title(f"{escape(side.kind, 40)}, sorted by cluster")
     layout = base_layout(
