@@ -81,6 +81,8 @@ class Method:
     #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     bound_per: str = ""
     paper: Paper | None = None  #: the method as its paper prints it
+    #: Settings that only earlier versions had, with the value at which they changed nothing.
+    retired: Values = field(default_factory=dict)
 
     @property
     def shards(self) -> bool:
@@ -92,6 +94,10 @@ class Method:
         if self.paper is not None and given.get(PRESET.name) == "paper":
             given = {**self.paper.values, **given}
         return check_values(self.parameters, given, f"method {self.name!r}")
+
+    def drop_retired(self, stored: Values) -> Values:
+        """Return the settings of a stored run without those that only earlier versions had."""
+        return {name: value for name, value in stored.items() if name not in self.retired}
 
     def describe_convergence(self) -> str:
         """Return in words how a run of this method ends."""

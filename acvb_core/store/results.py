@@ -16,6 +16,7 @@ from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.registry import method_row
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.files import (
     DAMAGE,
@@ -212,12 +213,15 @@ def decode_start(path: Path, arrays: Arrays) -> Any:
 def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Any) -> Problem:
     """Return the run with these settings (`Settings.to_dict`), posed anew: the same entries or words are held out.
 
+    Its `note` says where an earlier version had a setting that this one does not have.
+
     Raises ParameterError: this version does not have the method, or not these settings of it.
     """
+    row = method_row(settings["model"], settings["method"])
     problem = build_problem(
         data,
         settings["method"],
-        settings["values"],
+        row.drop_retired(settings["values"]),
         model=settings["model"],
         seed=settings["seed"],
         heldout=settings["heldout"],
@@ -226,6 +230,14 @@ def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Any) -> Probl
         heldout_documents=settings.get("heldout_documents", 0.0),
         start=start,
     )
+    lost = [
+        f"{name} {value}"
+        for name, value in settings["values"].items()
+        if value != row.retired.get(name, value)
+    ]
+    if lost:
+        said = f"Computed with {', '.join(lost)}, which this version does not have; a longer run goes on without."
+        problem = replace(problem, note=" ".join(filter(None, (problem.note, said))))
     # The data have the words of the start by now.
     return replace(problem, settings=replace(problem.settings, **_start_words(settings)))
 

@@ -1,11 +1,7 @@
 """Runs over shards and threads: what they cost, what they give, and what would come after them.
 
     python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
-    python -m benchmarks.scale links --shards 4 --workers 2 --k 20     a relation of ten million links
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
-    python -m benchmarks.scale relations --k 15 --seeds 5              the same for planted blocks
-    python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
-                                                                       (--hard: clusters that hide)
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
     python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine
     python -m benchmarks.scale parts --k 50 --sweeps 40                what a run of ACVB0 spends its time on
@@ -24,7 +20,7 @@ from typing import Any
 import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import planted_topics
-from benchmarks.scale import links, measure, parts, rotation, staleness, threads
+from benchmarks.scale import measure, parts, rotation, staleness, threads
 
 NUMBERS = [1, 2, 4, 8, 16]
 
@@ -41,14 +37,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "what",
-        choices=("run", "links", "shards", "relations", "network", "streams", "threads", "parts", "rotation"),
+        choices=("run", "shards", "streams", "threads", "parts", "rotation"),
     )
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--method", default="cvb0")
-    parser.add_argument("--ones", type=int, default=10_000_000, help="links: how many")
-    parser.add_argument(
-        "--labels", type=Path, help="links: where the run with --shards 0 leaves its clusters"
-    )
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--workers", type=int, default=2)
@@ -56,7 +48,6 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="keep responsibilities in half the memory")
     parser.add_argument("--save-every", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--hard", action="store_true", help="relations, network: clusters that hide")
     parser.add_argument("--epochs", type=float, default=3.0, help="streams: passes over the documents")
     parser.add_argument("--window", type=int, default=0, help="streams: documents in a window")
     parser.add_argument("--vocab", help="of a FILE that has word numbers")
@@ -71,20 +62,8 @@ def main() -> None:
         more: dict[str, Any] = {"shards": given.shards}
         more |= {"inner": 1} if given.method == "vb" else {"short": given.short}
         measure.measure(Path(given.source), given.method, values | more, given.workers, given.save_every)
-    elif given.what == "links":
-        sizes = {"k_rows": given.k, "k_cols": given.k, "init": "spectral", "shards": given.shards}
-        sizes |= {"max_sweeps": given.sweeps, "tol": 1e-12}
-        links.measure_links(given.method, sizes, given.workers, given.ones, given.labels)
     elif given.what == "shards":
         staleness.compare(load(given.source), given.method, values, NUMBERS, given.seeds)
-    elif given.what == "relations":
-        sizes = {"k_rows": given.k, "k_cols": given.k, "init": "random"}
-        drawn = staleness.draw_objects(False, given.hard)
-        staleness.compare_relations(*drawn, given.method, sizes, NUMBERS, given.seeds)
-    elif given.what == "network":
-        drawn = staleness.draw_objects(True, given.hard)
-        groups = {"k_rows": given.k, "init": "random"}
-        staleness.compare_relations(*drawn, given.method, groups, NUMBERS, given.seeds)
     elif given.what == "streams":
         stream = {"k": given.k, "epochs": given.epochs, "window": given.window}
         staleness.compare_streams(load(given.source), given.method, stream, NUMBERS, given.seeds)

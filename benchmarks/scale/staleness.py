@@ -7,19 +7,10 @@ from typing import Any
 
 import numpy as np
 
-import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
-from acvb_core.evaluate.agreement import agreement
-from acvb_core.samples.planted_relations import (
-    PlantedRelation,
-    groups_of_all_kinds,
-    planted_network,
-    planted_relation,
-    sparse_relation,
-)
 
 #: A run is there when it predicts held-out words within this share of the end of the run on one shard.
 NEAR = 0.01
@@ -56,41 +47,6 @@ def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[i
             f"first row's), {half:.4f} of it after a quarter of the sweeps; within {NEAR:.0%} of the first row's end "
             f"after {np.mean(sweeps_to):.1f} sweeps\n"
         )
-
-
-def draw_objects(network: bool, hard: bool) -> tuple[str, PlantedRelation]:
-    """Return planted blocks of two kinds of objects, or groups of a network; with `hard`, ones that hide."""
-    if network and hard:
-        sizes = {f"group {number}": 30 for number in range(12)}
-        return "12 groups of 30 nodes, 25 % and 3 % linked", planted_network(
-            sizes, np.where(np.eye(12), 0.25, 0.03), 0
-        )
-    if network:
-        return "a network of 360 nodes", groups_of_all_kinds(0)
-    if hard:
-        return "600 x 600 sparse, 20 x 20 blocks", sparse_relation(0, 600, 20, 0.02)
-    return "1,000 x 800, 8 x 6 blocks", planted_relation(1_000, 800, 8, 6, 0)
-
-
-def compare_relations(
-    what: str, planted: PlantedRelation, method: str, values: dict[str, Any], numbers: list[int], seeds: int
-) -> None:
-    """Print, for planted clusters and each number of shards, the held-out score and the sweeps until convergence."""
-    sys.stdout.write(f"{what}; {method}, {values}, seeds {seeds}\n")
-    for shards in numbers:
-        runs = [
-            acvb_core.fit(planted.relation, method, heldout=0.1, seed=seed, shards=shards, **values)
-            for seed in range(seeds)
-        ]
-        skill = np.mean([run.snapshot.heldout.skill for run in runs])
-        taken = np.mean([run.snapshot.sweep for run in runs])
-        near = np.mean([agreement(run.labels("rows"), planted.row_clusters)["ari"] for run in runs])
-        found = [run.snapshot.effective_k for run in runs]
-        clusters = " ".join("x".join(str(k) for k in one.values()) for one in found)
-        sys.stdout.write(
-            f"P = {shards:3}: held-out skill {skill:.4f}, {taken:.1f} sweeps; ARI {near:.3f}, clusters {clusters}\n"
-        )
-        sys.stdout.flush()
 
 
 def compare_streams(

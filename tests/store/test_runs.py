@@ -21,6 +21,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
+from acvb_core.store.jobbook import JobBook
 from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
@@ -57,6 +58,19 @@ def test_per_block_hyper_parameters_come_back(store: RunStore, executor: Executo
     result = fit(WOMEN, "cvb0", hyper="per-block", **SMALL)
     store.save("mine", "run", 0.0, result)
     assert_same_result(result, store.load("run", executor).result())
+
+
+@pytest.mark.parametrize("shards", [0, 4])
+def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
+    store: RunStore, executor: Executor, women: Result, shards: int
+) -> None:
+    problem = women.problem
+    settings = replace(problem.settings, values={**problem.settings.values, "shards": shards})
+    store.save("mine", "old", 1.0, replace(women, problem=replace(problem, settings=settings)))
+    for job in (store.load("old", executor), *JobBook(executor, RunStore(store.folder)).jobs("mine")):
+        assert job.problem.settings == job.outline.settings == problem.settings
+        lost = f"Computed with shards {shards}, which this version does not have"
+        assert (job.problem.note or "").startswith(lost) == bool(shards)
 
 
 def test_a_run_that_was_stored_without_its_state_cannot_be_extended(

@@ -129,6 +129,7 @@ def _rebuild_condition(model: ModelRow, known: Mapping[str, Any]) -> Condition:
     Raises ValueError: it is not that of its own settings.
     """
     row, factors = method_row(model.name, known["method"]), known["factors"]
+    known = {**known, "values": row.drop_retired(known["values"])}
     condition = _build_condition(model, row, factors, known["values"])
     for name, value in factors.items():
         settings = _settings_named(model, row, name)

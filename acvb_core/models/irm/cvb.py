@@ -132,6 +132,11 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
     return CollapsedIrm(**read_variational_settings(data, values))
 
 
+def build_acvb0(data: Any, values: Values) -> AveragedInference:
+    """Return ACVB0 on data, with the values of its parameters."""
+    return average_sweeps(build_cvb0(data, values), values)
+
+
 def build_cvb(data: Any, values: Values) -> CollapsedIrm:
     """Return second-order CVB on data, with the values of its parameters."""
     variance = values.get("variance", "paper")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.core.rows import SHARDS
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.chain import KEPT
 from acvb_core.models.irm.moves.moves import TRIALS
@@ -45,8 +44,6 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
         sweep += own + across
         if values["variance"] == "exact":
             sweep += own + 7 * across
-    if values.get(SHARDS):  # their entries, and what each gets and gives
-        sweep += 2 * (own + across) + relation.n_ones + relation.n_missing
     start = 2 * own
     if values["init"] != "random":
         start += 4 * (n_rows + n_cols) * (max(values["k_rows"], values["k_cols"]) + 10)

@@ -165,7 +165,8 @@ def decode_outline(run: RunIdentity, note: Note, data: DataFacts) -> RunOutline:
 @lru_cache(maxsize=64)
 def _check_values(model: str, method: str, values: str) -> Mapping[str, Any]:
     """Return the settings of a method, which many runs share, with defaults for those that came later."""
-    return method_row(model, method).values(json.loads(values))
+    row = method_row(model, method)
+    return row.values(row.drop_retired(json.loads(values)))
 
 
 def _note_run(path: Path) -> Note | None:

@@ -6,15 +6,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.registry import method_row
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import to_plain
@@ -72,6 +75,15 @@ class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
 
     def _identify(self) -> dict[str, Any]:
         return self.plan.identity()
+
+    def _fix(self, identity: dict[str, Any]) -> dict[str, Any]:
+        fixed = super()._fix(identity)
+        with suppress(KeyError, TypeError, AttributeError, ParameterError):  # a damaged plan is another one
+            fixed["conditions"] = [
+                {**one, "values": method_row(fixed["model"], one["method"]).drop_retired(one["values"])}
+                for one in fixed["conditions"]
+            ]
+        return fixed
 
     @staticmethod
     def _rebuild(data: Any, identity: Mapping[str, Any]) -> Plan:

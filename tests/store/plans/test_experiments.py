@@ -54,6 +54,18 @@ def test_another_process_finds_them_under_their_names(
     assert again.jobs("other") == book.jobs("other") == []
 
 
+def test_a_setting_that_this_version_does_not_have_stops_no_experiment(
+    store: RunStore, book: Book, done: ExperimentJob
+) -> None:
+    path = folder_of(store, done) / "experiment.json"
+    identity = json.loads(path.read_text())
+    for condition in identity["conditions"]:
+        condition["values"]["shards"] = 0
+    path.write_text(json.dumps(identity))
+    (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
+    assert job.inspect().experiment.rows == done.inspect().experiment.rows
+
+
 def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book: Book, plan: Plan) -> None:
     jobs = [book.add("mine", plan, name) for name in ("b", "a")]
     assert all(job.wait(180) for job in jobs)
