@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from acvb_core.engine import keeper
+from acvb_core.engine import observer
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.store.files import StoreError
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--without-disk", action="store_true", help="leave the full disk out")
     given = parser.parse_args()
-    keeper.KEEP_EVERY, keeper.KEEP_RATIO = 0.02, 2.0
+    observer.WRITE_EVERY, observer.WRITE_RATIO = 0.02, 2.0
     wanted, rng = uninterrupted(), np.random.default_rng(given.seed)
     kinds: list[Fault] = [damage_file, damage_file, damage_file, damage_file, turn_clock]
     kinds += [] if given.without_disk else [fill_disk]

@@ -23,7 +23,7 @@ import numpy as np
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
-from acvb_core.engine import keeper
+from acvb_core.engine import observer
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
@@ -71,7 +71,7 @@ def problems() -> Iterator[Problem]:
 
 def run_until_killed(folder: Path) -> None:
     """Start the runs, and keep them every few milliseconds."""
-    keeper.KEEP_EVERY, keeper.KEEP_RATIO = 0.02, 2.0
+    observer.WRITE_EVERY, observer.WRITE_RATIO = 0.02, 2.0
     book = JobBook(Executor(2), RunStore(folder))
     for problem in problems():
         book.add("mine", problem)

@@ -6,7 +6,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +15,7 @@ from acvb_core.cluster.local import missing_dask
 from acvb_core.cluster.remote_run import RemoteRun, is_held
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.engine.executor import Executor, ResultT
+from acvb_core.engine.executor import Executor, ResultT, current_owner
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun
@@ -125,11 +124,12 @@ class DaskExecutor(Executor):
         """
         common, ended = _CommonCheckpoint(checkpoint), queue.SimpleQueue[_End]()
         under_way, fault, numbered = 0, None, enumerate(calls)
-        with self.yield_place() if self.has_place else nullcontext():
+        with self.release_slot():
             try:
                 while True:
                     for number, call in islice(numbered, 0 if fault else max(0, self.limit - under_way)):
-                        self.submit(partial(_make_call, number, call, common, ended), f"acvb-call-{number}")
+                        work = partial(_make_call, number, call, common, ended)
+                        self.submit(work, f"acvb-call-{number}", current_owner())
                         under_way += 1
                     if not under_way:
                         break

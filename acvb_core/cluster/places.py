@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
 from threading import Lock, Thread, main_thread
-from typing import Any
 
 from acvb_core.cluster.connection import PATIENCE
 from acvb_core.cluster.executor import DaskExecutor, no_answer
-from acvb_core.core.errors import AcvbError
-from acvb_core.core.protocols import Checkpoint
-from acvb_core.engine.executor import Executor, InterruptedRun, ResultT, Ticket
-from acvb_core.engine.problem import Problem
-from acvb_core.engine.race import RaceUpdate
+from acvb_core.engine.executor import Executor
 
 #: Seconds after which a scheduler that did not answer is looked for again.
 _RETRY = 30.0
@@ -37,11 +30,6 @@ class Places:
         self._retry = 0.0
         self._chosen: dict[str, bool] = {}
         self._lock = Lock()
-
-    @property
-    def executor(self) -> Executor:
-        """The executor that computes where its owner has chosen when work starts."""
-        return _ChosenExecutor(self)
 
     def is_elsewhere(self, owner: str) -> bool:
         """Return whether the runs of an owner are computed on the cluster."""
@@ -97,59 +85,3 @@ class Places:
         Raises AcvbError: it is the cluster's, and no scheduler answers.
         """
         return self.connect() if self.is_elsewhere(owner) else self.here
-
-
-class _ChosenExecutor(Executor):
-    """The executor that its owner has chosen, one for each piece of work."""
-
-    def __init__(self, places: Places, owner: str = "") -> None:
-        self._places, self.owner = places, owner
-        self._fault: AcvbError | None = None
-        self._now: Executor | None = None  # where the work is that was handed over last
-
-    def for_owner(self, owner: str) -> Executor:
-        """Return the executor of an owner."""
-        return _ChosenExecutor(self._places, owner)
-
-    @property
-    def limit(self) -> int:
-        """The limit of the chosen executor; that of this machine where the cluster cannot be reached."""
-        try:
-            return self._places.find(self.owner).limit
-        except AcvbError:
-            return self._places.here.limit
-
-    def submit(self, work: Callable[[], None], name: str) -> Ticket:
-        """Hand work to the executor that its owner has chosen; where no scheduler answers, its runs are interrupted."""
-        self._fault, chosen = None, self._places.here
-        try:
-            chosen = self._places.find(self.owner)
-        except AcvbError as error:
-            self._fault = error
-        self._now = chosen.for_owner(self.owner)
-        return self._now.submit(work, name)
-
-    def compute(self, problem: Problem, **options: Any) -> Iterator[RaceUpdate]:
-        """Compute where the work is.
-
-        Raises InterruptedRun: no scheduler answered.
-        """
-        if self._fault is not None:
-            raise InterruptedRun(str(self._fault))
-        return self._place.compute(problem, **options)
-
-    def compute_all(
-        self, calls: Iterable[Callable[[Checkpoint], ResultT]], *arguments: Any
-    ) -> Iterator[tuple[int, ResultT]]:
-        """Make the calls where the work is."""
-        return self._place.compute_all(calls, *arguments)
-
-    @contextmanager
-    def yield_place(self) -> Iterator[None]:
-        """Give the place of the work to whoever waits there."""
-        with self._place.yield_place():
-            yield
-
-    @property
-    def _place(self) -> Executor:
-        return self._now or self._places.here

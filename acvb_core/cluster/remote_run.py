@@ -15,7 +15,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint
 from acvb_core.core.versions import refuse_versions
 from acvb_core.engine.executor import InterruptedRun
-from acvb_core.engine.keeper import KEEP_EVERY, KEEP_RATIO
+from acvb_core.engine.observer import WRITE_EVERY, WRITE_RATIO
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun, finish_stopped_run
@@ -83,7 +83,7 @@ class RemoteRun:
         order = pack_order(problem, self._kept, self._max_sweeps)
         began = time.monotonic()
         latest: RaceUpdate | None = None
-        looks, states, is_compiling = _Pace(began + _FIRST_LOOK), _Pace(began + KEEP_EVERY), False
+        looks, states, is_compiling = _Pace(began + _FIRST_LOOK), _Pace(began + WRITE_EVERY), False
         while not attempt.is_over(_LOOK):
             if attempt.greet(order):
                 compiling(False)
@@ -102,7 +102,7 @@ class RemoteRun:
                 compiling(is_compiling)
             if reply.state is not None:
                 yield self._keep(reply.state, is_due=True)
-                states.rest(now, KEEP_EVERY, KEEP_RATIO)
+                states.rest(now, WRITE_EVERY, WRITE_RATIO)
             if reply.update is not None:
                 latest = reader.read(reply.update)
                 yield latest

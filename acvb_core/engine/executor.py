@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 import threading
@@ -19,7 +18,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.race import RaceUpdate, race_and_run
 
 ResultT = TypeVar("ResultT")
-#: Of a thread that does the work of a ticket: whether it has a place of its executor.
+#: Of a thread that does queued work: `owner`, and whether it `holds_slot` of its executor.
 _thread = threading.local()
 
 #: As many methods as the Run page starts together and promises to show side by side.
@@ -30,27 +29,27 @@ class InterruptedRun(AcvbError):  # noqa: N818 - the run has no fault
     """Raised where the place is gone in which a run was computed; the run can go on elsewhere."""
 
 
-class Ticket:
-    """Work that was handed to an executor: it waits in line, and leaves the line when it starts."""
+class QueuedTask:
+    """Work that was handed to an executor: it waits in a queue until it starts."""
 
-    def __init__(self, executor: Executor, work: Callable[[], None], name: str) -> None:
+    def __init__(self, executor: Executor, work: Callable[[], None], name: str, owner: str) -> None:
         self._executor, self._work, self._name = executor, work, name
-        self.owner = executor.owner
+        self.owner = owner
 
     @property
     def position(self) -> int | None:
-        """Position in line, from 1, in the order of starts as it stands now; None for work that does not wait."""
+        """Position in the queue, from 1, in the order of starts as it is now; None for work that does not wait."""
         return self._executor.find_position(self)
 
-    def leave_line(self) -> None:
+    def leave_queue(self) -> None:
         """Start work that waits at once, beside the others: it was told to stop, so it takes no time."""
-        self._executor.take_from_line(self)
+        self._executor.take_from_queue(self)
 
     def start(self, then: Callable[[], None] | None = None) -> None:
         """Do the work on a thread of its own, and `then` what follows it."""
 
         def run() -> None:
-            _thread.has_place = then is not None
+            _thread.owner, _thread.holds_slot = self.owner, then is not None
             lower_priority(self._executor.niceness)
             try:
                 self._work()
@@ -77,9 +76,8 @@ class Executor:
     def __init__(self, limit: int | None = None, niceness: int = 0) -> None:
         self._limit = limit or max(SIDE_BY_SIDE, os.cpu_count() or 1)
         self.niceness = niceness
-        self.owner = ""
         self._lock = threading.Lock()
-        self._waiting: list[Ticket] = []
+        self._waiting: list[QueuedTask] = []
         self._running = Counter[str]()  # by owner
         self._starts: dict[str, int] = {}  # number of the last start of each owner
 
@@ -119,61 +117,57 @@ class Executor:
         for number, call in enumerate(calls):
             yield number, call(checkpoint)
 
-    def for_owner(self, owner: str) -> Executor:
-        """Return this executor as one of its owners uses it: the same threads and the same line."""
-        own = copy.copy(self)
-        own.owner = owner
-        return own
+    def find(self, owner: str) -> Executor:
+        """Return the executor of an owner's work: this one. Several executors (`Places`) find one for each owner."""
+        return self
 
-    def submit(self, work: Callable[[], None], name: str) -> Ticket:
+    def submit(self, work: Callable[[], None], name: str, owner: str = "") -> QueuedTask:
         """Start `work` on a thread of its own as soon as it is its turn."""
-        ticket = Ticket(self, work, name)
+        task = QueuedTask(self, work, name, owner)
         with self._lock:
-            self._waiting.append(ticket)
+            self._waiting.append(task)
         self._start_next()
-        return ticket
-
-    @property
-    def has_place(self) -> bool:
-        """True on a thread that has a place of this executor, which it can give to others."""
-        return getattr(_thread, "has_place", False)
+        return task
 
     @contextmanager
-    def yield_place(self) -> Iterator[None]:
-        """Give the caller's place to a waiting job, while the caller has nothing to compute.
+    def release_slot(self) -> Iterator[None]:
+        """Give the slot of this thread to a waiting task, while this thread has nothing to compute.
 
-        The caller resumes at once afterwards, beside that job.
+        The caller resumes at once afterwards, beside that task. A thread without a slot has none to give.
         """
-        self._leave_place(self.owner)
+        if not getattr(_thread, "holds_slot", False):
+            yield
+            return
+        self._leave_slot(_thread.owner)
         try:
             yield
         finally:
             with self._lock:
-                self._running[self.owner] += 1
+                self._running[_thread.owner] += 1
 
-    def find_position(self, ticket: Ticket) -> int | None:
-        """Return the position of a ticket in line, from 1; None if it does not wait."""
+    def find_position(self, task: QueuedTask) -> int | None:
+        """Return the position of a task in the queue, from 1; None if it does not wait."""
         with self._lock:
-            return self._line().index(ticket) + 1 if ticket in self._waiting else None
+            return self._queue().index(task) + 1 if task in self._waiting else None
 
-    def take_from_line(self, ticket: Ticket) -> None:
-        """Start a ticket at once if it waits; it counts as no running job."""
+    def take_from_queue(self, task: QueuedTask) -> None:
+        """Start a task at once if it waits; it takes no slot."""
         with self._lock:
-            if ticket not in self._waiting:
+            if task not in self._waiting:
                 return
-            self._waiting.remove(ticket)
-        ticket.start()
+            self._waiting.remove(task)
+        task.start()
 
-    def _line(self) -> list[Ticket]:
-        """Return what waits in the order in which it would start if no running job ended before.
+    def _queue(self) -> list[QueuedTask]:
+        """Return what waits in the order in which it would start if no running task ended before.
 
-        Each start adds a running job of its owner: a ticket is weighed with those that its owner has ahead of it. Among
+        Each start adds a running task of its owner: a task is weighed with those that its owner has ahead of it. Among
         equals, an owner who has not started any meanwhile goes first.
         """
-        ahead, keys = Counter[str](), dict[Ticket, tuple[int, int, int]]()
-        for ticket in self._waiting:
-            owner = ticket.owner
-            keys[ticket] = (self._running[owner] + ahead[owner], ahead[owner], self._starts.get(owner, 0))
+        ahead, keys = Counter[str](), dict[QueuedTask, tuple[int, int, int]]()
+        for task in self._waiting:
+            owner = task.owner
+            keys[task] = (self._running[owner] + ahead[owner], ahead[owner], self._starts.get(owner, 0))
             ahead[owner] += 1
         return sorted(keys, key=keys.__getitem__)
 
@@ -181,16 +175,21 @@ class Executor:
         with self._lock:
             if not self._waiting or self._running.total() >= self.limit:
                 return
-            ticket = self._line()[0]
-            self._waiting.remove(ticket)
-            self._running[ticket.owner] += 1
-            self._starts[ticket.owner] = max(self._starts.values(), default=0) + 1
-        ticket.start(lambda: self._leave_place(ticket.owner))
+            task = self._queue()[0]
+            self._waiting.remove(task)
+            self._running[task.owner] += 1
+            self._starts[task.owner] = max(self._starts.values(), default=0) + 1
+        task.start(lambda: self._leave_slot(task.owner))
 
-    def _leave_place(self, owner: str) -> None:
+    def _leave_slot(self, owner: str) -> None:
         with self._lock:
             self._running[owner] -= 1
         self._start_next()
+
+
+def current_owner() -> str:
+    """Return the owner of the work that this thread does; "" for none."""
+    return getattr(_thread, "owner", "")
 
 
 def lower_priority(niceness: int) -> None:

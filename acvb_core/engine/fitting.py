@@ -17,7 +17,7 @@ from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.keeper import Keeper
+from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.reading import list_methods, read_with_report
@@ -146,15 +146,15 @@ def solve(
     """Run a problem and wait: to its end or until the checkpoint raises `StopRun`; its restarts race first.
 
     `resume`: go on from here instead of starting anew.
-    `keep`: called every few seconds of a run's own work (`Keeper`), and where it was stopped, with all that it goes on
-      from.
+    `keep`: called every few seconds of a run's own work (`CheckpointWriter`), and if it was stopped, with all that
+      it goes on from.
     `executor`: computes the run; by default this thread does.
     """
     getattr(watch, "starting", lambda _: None)(problem)
     announce = getattr(watch, "compiling", tell_compiling if watch is None else None)
     update = None
-    keeper = Keeper(lambda: keep(update) if keep is not None and update is not None else None)
-    keeper.begin()
+    writer = CheckpointWriter(lambda: keep(update) if keep is not None and update is not None else None)
+    writer.on_begin()
     for update in (executor or Executor()).compute(
         problem,
         resume=resume,
@@ -164,11 +164,11 @@ def solve(
         if watch is not None and update.last_sweep is not None:
             watch(*update.last_sweep)
         if update.snapshot.verdict is None and not update.is_racing:
-            keeper.keep_update(update)
+            writer.on_state(update)
     if update is None:
         raise StopRun
     if update.snapshot.verdict is Verdict.STOPPED and not update.is_racing:
-        keeper.keep()
+        writer.on_hold()
     problem, cap = update.problem, update.problem.max_sweeps
     return Result(problem, update.history, update.snapshot.release_state(), cap, update.race_report)
 

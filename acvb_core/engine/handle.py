@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.executor import Executor, InterruptedRun, Ticket
+from acvb_core.engine.executor import Executor, InterruptedRun, QueuedTask
+from acvb_core.engine.observer import Observer
 from acvb_core.engine.run import StopRun
 
 
@@ -46,19 +47,34 @@ class JobState:
 StateT = TypeVar("StateT", bound=JobState)
 
 
+class ExecutorChoice(Protocol):
+    """What says where the work of an owner is done: an executor, or several of them."""
+
+    def find(self, owner: str) -> Executor:
+        """Return the executor of an owner.
+
+        Raises AcvbError: it cannot be reached.
+        """
+
+
 class Handle(ABC, Generic[StateT]):
-    """Work on a thread of the executor, which continues when the page that began it is closed.
+    """Work on a thread of an executor, which continues when the page that began it is closed.
 
     The thread publishes by assigning one reference, so that readers take no lock.
 
+    `executor`: found for `owner` each time the work is started.
     `created`: seconds since the epoch.
     """
 
-    def __init__(self, state: StateT, executor: Executor, *, job_id: str | None = None) -> None:
+    def __init__(
+        self, state: StateT, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
+    ) -> None:
         self.id = job_id or uuid.uuid4().hex[:12]
         self.created = time.time()
-        self._executor = executor
-        self._ticket: Ticket | None = None
+        self.observer = Observer()
+        self._choice, self._owner = executor, owner
+        self._executor: Executor
+        self._task: QueuedTask | None = None
         self._go = threading.Event()
         self._go.set()
         self._stop = threading.Event()
@@ -71,13 +87,21 @@ class Handle(ABC, Generic[StateT]):
         # An event for each start: a job seen finished may be extended before its old thread has set the last one.
         self._ended = ended = threading.Event()
         self._publish(Status.QUEUED)
-        self._ticket = self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}")
+        self.observer.on_start()
+        try:
+            self._executor = self._choice.find(self._owner)
+        except AcvbError as error:
+            self._publish(Status.INTERRUPTED, error=str(error))
+            ended.set()
+            self.observer.on_end()
+        else:
+            self._task = self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}", self._owner)
         return self
 
     @property
     def position(self) -> int | None:
-        """Position among all that wait for a place, from 1; None for a job that does not wait."""
-        return None if self._ticket is None else self._ticket.position
+        """Position among all that wait for a slot, from 1; None for a job that does not wait."""
+        return None if self._task is None else self._task.position
 
     def pause(self) -> None:
         """Hold the job at its next checkpoint (some 100 ms away)."""
@@ -88,11 +112,11 @@ class Handle(ABC, Generic[StateT]):
         self._go.set()
 
     def stop(self) -> None:
-        """End the job at its next checkpoint and keep what it has; one that waits in line leaves it."""
+        """End the job at its next checkpoint and keep what it has; one that waits in the queue leaves it."""
         self._stop.set()
         self._go.set()
-        if self._ticket is not None:
-            self._ticket.leave_line()
+        if self._task is not None:
+            self._task.leave_queue()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Block until the job has ended; False when `timeout` seconds passed first."""
@@ -120,7 +144,7 @@ class Handle(ABC, Generic[StateT]):
     def _pass_checkpoint(self) -> None:
         if not self._go.is_set():
             self._hold()
-            with self._executor.yield_place():
+            with self._executor.release_slot():
                 self._go.wait()
         if self._stop.is_set():
             raise StopRun
@@ -129,6 +153,7 @@ class Handle(ABC, Generic[StateT]):
         self._state = replace(self._state, status=status, **{"error": None, **changed})
 
     def _work(self, ended: threading.Event) -> None:
+        self.observer.on_begin()
         try:
             self._do()
             self._publish(Status.FINISHED)
@@ -143,6 +168,7 @@ class Handle(ABC, Generic[StateT]):
             self._publish(Status.FAILED, error=f"{type(error).__name__}: {error}")
         finally:
             ended.set()
+            self.observer.on_end()
 
 
 class _JobCheckpoint:

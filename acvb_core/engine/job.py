@@ -13,10 +13,8 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Handle, JobState, Status
+from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.history import History
-from acvb_core.engine.keeper import Keeper
 from acvb_core.engine.problem import Problem, Settings, name_run
 from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.race_report import RaceReport
@@ -181,11 +179,12 @@ class Job(Handle[Inspection]):
     `label`: the usual name to begin with; whoever keeps several jobs sees to it that no two have the same.
     """
 
-    def __init__(self, problem: Problem, executor: Executor, *, job_id: str | None = None) -> None:
+    def __init__(
+        self, problem: Problem, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
+    ) -> None:
         state = Inspection(problem=problem, history=History(), max_sweeps=problem.max_sweeps)
-        super().__init__(state, executor, job_id=job_id)
+        super().__init__(state, executor, job_id=job_id, owner=owner)
         self.label = RunLabel(problem.label)
-        self.keeper: Keeper | None = None  #: keeps the run while it goes on, where it is to be kept
         self._asked = problem
         self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
 
@@ -193,17 +192,18 @@ class Job(Handle[Inspection]):
     def list_stored(
         cls,
         outline: RunOutline,
-        executor: Executor,
+        executor: ExecutorChoice,
         read: Callable[[], Job],
         *,
         job_id: str,
         created: float,
+        owner: str = "",
     ) -> Job:
         """Return the handle of a stored run that is read when more than its outline is asked of it.
 
         `read`: returns the handle that `restore` gives; what it raises is raised by whatever asks.
         """
-        return _ListedJob(outline, executor, read, job_id, created)
+        return _ListedJob(outline, executor, read, job_id, created, owner)
 
     @property
     def outline(self) -> RunOutline:
@@ -214,10 +214,11 @@ class Job(Handle[Inspection]):
     def restore(
         cls,
         stored: Result | Problem,
-        executor: Executor,
+        executor: ExecutorChoice,
         *,
         job_id: str,
         created: float,
+        owner: str = "",
         read_state: Callable[[], tuple[Any, Any] | None] | None = None,
     ) -> Job:
         """Return the handle of a run of earlier, perhaps of another process: it ended, or was interrupted.
@@ -226,10 +227,10 @@ class Job(Handle[Inspection]):
         `read_state`: returns what the run goes on from, None if it was not kept.
         """
         if not isinstance(stored, Result):
-            job = cls(stored, executor, job_id=job_id)
+            job = cls(stored, executor, job_id=job_id, owner=owner)
             job._state = replace(job._state, status=Status.INTERRUPTED)
         else:
-            job = cls(stored.problem, executor, job_id=job_id)
+            job = cls(stored.problem, executor, job_id=job_id, owner=owner)
             job._state = Inspection(
                 status=Status.INTERRUPTED if stored.snapshot.verdict is None else Status.FINISHED,
                 problem=stored.problem,
@@ -351,8 +352,8 @@ class Job(Handle[Inspection]):
     def _hold(self) -> None:
         last = self._state.snapshot
         state = None if last is None else last.state
-        if self.keeper is not None and state is not None and can_keep(self.problem.inference, state):
-            self.keeper.keep()
+        if state is not None and can_keep(self.problem.inference, state):
+            self.observer.on_hold()
 
     def result(self) -> Result:
         """Return the result of a job that has ended with at least one sweep.
@@ -378,12 +379,9 @@ class Job(Handle[Inspection]):
     def _do(self) -> None:
         now = self._state
         begins = now.snapshot is None
-        if self.keeper is not None:
-            self.keeper.begin()
         if now.snapshot is not None and now.snapshot.verdict is not None:  # extended: the end was none
             now = self._state = replace(now, snapshot=replace(now.snapshot, verdict=None))
-            if self.keeper is not None:
-                self.keeper.keep()
+            self.observer.on_hold()
         if begins:
             self._publish(Status.STARTING)
             self._checkpoint()  # it may have been stopped while it waited
@@ -399,20 +397,26 @@ class Job(Handle[Inspection]):
             compiling=lambda on: self._publish(Status.COMPILING if on else ready),
         ):
             self.publish_update(update)
-            if self.keeper is not None and update.snapshot.verdict is None:
-                self.keeper.keep_update(update)
+            if update.snapshot.verdict is None:
+                self.observer.on_state(update)
 
 
 class _ListedJob(Job):
     """A stored run of which only the outline is known until more is asked for."""
 
     def __init__(
-        self, outline: RunOutline, executor: Executor, read: Callable[[], Job], job_id: str, created: float
+        self,
+        outline: RunOutline,
+        executor: ExecutorChoice,
+        read: Callable[[], Job],
+        job_id: str,
+        created: float,
+        owner: str,
     ) -> None:
         self._listed, self._read, self._reading = outline, read, threading.Lock()
         self._known: Inspection | None = None
-        Handle.__init__(self, cast(Inspection, None), executor, job_id=job_id)
-        self.created, self.keeper = created, None
+        Handle.__init__(self, cast(Inspection, None), executor, job_id=job_id, owner=owner)
+        self.created = created
         self.label = RunLabel(name_run(outline.asked, outline.row))
         self._ended.set()
 

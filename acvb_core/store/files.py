@@ -41,6 +41,13 @@ class StoreError(AcvbError):
 LONGEST_WAIT = 120.0
 
 
+def explain_error(error: Exception) -> str:
+    """Return why something could not be stored or read, in one sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}."
+    return str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"
+
+
 class LimitedLock:
     """A lock that a thread may take again, and that is waited for no longer than `LONGEST_WAIT`.
 

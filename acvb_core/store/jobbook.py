@@ -6,28 +6,79 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.protocols import can_keep
 from acvb_core.data.report import plural
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
+from acvb_core.engine.handle import ExecutorChoice, Status
 from acvb_core.engine.job import Job
-from acvb_core.engine.keeper import Keeper
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.observer import CheckpointWriter
+from acvb_core.engine.problem import Problem, Settings, name_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel, clean_name
-from acvb_core.store.files import StoreError
+from acvb_core.engine.run_label import RunLabel, clean_name, number_name
+from acvb_core.store.files import LimitedLock, StoreError, explain_error
 from acvb_core.store.runs import RunStore
-from acvb_core.store.saving import keep_run, save_ended_run
-from acvb_core.store.saving_executor import SavingExecutor
-from acvb_core.store.shelf import AbsentRun, Shelf, UnreadableRunError, explain_error, name_settings
 
 _DAY = 24 * 3600.0
+
+
+class UnreadableRunError(AcvbError):
+    """A stored run that was listed and cannot be read; from then on it is among those that cannot."""
+
+
+@dataclass(frozen=True)
+class AbsentRun:
+    """A run that is not among the jobs: it was deleted, or cannot be read."""
+
+    job_id: str
+    settings: Mapping[str, Any]  #: as `Settings.to_dict` gives them; empty where they are not known
+    why: str  #: why it cannot be read; empty of a deleted run
+    since: float  #: when that was seen, in seconds since the epoch
+    job: Job | None = None  #: the handle of a deleted run, where it is still at hand
+    name: str = ""
+
+
+class Shelf:
+    """The jobs of one workspace."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.unreadable: dict[str, AbsentRun] = {}
+        self.deleted: dict[str, AbsentRun] = {}
+        self.faults: dict[str, str] = {}
+        self.restored = False
+        self.lock = LimitedLock("The runs of this workspace are being listed")
+        self.storing = LimitedLock("A run of this workspace is being saved or deleted")
+
+    @contextmanager
+    def note_faults(self, job_id: str) -> Iterator[None]:
+        """Note why a run could not be stored, or that it could."""
+        try:
+            yield
+        except Exception as error:
+            self.faults[job_id] = explain_error(error)
+            traceback.print_exc()
+        else:
+            self.faults.pop(job_id, None)
+
+    def find(self, job_id: str) -> Job | None:
+        """Return the handle of a job, also of a deleted one."""
+        absent = self.deleted.get(job_id)
+        return self.jobs.get(job_id) or (None if absent is None else absent.job)
+
+    def free_name(self, job: Job, name: str) -> str:
+        """Return a name for a job: the one asked for, with a number where another run on the same data has it."""
+        absent = [*self.unreadable.copy().values(), *self.deleted.copy().values()]
+        taken = {run.name for run in absent if run.job_id != job.id}
+        data = job.outline.fingerprint
+        others = (other for other in self.jobs.copy().values() if other.id != job.id)
+        taken |= {other.label.name for other in others if other.outline.fingerprint == data}
+        return number_name(name, taken)
 
 
 class JobBook:
@@ -37,7 +88,7 @@ class JobBook:
     `store`: where they are kept: each before it starts, every few seconds of its work, and when it is over.
     """
 
-    def __init__(self, executor: Executor, store: RunStore) -> None:
+    def __init__(self, executor: ExecutorChoice, store: RunStore) -> None:
         self._executor, self._store = executor, store
         self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
@@ -67,10 +118,10 @@ class JobBook:
         """Start a run and keep its handle."""
         shelf = self._shelf(workspace)
         job_id = uuid.uuid4().hex[:12]
-        job = Job(problem, self._saving(workspace, job_id), job_id=job_id)
+        job = Job(problem, self._executor, job_id=job_id, owner=workspace)
         with shelf.lock:
             self._place(workspace, shelf, job)
-        self._keep(workspace, job_id)
+        self._save(workspace, job_id)
         return job.start()
 
     def adopt(
@@ -186,10 +237,23 @@ class JobBook:
                 self._load(workspace, shelf, job_id, absent.settings)
 
     def save_again(self, workspace: str, job_id: str) -> None:
-        """Try to save a run that has ended; `unsaved_runs` says if it failed."""
+        """Try to save a run that has ended; `unsaved_runs` says if it failed.
+
+        One that ended without a sweep is forgotten, but while the book closes.
+        """
         shelf = self._shelf(workspace)
-        with shelf.note_faults(job_id):
-            save_ended_run(self._store, shelf, workspace, job_id, leave_unbegun=self._closing)
+        with shelf.note_faults(job_id), shelf.storing:
+            # Looked up under the lock: a run extended meanwhile is saved as it is now, a deleted one deleted.
+            job = shelf.find(job_id)
+            if job is None:
+                return
+            seen = job.inspect()
+            if seen.verdict is not None:
+                self._save_result(workspace, job)
+                if job_id in shelf.deleted:
+                    self._store.move_to_trash(workspace, job_id)
+            elif seen.status in (Status.FINISHED, Status.FAILED) and not self._closing:
+                self._store.delete(workspace, job_id)
 
     def close(self, timeout: float | None = None, tell: Callable[[str], object] = str) -> bool:
         """Stop everything and wait until it is saved; False when that took longer than `timeout` seconds.
@@ -252,25 +316,24 @@ class JobBook:
                 continue
             job = Job.list_stored(
                 outlines[row.job_id],
-                self._saving(workspace, row.job_id),
+                self._executor,
                 partial(self._read, workspace, shelf, row.job_id, row.settings),
                 job_id=row.job_id,
                 created=row.created,
+                owner=workspace,
             )
             self._place(workspace, shelf, job, labels.get(row.job_id))
 
     def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
         try:
-            self._place(
-                workspace, shelf, self._store.load(job_id, self._saving(workspace, job_id), workspace)
-            )
+            self._place(workspace, shelf, self._store.load(job_id, self._executor, workspace))
         except Exception as error:
             self._set_aside(shelf, job_id, settings, error)
 
     def _read(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> Job:
         """Load a run that was only listed so far; one that cannot be read is listed no more."""
         try:
-            return self._store.load(job_id, self._saving(workspace, job_id), workspace)
+            return self._store.load(job_id, self._executor, workspace)
         except Exception as error:
             if shelf.jobs.pop(job_id, None) is not None:  # else it was deleted at this moment
                 self._set_aside(shelf, job_id, settings, error)
@@ -284,7 +347,7 @@ class JobBook:
 
     def _place(self, workspace: str, shelf: Shelf, job: Job, label: RunLabel | None = None) -> None:
         """Put a job on a shelf, under the name it has in the store; a new name is stored if possible."""
-        job.keeper = Keeper(partial(self._keep, workspace, job.id))
+        job.observer = _Saver(self, workspace, job.id)
         with shelf.lock:  # nobody takes the same name meanwhile
             label = label or self._stored_label(job.id)
             if label is not None:
@@ -304,22 +367,58 @@ class JobBook:
             return self._store.label(job_id)
         return None
 
-    def _saving(self, workspace: str, job_id: str) -> Executor:
-        ended = partial(self._finish, workspace, job_id)
-        return SavingExecutor(self._executor.for_owner(workspace), partial(self._count, 1), ended)
-
-    def _count(self, at_work: int) -> None:
+    def count_work(self, change: int) -> None:
+        """Count one run more, or less, that is at work."""
         with self._idle:
-            self._at_work += at_work
+            self._at_work += change
             self._idle.notify_all()
 
-    def _keep(self, workspace: str, job_id: str) -> None:
+    def _save(self, workspace: str, job_id: str) -> None:
+        """Keep a run that is not over, so that it can go on should the process end."""
         shelf = self._shelves[workspace]
-        with shelf.note_faults(job_id):
-            keep_run(self._store, shelf, workspace, job_id)
+        with shelf.note_faults(job_id), shelf.storing:
+            job = shelf.jobs.get(job_id)
+            if job is not None:
+                self._store.save(workspace, job_id, job.created, job.record())
 
-    def _finish(self, workspace: str, job_id: str) -> None:
+    def _save_result(self, workspace: str, job: Job) -> None:
+        """Save a run that is over, with the state it can be extended from if there is room for that."""
+        result = job.result()
         try:
-            self.save_again(workspace, job_id)
+            self._store.save(workspace, job.id, job.created, result)
+        except StoreError:
+            if result.snapshot.state is None:
+                raise
+            self._store.save(workspace, job.id, job.created, result, state=False)
+        else:
+            if result.snapshot.state is not None and can_keep(
+                result.problem.inference, result.snapshot.state
+            ):
+                job.release_state(partial(self._store.read_state, job.id))
+        job.release_answer(partial(self._store.read_array, job.id))
+
+
+class _Saver(CheckpointWriter):
+    """Keeps a run of the book while it goes on, and saves it when it is over."""
+
+    def __init__(self, book: JobBook, workspace: str, job_id: str) -> None:
+        super().__init__(partial(book._save, workspace, job_id))
+        self._book, self._run = book, (workspace, job_id)
+
+    def on_start(self) -> None:
+        self._book.count_work(1)
+
+    def on_end(self) -> None:
+        try:
+            self._book.save_again(*self._run)
         finally:
-            self._count(-1)
+            self._book.count_work(-1)
+
+
+def name_settings(settings: Mapping[str, Any]) -> str:
+    """Return the usual name of a run of which only the settings are at hand, as far as they are known."""
+    known = {field.name for field in fields(Settings)}
+    try:
+        return name_run(Settings(**{name: value for name, value in settings.items() if name in known}))
+    except (TypeError, ValueError, AttributeError, AcvbError):
+        return "a run"

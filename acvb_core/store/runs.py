@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.core.errors import AcvbError, hide_places
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
@@ -238,7 +238,7 @@ class RunStore:
     def _read_list(self, workspace: str) -> list[RunIdentity]:
         return self._list.read(lambda connection: find_runs(connection, workspace))
 
-    def load(self, job_id: str, executor: Executor, workspace: str | None = None) -> Job:
+    def load(self, job_id: str, executor: ExecutorChoice, workspace: str | None = None) -> Job:
         """Return the handle of a stored run, which is over or was interrupted.
 
         `workspace`: whose run it must be; by default anybody's.
@@ -265,7 +265,9 @@ class RunStore:
             raise StoreError("this run belongs to another workspace.")
         stored = read_result(path, self._data.read(run.kind, run.dataset))
         read_state = partial(self.read_state, job_id) if has_state(path) else None
-        job = Job.restore(stored, executor, job_id=job_id, created=run.created, read_state=read_state)
+        job = Job.restore(
+            stored, executor, job_id=job_id, created=run.created, owner=workspace or "", read_state=read_state
+        )
         job.release_answer(partial(self.read_array, job_id))
         return job
 

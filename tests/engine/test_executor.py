@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from acvb_core.engine.executor import Executor, Ticket
+from acvb_core.engine.executor import Executor, QueuedTask
 from tests.engine.jobs import PATIENCE, until
 
 
@@ -21,7 +21,7 @@ class Works:
         self.executor = executor
         self.starts: list[str] = []
         self.ends: dict[str, threading.Event] = {}
-        self.tickets: dict[str, Ticket] = {}
+        self.tickets: dict[str, QueuedTask] = {}
 
     def submit(self, *names: str) -> None:
         """Submit work of these names; the owner is the first letter of each."""
@@ -32,7 +32,7 @@ class Works:
                 self.starts.append(name)
                 assert end.wait(PATIENCE)
 
-            self.tickets[name] = self.executor.for_owner(name[0]).submit(work, name)
+            self.tickets[name] = self.executor.submit(work, name, name[0])
 
     def end(self, name: str) -> None:
         """End one, and wait until as many go on as before or nothing waits."""
@@ -101,11 +101,11 @@ def test_what_leaves_the_line_is_done_at_once_and_the_others_move_up() -> None:
     works = make_works(1, "a1", "a2", "a3", "b1")
     assert works.line == ["b1", "a2", "a3"]
     works.ends["a2"].set()
-    works.tickets["a2"].leave_line()
+    works.tickets["a2"].leave_queue()
     until(lambda: works.starts == ["a1", "a2"])  # a1 still has the only place
     assert works.line == ["b1", "a3"]
-    works.tickets["a2"].leave_line()
-    works.tickets["a1"].leave_line()  # neither waits, so nothing happens
+    works.tickets["a2"].leave_queue()
+    works.tickets["a1"].leave_queue()  # neither waits, so nothing happens
     end_all(works)
     assert works.starts == ["a1", "a2", "b1", "a3"]
 
@@ -115,11 +115,11 @@ def test_a_place_that_is_lent_is_no_running_job_of_its_owner() -> None:
     works = Works(executor)
 
     def lend() -> None:
-        with executor.for_owner("a").yield_place():
+        with executor.release_slot():
             lent.set()
             assert back.wait(PATIENCE)
 
-    executor.for_owner("a").submit(lend, "a1")
+    executor.submit(lend, "a1", "a")
     assert lent.wait(PATIENCE)
     works.submit("b1")
     until(lambda: works.starts == ["b1"])
@@ -149,7 +149,7 @@ def test_places_are_counted_under_the_lock() -> None:
     done = threading.Event()
 
     def work() -> None:
-        with executor.yield_place():
+        with executor.release_slot():
             pass
         done.set()
 
@@ -175,6 +175,6 @@ def test_threads_that_compute_let_the_others_go_first() -> None:
     seen: queue.Queue[int] = queue.Queue()
     usual, lower = own_niceness(), 5 if sys.platform == "linux" else 0
     for niceness, wanted in ((0, usual), (5, min(usual + lower, 19))):  # 19 is the most there is
-        Executor(1, niceness=niceness).for_owner("a").submit(lambda: seen.put(own_niceness()), "work")
+        Executor(1, niceness=niceness).submit(lambda: seen.put(own_niceness()), "work", "a")
         assert seen.get(timeout=PATIENCE) == wanted
     assert own_niceness() == usual

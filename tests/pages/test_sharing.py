@@ -117,7 +117,7 @@ def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
     open_app: Open, shared: list[str]
 ) -> None:
     app = open_app("home", None, view=VIEW)
-    women = services.store().load(f"{PRIVATE}0", services.executor()).problem.fingerprint
+    women = services.store().load(f"{PRIVATE}0", services.places().here).problem.fingerprint
     app.sidebar.selectbox(key="data_in_use").select(women).run()
     assert not app.exception
     assert Workspace(WORKSPACE).dataset.name == PRIVATE

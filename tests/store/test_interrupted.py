@@ -14,15 +14,14 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.engine import keeper
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.handle import Status
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
-from acvb_core.engine.keeper import Keeper
+from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.problem import Problem, build_problem
-from acvb_core.engine.race import race_and_run
+from acvb_core.engine.race import RaceUpdate, race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
@@ -60,20 +59,20 @@ class Held:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, sweep: int) -> None:
         self.reached, self.release = threading.Event(), threading.Event()
-        first = keeper.Keeper.keep_if_due
+        first = CheckpointWriter.on_state
         held = self
 
-        def keep_and_hold(this: Keeper) -> None:
+        def keep_and_hold(this: CheckpointWriter, update: RaceUpdate) -> None:
             held.sweeps += 1
             if held.sweeps == sweep:
-                this.keep()
+                this.on_hold()
                 held.reached.set()
                 assert held.release.wait(SECONDS)
             else:
-                first(this)
+                first(this, update)
 
         self.sweeps = 0
-        monkeypatch.setattr(keeper.Keeper, "keep_if_due", keep_and_hold)
+        monkeypatch.setattr(CheckpointWriter, "on_state", keep_and_hold)
 
 
 @pytest.mark.whole_chain
@@ -280,7 +279,8 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
     assert not again.can_extend
 
 
-def test_keeping_takes_a_fiftieth_of_a_run_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeping_takes_a_fiftieth_of_a_run_at_most(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    update = next(iter(race_and_run(problem)))
     clock, kept = {"cpu": 0.0, "wall": 0.0}, []
     monkeypatch.setattr("time.thread_time", lambda: clock["cpu"])
     monkeypatch.setattr("time.monotonic", lambda: clock["wall"])
@@ -290,13 +290,13 @@ def test_keeping_takes_a_fiftieth_of_a_run_at_most(monkeypatch: pytest.MonkeyPat
         clock["cpu"] += cost
         clock["wall"] += cost
 
-    this = Keeper(keep)
-    this.begin()
+    this = CheckpointWriter(keep)
+    this.on_begin()
     for cost in (0.01, 1.0):
         kept.clear()
         for _ in range(4000):
             clock["cpu"] += 0.1
-            this.keep_if_due()
+            this.on_state(update)
         gaps = np.diff(kept)
         assert np.all(gaps >= max(10.0, 50.0 * cost) - 0.1)
         assert np.all(gaps[1:] <= max(10.0, 50.0 * cost) + cost + 0.2)

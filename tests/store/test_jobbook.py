@@ -20,9 +20,8 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobbook import JobBook, UnreadableRunError
 from acvb_core.store.runs import RunStore
-from acvb_core.store.shelf import UnreadableRunError
 
 SECONDS = 300
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
-from acvb_core.engine.handle import Handle, JobState, Status
+from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
 
@@ -37,25 +36,27 @@ class ExperimentJob(Handle[ExperimentInspection]):
     def __init__(
         self,
         experiment: Experiment,
-        executor: Executor,
+        executor: ExecutorChoice,
         keep: Callable[[Mapping[str, Any]], None],
         *,
         job_id: str | None = None,
+        owner: str = "",
     ) -> None:
-        super().__init__(ExperimentInspection(experiment=experiment), executor, job_id=job_id)
+        super().__init__(ExperimentInspection(experiment=experiment), executor, job_id=job_id, owner=owner)
         self._keep = keep
 
     @classmethod
     def restore(
         cls,
         experiment: Experiment,
-        executor: Executor,
+        executor: ExecutorChoice,
         keep: Callable[[Mapping[str, Any]], None],
         *,
         job_id: str,
+        owner: str = "",
     ) -> ExperimentJob:
         """Return the handle of an experiment that ended or was interrupted, perhaps in another process."""
-        job = cls(experiment, executor, keep, job_id=job_id)
+        job = cls(experiment, executor, keep, job_id=job_id, owner=owner)
         job._publish(Status.FINISHED if experiment.is_complete else Status.INTERRUPTED)
         job._ended.set()
         return job

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Handle, JobState, Status
+from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
@@ -60,14 +59,15 @@ class TuningJob(Handle[TuningInspection]):
     def __init__(
         self,
         search: Search,
-        executor: Executor,
+        executor: ExecutorChoice,
         keep: Callable[[Trial], object] = bool,
         *,
         job_id: str | None = None,
+        owner: str = "",
     ) -> None:
         self.search = search
         state = TuningInspection(tuning=Tuning(search.space.names), trials=search.trials, history=History())
-        super().__init__(state, executor, job_id=job_id)
+        super().__init__(state, executor, job_id=job_id, owner=owner)
         self._keep = keep
 
     @classmethod
@@ -75,13 +75,14 @@ class TuningJob(Handle[TuningInspection]):
         cls,
         search: Search,
         tuning: Tuning,
-        executor: Executor,
+        executor: ExecutorChoice,
         keep: Callable[[Trial], object],
         *,
         job_id: str,
+        owner: str = "",
     ) -> TuningJob:
         """Return the handle of a search that ended or was interrupted, perhaps in another process."""
-        job = cls(search, executor, keep, job_id=job_id)
+        job = cls(search, executor, keep, job_id=job_id, owner=owner)
         is_complete = len(tuning.trials) >= search.trials
         job._publish(Status.FINISHED if is_complete else Status.INTERRUPTED, tuning=tuning)
         job._ended.set()

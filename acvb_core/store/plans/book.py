@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, Generic
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.handle import ExecutorChoice
 from acvb_core.store.codecs import is_moment
-from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, file_bytes, replace_file
+from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, explain_error, file_bytes, replace_file
 from acvb_core.store.listing.run_rows import choose_id
 from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
 from acvb_core.store.runs import RunStore
-from acvb_core.store.shelf import explain_error
 
 _ABOUT = "about.json"
 _LOG = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ class PlanBook(Generic[PlanT, JobT]):
     """
 
     def __init__(
-        self, kind: type[PlanFolder[PlanT, JobT]], executor: Executor, store: RunStore, version: str
+        self, kind: type[PlanFolder[PlanT, JobT]], executor: ExecutorChoice, store: RunStore, version: str
     ) -> None:
         self.kind = kind
         self._executor, self._store, self._version = executor, store, version
@@ -100,7 +99,7 @@ class PlanBook(Generic[PlanT, JobT]):
             with self._undo_faults(job_id):
                 self._shelf(workspace)
                 folder = self._make_folder(job_id, plan, self._version)
-                job = folder.build_job(self._executor.for_owner(workspace), job_id)
+                job = folder.build_job(self._executor, job_id, workspace)
                 self._place(workspace, folder, job, name)
         job.start()
         return job
@@ -124,7 +123,7 @@ class PlanBook(Generic[PlanT, JobT]):
                 self._shelf(workspace)
                 folder = self._make_folder(chosen, kept.plan, kept.version)
                 folder.copy_lines(kept)
-                job = folder.restore_job(self._executor.for_owner(workspace), chosen)
+                job = folder.restore_job(self._executor, chosen, workspace)
                 job.created = created
                 self._place(workspace, folder, job, name)
         return chosen
@@ -222,7 +221,7 @@ class PlanBook(Generic[PlanT, JobT]):
             if stored is None:
                 raise StoreError("Its data are gone.")
             kept = self.kind.reopen(folder, stored[0])
-            job = kept.restore_job(self._executor.for_owner(workspace), job_id)
+            job = kept.restore_job(self._executor, job_id, workspace)
             job.created = float(about.get("created", time.time()))
             if not is_moment(job.created):
                 raise StoreError(f"It was made {job.created!r} s after 1970, which cannot be.")

@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.handle import ExecutorChoice
 from acvb_core.registry import method_row
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.csv_text import csv_text
@@ -65,13 +65,13 @@ class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
         """The data of the plan."""
         return self.plan.data
 
-    def build_job(self, executor: Executor, job_id: str) -> ExperimentJob:
+    def build_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> ExperimentJob:
         """Return the experiment as a job that has not begun."""
-        return ExperimentJob(Experiment(self.plan), executor, self.append, job_id=job_id)
+        return ExperimentJob(Experiment(self.plan), executor, self.append, job_id=job_id, owner=owner)
 
-    def restore_job(self, executor: Executor, job_id: str) -> ExperimentJob:
+    def restore_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> ExperimentJob:
         """Return the experiment as a job that ended or was interrupted; raise StoreError where a run is damaged."""
-        return ExperimentJob.restore(self.read(), executor, self.append, job_id=job_id)
+        return ExperimentJob.restore(self.read(), executor, self.append, job_id=job_id, owner=owner)
 
     def _identify(self) -> dict[str, Any]:
         return self.plan.identity()

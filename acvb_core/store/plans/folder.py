@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Handle
+from acvb_core.engine.handle import ExecutorChoice, Handle
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import DAMAGE, StoreError, replace_file
 
@@ -146,11 +145,11 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
         """The data of the plan."""
 
     @abstractmethod
-    def build_job(self, executor: Executor, job_id: str) -> JobT:
+    def build_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> JobT:
         """Return the plan as a job that has not begun."""
 
     @abstractmethod
-    def restore_job(self, executor: Executor, job_id: str) -> JobT:
+    def restore_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> JobT:
         """Return the plan as a job that ended or was interrupted.
 
         Raises StoreError: a run is damaged.

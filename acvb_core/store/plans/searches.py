@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
+from acvb_core.engine.handle import ExecutorChoice
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning.job import TuningJob
@@ -78,13 +78,13 @@ class SearchFolder(PlanFolder[Search, TuningJob]):
         """The data of the plan."""
         return self.plan.data
 
-    def build_job(self, executor: Executor, job_id: str) -> TuningJob:
+    def build_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> TuningJob:
         """Return the search as a job that has not begun."""
-        return TuningJob(self.plan, executor, self.append, job_id=job_id)
+        return TuningJob(self.plan, executor, self.append, job_id=job_id, owner=owner)
 
-    def restore_job(self, executor: Executor, job_id: str) -> TuningJob:
+    def restore_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> TuningJob:
         """Return the search as a job that ended or was interrupted; raise StoreError where a trial is damaged."""
-        return TuningJob.restore(self.plan, self.read(), executor, self.append, job_id=job_id)
+        return TuningJob.restore(self.plan, self.read(), executor, self.append, job_id=job_id, owner=owner)
 
     def _run_path(self, trial: Trial) -> Path:
         return self.folder / _RUN.format(trial.number)

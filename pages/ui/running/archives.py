@@ -22,9 +22,8 @@ from acvb_core.engine.run import StopRun
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import Chosen, write_archive
 from acvb_core.store.datasets import kind_of
-from acvb_core.store.files import StoreError
+from acvb_core.store.files import StoreError, explain_error
 from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.shelf import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

@@ -119,14 +119,6 @@ def places() -> Places:
     return Places(here, os.environ.get("ACVB_SCHEDULER", "").strip())
 
 
-def executor() -> Executor:
-    """Return the executor that computes where the workspace of a run has chosen.
-
-    Raises ParameterError: ACVB_RUNS is not a whole number of at least 1.
-    """
-    return places().executor
-
-
 @once_per_process
 def store() -> RunStore:
     """Return the store of this process.
@@ -147,7 +139,7 @@ def _claim(folder: Path) -> Claim:
 @once_per_process
 def job_book() -> JobBook:
     """Return the book of jobs; what still runs when the server ends is stopped and saved."""
-    book = JobBook(executor(), store())
+    book = JobBook(places(), store())
     atexit.register(_save_and_leave, book)
     return book
 
@@ -155,7 +147,7 @@ def job_book() -> JobBook:
 @once_per_process
 def experiments() -> PlanBook[Plan, ExperimentJob]:
     """Return the book of experiments; each of their runs is kept as soon as it is over."""
-    book = PlanBook(ExperimentFolder, executor(), store(), __version__)
+    book = PlanBook(ExperimentFolder, places(), store(), __version__)
     atexit.register(book.close)
     return book
 
@@ -163,7 +155,7 @@ def experiments() -> PlanBook[Plan, ExperimentJob]:
 @once_per_process
 def searches() -> PlanBook[Search, TuningJob]:
     """Return the book of searches for steps; each of their trials is kept as soon as it is over."""
-    book = PlanBook(SearchFolder, executor(), store(), __version__)
+    book = PlanBook(SearchFolder, places(), store(), __version__)
     atexit.register(book.close)
     return book
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.engine.handle import Handle, Status
-from acvb_core.store.shelf import explain_error
+from acvb_core.store.files import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh

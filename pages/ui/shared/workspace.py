@@ -16,7 +16,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.tuning.job import TuningJob
 from acvb_core.engine.tuning.search import Search
 from acvb_core.store.files import StoreError
-from acvb_core.store.shelf import AbsentRun, UnreadableRunError
+from acvb_core.store.jobbook import AbsentRun, UnreadableRunError
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset

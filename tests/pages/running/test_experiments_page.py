@@ -66,7 +66,7 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
 
 
 def test_the_sidebar_counts_an_experiment_that_computes(open_app: Open, women: None) -> None:
-    gate, executor = threading.Event(), services.executor()
+    gate, executor = threading.Event(), services.places().here
     for number in range(executor.limit):  # what waits for its turn has not ended before the page is drawn
         executor.submit(gate.wait, f"gate {number}")
     try:
