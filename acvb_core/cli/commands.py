@@ -57,9 +57,7 @@ def fit(arguments: argparse.Namespace) -> int:
     )
     resume = None if unfinished is None else unfinished.read()
     if resume is not None:
-        lines.append(
-            f"Continued the run that was interrupted after {plural(resume.snapshot.sweep, 'sweep')}."
-        )
+        lines.append(f"Continued the run that was interrupted after {plural(resume.last.sweep, 'sweep')}.")
     progress = Progress(sys.stderr, quiet=arguments.quiet)
     try:
         with (

@@ -16,9 +16,8 @@ from acvb_core.cluster.remote_run import RemoteRun, is_held
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.executor import Executor, ResultT, current_owner
-from acvb_core.engine.problem import Problem
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun
+from acvb_core.engine.state import RunState
 from acvb_core.shards.place import count_shards, shard_workers
 
 if TYPE_CHECKING:
@@ -90,13 +89,10 @@ class DaskExecutor(Executor):
 
     def compute(
         self,
-        problem: Problem,
-        *,
-        resume: RaceUpdate | None = None,
-        max_sweeps: int | None = None,
+        state: RunState,
         checkpoint: Checkpoint = no_checkpoint,
         compiling: Callable[[bool], object] = bool,
-    ) -> Iterator[RaceUpdate]:
+    ) -> Iterator[RunState]:
         """Yield a run of the cluster about once a second, and at its end; parameters as for `Executor.compute`.
 
         The checkpoint is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a
@@ -105,15 +101,11 @@ class DaskExecutor(Executor):
         Raises AcvbError: the run has a fault, no worker may compute it, or several workers died of it.
         Raises InterruptedRun: the scheduler cannot be reached any more.
         """
-        if count_shards(problem.inference) > 1:
-            options = {"max_sweeps": max_sweeps, "checkpoint": checkpoint, "compiling": compiling}
-            return self._spread(super().compute(problem, resume=resume, **options))  # type: ignore[arg-type]
-        return RemoteRun(self._cluster, problem, resume, max_sweeps).updates(checkpoint, compiling)
-
-    def _spread(self, updates: Iterator[RaceUpdate]) -> Iterator[RaceUpdate]:
-        """Yield a run whose shards the workers hold."""
-        with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
-            yield from updates
+        if count_shards(state.problem.inference) > 1:
+            with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
+                yield from super().compute(state, checkpoint, compiling)
+        else:
+            yield from RemoteRun(self._cluster, state).updates(checkpoint, compiling)
 
     def compute_all(
         self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint

@@ -13,8 +13,8 @@ import numpy as np
 from acvb_core.core.protocols import Array
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.store.datasets import find_kind, kind_of
 from acvb_core.store.results import decode_start, encode_start, rebuild_problem
 from acvb_core.store.states import decode_state, encode_state
@@ -58,7 +58,7 @@ class Course(NamedTuple):
 
 
 def pack_update(
-    update: RaceUpdate, known: tuple[int, int] | None = None, *, state: bool = False, copy: bool = False
+    update: RunState, known: tuple[int, int] | None = None, *, state: bool = False, copy: bool = False
 ) -> Message:
     """Return an update as a message; `copy` as for `pack`.
 
@@ -74,7 +74,7 @@ def pack_update(
         last = None
     course = Course(
         seed=seed,
-        snapshot=_plain(update.snapshot, state),
+        snapshot=_plain(update.last, state),
         last_seed=None if run is None else run.settings.seed,
         last=None if last is None else _plain(last, False),
         race_report=update.race_report,
@@ -94,17 +94,17 @@ def _plain(snapshot: Snapshot, state: bool) -> Snapshot:
 class Reader:
     """The updates of one run from messages: its history grows, and runs of a race keep their problems."""
 
-    def __init__(self, problem: Problem, history: History | None = None) -> None:
-        self._problem, self._history = problem, History() if history is None else history
-        self._seed = problem.settings.seed
-        self._problems = {self._seed: problem} if problem.settings.restarts == 1 else {}
+    def __init__(self, begun: RunState) -> None:
+        self._problem, self._max_sweeps, self._history = begun.problem, begun.max_sweeps, History()
+        self._seed = begun.problem.settings.seed
+        self._problems = {self._seed: begun.problem} if begun.problem.settings.restarts == 1 else {}
 
     @property
     def known(self) -> tuple[int, int]:
         """The seed and the number of rows of the leader's history that are here."""
         return self._seed, len(self._history)
 
-    def read(self, message: Message, *, is_due: bool = False) -> RaceUpdate:
+    def read(self, message: Message, *, is_due: bool = False) -> RunState:
         """Return the update of a message."""
         course: Course = unpack(message)
         if course.seed != self._seed:
@@ -115,7 +115,15 @@ class Reader:
         if course.last_seed is not None:
             last = snapshot if course.last is None else _with_verdict(course.last)
             last_sweep = (self._find_problem(course.last_seed), last)
-        return RaceUpdate(leader, self._history, snapshot, course.race_report, last_sweep, is_due)
+        return RunState(
+            problem=leader,
+            history=self._history,
+            max_sweeps=self._max_sweeps,
+            snapshot=snapshot,
+            race_report=course.race_report,
+            last_sweep=last_sweep,
+            is_due=is_due,
+        )
 
     def _find_problem(self, seed: int) -> Problem:
         if seed not in self._problems:
@@ -133,11 +141,11 @@ class Order(NamedTuple):
     settings: Mapping[str, Any]
     start: dict[str, Array]
     check_memory: bool
-    max_sweeps: int | None
+    max_sweeps: int
     resume: Message | None
 
 
-def pack_order(problem: Problem, resume: Message | None, max_sweeps: int | None) -> Order:
+def pack_order(problem: Problem, resume: Message | None, max_sweeps: int) -> Order:
     """Return the order to compute a run, without its data; `resume` is an update of it with its state."""
     return Order(
         settings=problem.settings.to_dict(),
@@ -148,11 +156,12 @@ def pack_order(problem: Problem, resume: Message | None, max_sweeps: int | None)
     )
 
 
-def unpack_order(order: Order, data: Any) -> tuple[Problem, RaceUpdate | None]:
-    """Return the run of an order on its data, and what it goes on from."""
+def unpack_order(order: Order, data: Any) -> RunState:
+    """Return the run of an order on its data: one that begins, or what it goes on from."""
     start = decode_start(Path(), {name: _own(array) for name, array in order.start.items()})
     problem = replace(rebuild_problem(data, order.settings, start), check_memory=order.check_memory)
-    return problem, None if order.resume is None else Reader(problem).read(order.resume)
+    begun = replace(RunState.begin(problem), max_sweeps=order.max_sweeps)
+    return begun if order.resume is None else Reader(begun).read(order.resume)
 
 
 class SentData:

@@ -17,8 +17,8 @@ from acvb_core.core.versions import refuse_versions
 from acvb_core.engine.executor import InterruptedRun
 from acvb_core.engine.observer import WRITE_EVERY, WRITE_RATIO
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun, finish_stopped_run
+from acvb_core.engine.state import RunState
 
 if TYPE_CHECKING:
     from acvb_core.cluster.connection import Cluster
@@ -40,19 +40,17 @@ class _WorkerDeath(Exception):  # noqa: N818 - the run goes on elsewhere
 class RemoteRun:
     """A run, or a race and its winner, computed by one worker after another until it is over.
 
-    `resume`, `max_sweeps`: as for `race_and_run`.
+    `state`: as for `race_and_run`.
     """
 
-    def __init__(
-        self, cluster: Cluster, problem: Problem, resume: RaceUpdate | None, max_sweeps: int | None
-    ) -> None:
-        self._cluster, self._problem, self._max_sweeps = cluster, problem, max_sweeps
+    def __init__(self, cluster: Cluster, state: RunState) -> None:
+        self._cluster, self._begun = cluster, state
         #: The run as it goes on, should its worker die.
-        self._kept: Message | None = None if resume is None else pack_update(resume, state=True)
+        self._kept: Message | None = None if state.snapshot is None else pack_update(state, state=True)
         self._deaths: list[str] = []
         self._is_stopping = False
 
-    def updates(self, checkpoint: Checkpoint, compiling: Callable[[bool], object]) -> Iterator[RaceUpdate]:
+    def updates(self, checkpoint: Checkpoint, compiling: Callable[[bool], object]) -> Iterator[RunState]:
         """Yield the run about once a second, whenever its state has come, and at its end.
 
         Raises InterruptedRun: the cluster cannot be reached any more. What was yielded last has its state, if any.
@@ -62,7 +60,7 @@ class RemoteRun:
         while self._cluster.is_connected and not self._is_stopping:
             attempt = None
             try:
-                attempt = _Attempt(self._cluster, self._problem)
+                attempt = _Attempt(self._cluster, self._begun.problem)
                 yield from self._watch(attempt, checkpoint, compiling)
                 return
             except _WorkerDeath as death:
@@ -76,13 +74,13 @@ class RemoteRun:
 
     def _watch(
         self, attempt: _Attempt, checkpoint: Checkpoint, compiling: Callable[[bool], object]
-    ) -> Iterator[RaceUpdate]:
+    ) -> Iterator[RunState]:
         """Yield the updates of one attempt."""
-        reader = Reader(self._problem)
-        problem = self._problem if self._kept is None else reader.read(self._kept).problem
-        order = pack_order(problem, self._kept, self._max_sweeps)
+        reader = Reader(self._begun)
+        problem = self._begun.problem if self._kept is None else reader.read(self._kept).problem
+        order = pack_order(problem, self._kept, self._begun.max_sweeps)
         began = time.monotonic()
-        latest: RaceUpdate | None = None
+        latest: RunState | None = None
         looks, states, is_compiling = _Pace(began + _FIRST_LOOK), _Pace(began + WRITE_EVERY), False
         while not attempt.is_over(_LOOK):
             if attempt.greet(order):
@@ -115,13 +113,13 @@ class RemoteRun:
         elif self._is_stopping:
             yield from self._end_without_worker()
 
-    def _keep(self, message: Message, *, is_due: bool) -> RaceUpdate:
+    def _keep(self, message: Message, *, is_due: bool) -> RunState:
         """Take the run with its state, from which it goes on should the worker die."""
         self._kept = message
         # It may be of an earlier sweep than the last one that was yielded.
-        return replace(Reader(self._problem).read(message, is_due=is_due), last_sweep=None)
+        return replace(Reader(self._begun).read(message, is_due=is_due), last_sweep=None)
 
-    def _hold(self, attempt: _Attempt, reader: Reader) -> Iterator[RaceUpdate]:
+    def _hold(self, attempt: _Attempt, reader: Reader) -> Iterator[RunState]:
         """Hold the run on its worker and yield it as it is there; the next checkpoint blocks."""
         attempt.ask(worker.command, "pause")
         while not attempt.is_over(_LOOK):
@@ -153,9 +151,9 @@ class RemoteRun:
             if was_held and attempt is not None:
                 attempt.ask(worker.command, "resume")
 
-    def _end_without_worker(self) -> Iterator[RaceUpdate]:
+    def _end_without_worker(self) -> Iterator[RunState]:
         """Yield the run as it was last kept: stopped, or to go on when there is a cluster again."""
-        kept = None if self._kept is None else Reader(self._problem).read(self._kept)
+        kept = None if self._kept is None else Reader(self._begun).read(self._kept)
         if not self._is_stopping:
             if kept is not None:
                 yield kept
@@ -164,7 +162,7 @@ class RemoteRun:
             )
         if kept is None:
             raise StopRun
-        snapshot = finish_stopped_run(kept.problem, kept.snapshot)
+        snapshot = finish_stopped_run(kept.problem, kept.last)
         kept.history.append(snapshot)
         yield replace(kept, snapshot=snapshot, last_sweep=(kept.problem, snapshot))
 

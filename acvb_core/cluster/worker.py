@@ -20,8 +20,8 @@ from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.versions import describe_process
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.run import StopRun
+from acvb_core.engine.state import RunState
 
 #: Seconds after which a run says again where it is, while it has no order.
 _REPEAT = 5.0
@@ -58,8 +58,8 @@ class HostedRun:
         self._heard = time.monotonic()
         self._known: tuple[int, int] | None = None
         self._is_compiling = self._is_held = False
-        self._latest: RaceUpdate | None = None
-        self._sent: RaceUpdate | None = None
+        self._latest: RunState | None = None
+        self._sent: RunState | None = None
         self._is_state_wanted = False
         self._state: Message | None = None
         self._has_seceded = False
@@ -72,20 +72,14 @@ class HostedRun:
             return Ending(None, is_over=False)
         if order is None:
             return Ending(None)
-        problem, resume = unpack_order(order, data.read())
-        for update in Executor().compute(
-            problem,
-            resume=resume,
-            max_sweeps=order.max_sweeps,
-            checkpoint=self._checkpoint,
-            compiling=self._tell_compiling,
-        ):
+        begun = unpack_order(order, data.read())
+        for update in Executor().compute(begun, self._checkpoint, self._tell_compiling):
             self._latest = update
-            if self._is_state_wanted and update.snapshot.verdict is None:
+            if self._is_state_wanted and update.last.verdict is None:
                 self._offer_state()
         if self._latest is None or self.is_forgotten:
             return Ending(None, is_over=not self.is_forgotten)
-        state = self._latest.snapshot.release_state().state
+        state = self._latest.last.release_state().state
         can_go_on = state is not None and can_keep(self._latest.problem.inference, state)
         return Ending(pack_update(self._latest, self._known, state=can_go_on))
 
@@ -127,9 +121,9 @@ class HostedRun:
     def _offer_state(self) -> None:
         """Have the state ready to be taken, where it can be kept now; called on the thread of the run."""
         update = self._latest
-        if update is None or update.snapshot.state is None or update.is_racing:
+        if update is None or update.last.state is None or update.is_racing:
             return
-        if can_keep(update.problem.inference, update.snapshot.state):
+        if can_keep(update.problem.inference, update.last.state):
             # The next sweep may write over the arrays, and the app has no row of what comes after.
             self._state, self._is_state_wanted = pack_update(update, state=True, copy=True), False
 

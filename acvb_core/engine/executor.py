@@ -14,8 +14,8 @@ from typing import TypeVar
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.compilation import compile_for
-from acvb_core.engine.problem import Problem
-from acvb_core.engine.race import RaceUpdate, race_and_run
+from acvb_core.engine.race import race_and_run
+from acvb_core.engine.state import RunState
 
 ResultT = TypeVar("ResultT")
 #: Of a thread that does queued work: `owner`, and whether it `holds_slot` of its executor.
@@ -88,24 +88,21 @@ class Executor:
 
     def compute(
         self,
-        problem: Problem,
-        *,
-        resume: RaceUpdate | None = None,
-        max_sweeps: int | None = None,
+        state: RunState,
         checkpoint: Checkpoint = no_checkpoint,
         compiling: Callable[[bool], object] = bool,
-    ) -> Iterator[RaceUpdate]:
-        """Yield a RaceUpdate after each sweep of a run, or of a race of restarts and its winner: here, on this thread.
+    ) -> Iterator[RunState]:
+        """Yield the state after each sweep of a run, or of a race of restarts and its winner: here, on this thread.
 
-        `problem`, `resume`, `max_sweeps`, `checkpoint`: as for `race_and_run`.
+        `state`, `checkpoint`: as for `race_and_run`.
         `compiling`: called with True where functions are compiled first, and with False once all are ready.
         Raises ParameterError: a new run needs more memory than is free where it computes.
         """
-        if resume is None:
-            problem.refuse_too_large()  # before the compiler, which takes some seconds
-        compile_for(problem, partial(compiling, True))
+        if state.snapshot is None:
+            state.problem.refuse_too_large()  # before the compiler, which takes some seconds
+        compile_for(state.problem, partial(compiling, True))
         compiling(False)
-        yield from race_and_run(problem, resume=resume, max_sweeps=max_sweeps, checkpoint=checkpoint)
+        yield from race_and_run(state, checkpoint)
 
     def compute_all(
         self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint

@@ -19,11 +19,11 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.reading import list_methods, read_with_report
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import default_methods, method_row, model_for, model_row
 
@@ -139,8 +139,8 @@ def solve(
     watch: Watcher | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     *,
-    resume: RaceUpdate | None = None,
-    keep: Callable[[RaceUpdate], None] | None = None,
+    resume: RunState | None = None,
+    keep: Callable[[RunState], None] | None = None,
     executor: Executor | None = None,
 ) -> Result:
     """Run a problem and wait: to its end or until the checkpoint raises `StopRun`; its restarts race first.
@@ -156,21 +156,19 @@ def solve(
     writer = CheckpointWriter(lambda: keep(update) if keep is not None and update is not None else None)
     writer.on_begin()
     for update in (executor or Executor()).compute(
-        problem,
-        resume=resume,
-        checkpoint=checkpoint,
-        compiling=lambda on: announce(problem, on) if announce else None,
+        resume or RunState.begin(problem),
+        checkpoint,
+        lambda on: announce(problem, on) if announce else None,
     ):
         if watch is not None and update.last_sweep is not None:
             watch(*update.last_sweep)
-        if update.snapshot.verdict is None and not update.is_racing:
+        if update.last.verdict is None and not update.is_racing:
             writer.on_state(update)
     if update is None:
         raise StopRun
-    if update.snapshot.verdict is Verdict.STOPPED and not update.is_racing:
+    if update.last.verdict is Verdict.STOPPED and not update.is_racing:
         writer.on_hold()
-    problem, cap = update.problem, update.problem.max_sweeps
-    return Result(problem, update.history, update.snapshot.release_state(), cap, update.race_report)
+    return Result(update.release())
 
 
 def tell_compiling(problem: Problem, is_compiling: bool) -> None:

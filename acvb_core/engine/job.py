@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,11 +16,11 @@ from acvb_core.engine.course import estimate_sweeps_left, read_course, share_don
 from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, Settings, name_run
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.run_label import RunLabel
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.engine.stopping import worst_case_sweeps
 
 
@@ -71,14 +71,13 @@ class RunOutline:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Inspection(JobState):
+class Inspection(JobState, RunState):
     """A run in the background at one moment; while restarts race, all of it is the leader's."""
 
-    problem: Problem  #: the run, with its own seed; before a race, all restarts
-    history: History  #: diagnostics of every sweep, those of the snapshot included
-    max_sweeps: int  #: cap of the run, extensions included
-    snapshot: Snapshot | None = None  #: after the last whole sweep; None before the first
-    race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
+    @property
+    def run(self) -> RunState:
+        """The state of the run itself."""
+        return RunState(**{field.name: getattr(self, field.name) for field in fields(RunState)})
 
     @property
     def verdict(self) -> Verdict | None:
@@ -154,11 +153,6 @@ class Inspection(JobState):
         return None if course is None or not len(course.change) else float(course.change[-1])
 
     @property
-    def is_racing(self) -> bool:
-        """True while restarts race: the run is not decided yet."""
-        return self.race_report is not None and self.race_report.rung is not None
-
-    @property
     def _most_sweeps_left(self) -> float:
         """Sweeps to the cap, or until convergence is certain; in a race, all that are to come."""
         last, race_report = self.snapshot, self.race_report
@@ -182,8 +176,7 @@ class Job(Handle[Inspection]):
     def __init__(
         self, problem: Problem, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
     ) -> None:
-        state = Inspection(problem=problem, history=History(), max_sweeps=problem.max_sweeps)
-        super().__init__(state, executor, job_id=job_id, owner=owner)
+        super().__init__(Inspection.begin(problem), executor, job_id=job_id, owner=owner)
         self.label = RunLabel(problem.label)
         self._asked = problem
         self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
@@ -231,15 +224,9 @@ class Job(Handle[Inspection]):
             job._state = replace(job._state, status=Status.INTERRUPTED)
         else:
             job = cls(stored.problem, executor, job_id=job_id, owner=owner)
-            job._state = Inspection(
-                status=Status.INTERRUPTED if stored.snapshot.verdict is None else Status.FINISHED,
-                problem=stored.problem,
-                history=stored.diagnostics,
-                max_sweeps=stored.max_sweeps,
-                snapshot=stored.snapshot,
-                race_report=stored.race_report,
-            )
-            if (race := stored.race_report) is not None:
+            status = Status.INTERRUPTED if stored.snapshot.verdict is None else Status.FINISHED
+            job._state = replace(job._state, status=status, **vars(stored.state))
+            if (race := stored.state.race_report) is not None:
                 asked = replace(stored.problem.settings, seed=race.first_seed, restarts=race.restarts)
                 job.label = RunLabel(name_run(asked))
         job.created, job._read_state = created, read_state
@@ -251,8 +238,7 @@ class Job(Handle[Inspection]):
         now = self._state
         if now.snapshot is None or now.is_racing:
             return self._asked
-        facts = now.problem, now.history, now.snapshot, now.max_sweeps, now.race_report
-        return Result(*facts, self.label.name)
+        return Result(now.run, self.label.name)
 
     @property
     def problem(self) -> Problem:
@@ -363,18 +349,11 @@ class Job(Handle[Inspection]):
         seen = self.inspect()
         if seen.snapshot is None or seen.verdict is None:
             raise ValueError("the job has no result: it still runs, failed, or stopped before one sweep")
-        facts = seen.problem, seen.history, seen.snapshot, seen.max_sweeps, seen.race_report
-        return Result(*facts, self.label.name)
+        return Result(seen.run, self.label.name)
 
-    def publish_update(self, update: RaceUpdate) -> None:
+    def publish_update(self, state: RunState) -> None:
         """Show a run, or the race of its restarts, as it is after a sweep."""
-        self._publish(
-            Status.RUNNING,
-            problem=update.problem,
-            history=update.history,
-            snapshot=update.snapshot.release_state(),
-            race_report=update.race_report,
-        )
+        self._publish(Status.RUNNING, **vars(state.release()))
 
     def _do(self) -> None:
         now = self._state
@@ -385,20 +364,13 @@ class Job(Handle[Inspection]):
         if begins:
             self._publish(Status.STARTING)
             self._checkpoint()  # it may have been stopped while it waited
-        resume = None
-        if now.snapshot is not None:
-            resume = RaceUpdate(now.problem, now.history, now.snapshot, now.race_report)
         ready = Status.STARTING if begins else Status.RUNNING
-        for update in self._executor.compute(
-            now.problem,
-            resume=resume,
-            max_sweeps=now.max_sweeps,
-            checkpoint=self._checkpoint,
-            compiling=lambda on: self._publish(Status.COMPILING if on else ready),
+        for state in self._executor.compute(
+            now.run, self._checkpoint, lambda on: self._publish(Status.COMPILING if on else ready)
         ):
-            self.publish_update(update)
-            if update.snapshot.verdict is None:
-                self.observer.on_state(update)
+            self.publish_update(state)
+            if state.last.verdict is None:
+                self.observer.on_state(state)
 
 
 class _ListedJob(Job):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from acvb_core.engine.race import RaceUpdate
+from acvb_core.engine.state import RunState
 
 #: Processor seconds of a run between two times that it is written …
 WRITE_EVERY = 10.0
@@ -22,7 +22,7 @@ class Observer:
     def on_begin(self) -> None:
         """The work begins; called on its thread, as are all that follow."""
 
-    def on_state(self, update: RaceUpdate) -> None:
+    def on_state(self, state: RunState) -> None:
         """A sweep was done, and the run goes on."""
 
     def on_hold(self) -> None:
@@ -47,10 +47,10 @@ class CheckpointWriter(Observer):
         """Count the run's work from now on."""
         self._since = time.thread_time()
 
-    def on_state(self, update: RaceUpdate) -> None:
+    def on_state(self, state: RunState) -> None:
         """Write a run if that is due; one that is computed elsewhere, whenever its state has come."""
-        is_due = time.thread_time() - self._since >= self._pause and update.snapshot.state is not None
-        if update.is_due or is_due:
+        is_due = time.thread_time() - self._since >= self._pause and state.last.state is not None
+        if state.is_due or is_due:
             self.on_hold()
 
     def on_hold(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
@@ -19,66 +19,37 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import Entrant, RaceReport, criterion_value, n_survivors
 from acvb_core.engine.run import StopRun, finish_stopped_run, run, score_run
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.engine.threads import one_thread
 
 #: Sweeps of the first rung. Methods that merge and split clusters have begun to by then: bounds before say little.
 FIRST_RUNG = 20
 
 
-@dataclass(frozen=True)
-class RaceUpdate:
-    """A race, or the run that won it, after a sweep."""
+def race_and_run(state: RunState, checkpoint: Checkpoint = no_checkpoint) -> Iterator[RunState]:
+    """Yield the state after each sweep of the race of restarts, if there is one, then of its winner to the end.
 
-    #: `problem`, `history`, `snapshot`: of the leader: its own settings, all its sweeps so far, the last of them.
-    problem: Problem
-    history: History
-    snapshot: Snapshot
-    race_report: RaceReport | None  #: None where nothing raced
-    #: The run that did the last sweep, and its result; None in the update that ends a race.
-    last_sweep: tuple[Problem, Snapshot] | None = None
-    is_due: bool = False  #: of a run that is computed elsewhere: its state has come, to be kept
-
-    @property
-    def is_racing(self) -> bool:
-        """True while restarts race: the run is not decided yet."""
-        return self.race_report is not None and self.race_report.rung is not None
-
-
-def race_and_run(
-    problem: Problem,
-    *,
-    resume: RaceUpdate | None = None,
-    max_sweeps: int | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
-) -> Iterator[RaceUpdate]:
-    """Yield a RaceUpdate after each sweep of the race of restarts, if there is one, then of its winner to the end.
-
-    `problem`, `max_sweeps`, `checkpoint`: as for `run`.
-    `resume`: continue the run from here instead of starting anew.
+    `state`: a run that has not begun, or one that goes on from its snapshot.
+    `checkpoint`: as for `run`.
     """
-    last = resume
-    if last is None:
-        for last in race(problem, checkpoint=checkpoint):
-            yield last
-        if last is not None and last.snapshot.verdict is not None:
+    if state.snapshot is None:
+        for update in race(state.problem, checkpoint=checkpoint):
+            state = replace(update, max_sweeps=state.max_sweeps)
+            yield state
+        if state.snapshot is not None and state.snapshot.verdict is not None:
             return
-    leader, history, race_report = (
-        (problem, History(), None) if last is None else (last.problem, last.history, last.race_report)
-    )
-    snapshots = run(
-        leader, resume=None if last is None else last.snapshot, max_sweeps=max_sweeps, checkpoint=checkpoint
-    )
+    snapshots = run(state.problem, resume=state.snapshot, max_sweeps=state.max_sweeps, checkpoint=checkpoint)
     for snapshot in snapshots:
-        history.append(snapshot)
-        yield RaceUpdate(leader, history, snapshot, race_report, (leader, snapshot))
+        state.history.append(snapshot)
+        yield replace(state, snapshot=snapshot, last_sweep=(state.problem, snapshot), is_due=False)
 
 
 def race(
     problem: Problem, *, checkpoint: Checkpoint = no_checkpoint, first_rung: int = FIRST_RUNG
-) -> Iterator[RaceUpdate]:
-    """Yield a RaceUpdate after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
+) -> Iterator[RunState]:
+    """Yield the state after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
 
-    The winner is not run to its end: `run(update.problem, resume=update.snapshot)` does that while it has no verdict.
+    The winner is not run to its end: `run(state.problem, resume=state.snapshot)` does that while it has no verdict.
 
     Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Where there is
     no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
@@ -111,7 +82,7 @@ class _Race:
         self.criterion: str = problem.model_row.raced_by
         self.all_sweeps = _most_sweeps(len(self.racers), self.first_rung, self.cap)
 
-    def updates(self) -> Iterator[RaceUpdate]:
+    def updates(self) -> Iterator[RunState]:
         rung = self.first_rung
         try:
             while len(self.field) > 1:
@@ -124,7 +95,7 @@ class _Race:
                 racer.free_memory()
         yield self._update(None, None)
 
-    def _bring_to(self, rung: int) -> Iterator[RaceUpdate]:
+    def _bring_to(self, rung: int) -> Iterator[RunState]:
         """Bring all who are in to a rung and keep the better half; a loser leaves as soon as it is known to be one."""
         keep = n_survivors(len(self.field))
         there: list[_Racer] = []
@@ -148,7 +119,7 @@ class _Race:
         order = sorted(zip(losses, racers, strict=True), key=lambda one: (one[0], one[1].entrant.seed))
         return [racer for _, racer in order]
 
-    def _update(self, rung: int | None, racer: _Racer | None) -> RaceUpdate:
+    def _update(self, rung: int | None, racer: _Racer | None) -> RunState:
         leader, entrants = self.leader, tuple(one.entrant for one in self.racers)
         race_report = RaceReport(
             entrants=entrants,
@@ -160,7 +131,14 @@ class _Race:
             judged_by=self.criterion,
         )
         last_sweep = None if racer is None else (racer.problem, racer.last)
-        return RaceUpdate(leader.problem, leader.history, leader.last, race_report, last_sweep)
+        return RunState(
+            problem=leader.problem,
+            history=leader.history,
+            max_sweeps=self.cap,
+            snapshot=leader.last,
+            race_report=race_report,
+            last_sweep=last_sweep,
+        )
 
 
 class _Racer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ from acvb_core.core.clusters import order_by_size, rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.report import ReadReport
-from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.state import RunState
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,25 +27,38 @@ class Result:
 
     Clusters, topics and features are numbered from 1, the largest first: in its tables and labels, in files and pages.
 
-    Attributes
-    ----------
-    snapshot : Snapshot
-        The last one.
-    max_sweeps : int
-        Cap of the run, extensions included.
-    race_report : RaceReport or None
-        Of the race of restarts that this run came out of. All else here is the run's own: settings with its seed,
-        sweeps, times.
+    It is a view of the run's state after its last sweep. Of a run that won a race of restarts, all but
+    `state.race_report` is its own: settings with its seed, sweeps, times.
     """
 
-    problem: Problem
-    diagnostics: History
-    snapshot: Snapshot
-    max_sweeps: int
-    race_report: RaceReport | None = None
+    state: RunState
     name: str = ""  #: the name that the run was given; empty where it has none
     #: What reading the data found; None where they were given as a Relation, Corpus or Table.
     report: ReadReport | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """The run as it was asked for: data, split, method and settings."""
+        return self.state.problem
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The run after its last sweep."""
+        return self.state.last
+
+    @property
+    def max_sweeps(self) -> int:
+        """Cap of the run, extensions included."""
+        return self.state.max_sweeps
+
+    @property
+    def race_report(self) -> RaceReport | None:
+        """The race of restarts that this run came out of."""
+        return self.state.race_report
+
+    def with_state(self, **changes: Any) -> Result:
+        """Return the result with other fields of its state."""
+        return replace(self, state=replace(self.state, **changes))
 
     @property
     def label(self) -> str:
@@ -73,7 +86,7 @@ class Result:
     @property
     def history(self) -> pd.DataFrame:
         """Diagnostics of every sweep, one row each."""
-        return self.diagnostics.frame()
+        return self.state.history.frame()
 
     @property
     def was_stopped(self) -> bool:

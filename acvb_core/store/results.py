@@ -16,6 +16,7 @@ from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.registry import method_row
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.files import (
@@ -262,7 +263,14 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
         if len(posterior[domain]) != count:
             raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
     race_report = None if race is None else RaceReport.from_dict(race)
-    return Result(problem, History.from_frame(frame), snapshot, int(about["max_sweeps"]), race_report)
+    state = RunState(
+        problem=problem,
+        history=History.from_frame(frame),
+        max_sweeps=int(about["max_sweeps"]),
+        snapshot=snapshot,
+        race_report=race_report,
+    )
+    return Result(state)
 
 
 def _decode_history(about: dict[str, Any], arrays: Arrays) -> pd.DataFrame:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.race import RaceUpdate
 from acvb_core.engine.result import Result
+from acvb_core.engine.state import RunState
 from acvb_core.store.datasets import dataset_key, kind_of
 from acvb_core.store.files import StoreError, remove_file
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
@@ -31,7 +31,7 @@ class UnfinishedRun:
         kind = kind_of(problem.data).name
         self._identity = RunIdentity("unfinished", "", 0.0, kind, dataset_key(problem.data), asked, {})
 
-    def read(self) -> RaceUpdate | None:
+    def read(self) -> RunState | None:
         """Return the run as it was last kept; None where it begins anew.
 
         Raises StoreError: the file is damaged.
@@ -45,15 +45,13 @@ class UnfinishedRun:
         if kept is None or not isinstance(stored, Result):
             return None
         snapshot = replace(stored.snapshot, state=kept[0], memory=kept[1])
-        return RaceUpdate(stored.problem, stored.diagnostics, snapshot, stored.race_report)
+        return replace(stored.state, snapshot=snapshot)
 
-    def keep(self, update: RaceUpdate) -> None:
+    def keep(self, state: RunState) -> None:
         """Keep the run as it is now; `fault` says why that was not possible."""
-        snapshot = replace(update.snapshot, verdict=None)
-        problem = update.problem
-        result = Result(problem, update.history, snapshot, problem.max_sweeps, update.race_report)
+        going_on = replace(state, snapshot=replace(state.last, verdict=None))
         try:
-            write_result(self._path, result, self._identity)
+            write_result(self._path, Result(going_on), self._identity)
         except StoreError as error:
             self.fault = str(error)
         else:

@@ -218,7 +218,7 @@ def main() -> None:
         sys.exit("Network namespaces need root and the program ip (Debian: iproute2). Nothing was measured.")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
     warnings.simplefilter("always")
-    remote_run.KEEP_EVERY = 1.0  # type: ignore[attr-defined]
+    remote_run.WRITE_EVERY = 1.0  # type: ignore[attr-defined]
     problems = build_problems()
     wanted = []
     for problem in problems:

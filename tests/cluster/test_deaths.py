@@ -43,8 +43,8 @@ def kill_worker_of_a_run(executor: DaskExecutor) -> None:
 def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
     executor: DaskExecutor, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.1)
-    monkeypatch.setattr(remote_run, "KEEP_RATIO", 0.0)
+    monkeypatch.setattr(remote_run, "WRITE_EVERY", 0.1)
+    monkeypatch.setattr(remote_run, "WRITE_RATIO", 0.0)
     monkeypatch.setattr(connection, "_PAUSE", 0.1)
     orders: list[Any] = []
     pack = remote_run.pack_order
@@ -96,7 +96,7 @@ def test_a_worker_of_another_version_is_refused(
 def test_a_run_whose_scheduler_is_gone_can_be_continued_here(
     jobs: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.1)
+    monkeypatch.setattr(remote_run, "WRITE_EVERY", 0.1)
     monkeypatch.setattr(connection, "_PAUSE", 0.1)
     cluster = start_cluster(1, 1)
     executor = DaskExecutor.connect(cluster.scheduler_address)

@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.cluster import connection, remote_run
 from acvb_core.cluster.executor import DaskExecutor
-from acvb_core.engine import keeper
+from acvb_core.engine import observer
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.run import run
@@ -23,9 +23,11 @@ from tests.engine.jobs import PATIENCE, endless, sweeps, until
 def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
     executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr(remote_run, "KEEP_EVERY", 0.2)
+    monkeypatch.setattr(remote_run, "WRITE_EVERY", 0.2)
     monkeypatch.setattr(connection, "_PAUSE", 0.1)
-    monkeypatch.setattr(keeper, "KEEP_EVERY", 1e9)  # by the work of the thread that watches, it is never due
+    monkeypatch.setattr(
+        observer, "WRITE_EVERY", 1e9
+    )  # by the work of the thread that watches, it is never due
     store = RunStore(tmp_path / "home")
     book = JobBook(executor, store)
     # When the test fails, its run would keep a worker from the tests that follow.

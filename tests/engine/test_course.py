@@ -132,9 +132,9 @@ def test_a_burn_in_that_calms_down_is_expected_to_end() -> None:
 
 @pytest.mark.parametrize("share", [0.5, 0.75, 0.9])
 def test_a_real_run_is_expected_to_end_about_when_it_does(bars: Result, share: float) -> None:
-    n = len(bars.diagnostics)
+    n = len(bars.state.history)
     assert bars.verdict is Verdict.CONVERGED
-    part = History.from_frame(bars.diagnostics.frame().iloc[: int(share * n)])
+    part = History.from_frame(bars.state.history.frame().iloc[: int(share * n)])
     left = estimate_sweeps_left(bars.problem, part, 1e9)
     assert left is not None
     assert 0.5 < left / (n - len(part)) < 2

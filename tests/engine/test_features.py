@@ -263,9 +263,9 @@ def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> 
     assert table["heldout"].tolist() == pytest.approx([log_likelihood(guess) for guess in wanted])
     lone = solve(racing().with_seed(5))
     assert bits(result.snapshot) == bits(lone.snapshot)
-    assert list(result.diagnostics.columns) == list(lone.diagnostics.columns)
+    assert list(result.state.history.columns) == list(lone.state.history.columns)
     for name in ("heldout_log_likelihood", "lower_bound"):
-        np.testing.assert_array_equal(result.diagnostics.column(name), lone.diagnostics.column(name))
+        np.testing.assert_array_equal(result.state.history.column(name), lone.state.history.column(name))
     # By the bound another one would have won.
     assert solve(racing(raced_by={})).problem.settings.seed == 3
 

@@ -225,12 +225,12 @@ def test_scores_of_averages_are_named_where_there_are_any(result: Result) -> Non
     score = result.snapshot.heldout
     averaged = {name: 0.25 for name in score._fields if name.startswith("averaged_")}
     assert averaged
-    with_averages = replace(result, snapshot=replace(result.snapshot, heldout=score._replace(**averaged)))
+    with_averages = result.with_state(snapshot=replace(result.snapshot, heldout=score._replace(**averaged)))
     found = with_averages.summary()["heldout"]
     assert list(found) == [*SCORES, *averaged]
     assert {name: found[name] for name in averaged} == averaged
     none = score._replace(**dict.fromkeys(averaged, np.nan))
-    without = replace(result, snapshot=replace(result.snapshot, heldout=none))
+    without = result.with_state(snapshot=replace(result.snapshot, heldout=none))
     assert list(without.summary()["heldout"]) == SCORES
 
 
@@ -238,13 +238,13 @@ def test_a_stream_says_how_much_it_saw_and_how_fast() -> None:
     corpus = Corpus.build(np.random.default_rng(0).poisson(1.0, (30, 12)))
     result = fit(corpus, "sdm", k=2, epochs=1.5, heldout_documents=0.2)
     last = replace(result.snapshot, wall_seconds=5.0, diagnostics_seconds=2.0)
-    plain = replace(result, snapshot=last).summary()
+    plain = result.with_state(snapshot=last).summary()
     assert result.problem.train.n_documents == 24
     assert plain["passes"] == pytest.approx(1.5)
     assert plain["documents_seen"] == 36
     assert plain["documents_per_second"] == 12.0
     assert plain["heldout"]["completion_perplexity"] == plain["heldout"]["perplexity"]
-    at_once = replace(result, snapshot=replace(last, wall_seconds=2.0))
+    at_once = result.with_state(snapshot=replace(last, wall_seconds=2.0))
     assert at_once.summary()["documents_per_second"] is None
 
 

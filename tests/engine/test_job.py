@@ -383,5 +383,5 @@ def test_restored_without_its_state_cannot_go_on() -> None:
     job = Job(small_problem("cvb0", max_sweeps=5), Executor(1)).start()
     assert job.wait(PATIENCE)
     result = job.result()
-    bare = replace(result, snapshot=replace(result.snapshot, state=None))
+    bare = result.with_state(snapshot=replace(result.snapshot, state=None))
     assert not Job.restore(bare, Executor(1), job_id="old", created=0.0).can_extend

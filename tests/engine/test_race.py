@@ -17,11 +17,12 @@ from acvb_core.core.rows import Method
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.problem import Problem, build_problem
-from acvb_core.engine.race import FIRST_RUNG, RaceUpdate, race
+from acvb_core.engine.race import FIRST_RUNG, race
 from acvb_core.engine.race_report import RaceReport, states_at_once
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
@@ -39,7 +40,7 @@ def seldom(problem: Problem) -> Problem:
     return replace(problem, model_row=row)
 
 
-def updates(problem: Problem, **options: Any) -> list[RaceUpdate]:
+def updates(problem: Problem, **options: Any) -> list[RunState]:
     return list(race(problem, **options))
 
 

@@ -26,7 +26,7 @@ from tests.engine.fakes import Script, Scripted, small_problem, small_relation, 
 @pytest.fixture(scope="module")
 def moving(still: Result) -> Result:
     """The same run, had its sweeps gone on moving."""
-    return replace(still, snapshot=replace(still.snapshot, scaled_change=0.3))
+    return still.with_state(snapshot=replace(still.snapshot, scaled_change=0.3))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,10 @@ def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
     }))  # fmt: skip
     last = replace(still.snapshot, sweep=100, samples=12, wall_seconds=10.0)
     job = Job.restore(
-        Result(problem, still.diagnostics, last, 1_000_000), Executor(1), job_id="a", created=0.0
+        still.with_state(problem=problem, snapshot=last, max_sweeps=1_000_000),
+        Executor(1),
+        job_id="a",
+        created=0.0,
     )
     assert job.inspect().seconds_left == pytest.approx(8 / 10.0)
 

@@ -117,7 +117,7 @@ def test_a_run_with_times_that_cannot_be_takes_no_page_down(
     results = [fit(relation, method, heldout=0.1, max_sweeps=4) for method in ("vb", "cvb0")]
     odd = replace(results[0].snapshot, **dict.fromkeys(times, seconds))
     services.store().save(
-        WORKSPACE, "odd", seconds if seconds < 0 else 1.0, replace(results[0], snapshot=odd)
+        WORKSPACE, "odd", seconds if seconds < 0 else 1.0, results[0].with_state(snapshot=odd)
     )
     services.store().save(WORKSPACE, "usual", 2.0, results[1])
     for page in ("home", "run", "runs", "compare", "experiments"):

@@ -43,7 +43,7 @@ def turned_round(result: Result) -> Result:
     """The same result, with the smallest cluster first in what the method left behind."""
     posterior = result.snapshot.posterior
     orders = {domain: np.arange(posterior[domain].shape[1])[::-1] for domain in posterior.averaged}
-    return replace(result, snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
+    return result.with_state(snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
 
 
 def read(text: str) -> pd.DataFrame:

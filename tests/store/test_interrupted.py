@@ -21,10 +21,11 @@ from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.problem import Problem, build_problem
-from acvb_core.engine.race import RaceUpdate, race_and_run
+from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook
@@ -62,7 +63,7 @@ class Held:
         first = CheckpointWriter.on_state
         held = self
 
-        def keep_and_hold(this: CheckpointWriter, update: RaceUpdate) -> None:
+        def keep_and_hold(this: CheckpointWriter, update: RunState) -> None:
             held.sweeps += 1
             if held.sweeps == sweep:
                 this.on_hold()
@@ -175,7 +176,7 @@ def test_an_extension_is_known_before_its_first_sweep(
 
 def test_a_race_under_way_is_kept_as_one_that_begins(problem: Problem) -> None:
     racing = replace(problem, settings=replace(problem.settings, restarts=2))
-    update = next(iter(race_and_run(racing)))
+    update = next(iter(race_and_run(RunState.begin(racing))))
     job = Job(racing, Executor(1))
     job.publish_update(update)
     assert job.record() is racing
@@ -243,7 +244,8 @@ def test_an_interrupted_run_with_a_damaged_state_begins_anew_when_asked_again(
     *_, last = run(problem, max_sweeps=3)
     history = History()
     history.append(last)
-    store.save("mine", "a", 1.0, Result(problem, history, replace(last, verdict=None), 60))
+    state = RunState(problem=problem, history=history, max_sweeps=60, snapshot=replace(last, verdict=None))
+    store.save("mine", "a", 1.0, Result(state))
     path = tmp_path / "runs" / "a.npz"
     whole = bytearray(path.read_bytes())
     whole[whole.rindex(b"state_0.npy", 0, len(whole) // 2) + 300] ^= 255
@@ -280,7 +282,7 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
 
 
 def test_keeping_takes_a_fiftieth_of_a_run_at_most(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    update = next(iter(race_and_run(problem)))
+    update = next(iter(race_and_run(RunState.begin(problem))))
     clock, kept = {"cpu": 0.0, "wall": 0.0}, []
     monkeypatch.setattr("time.thread_time", lambda: clock["cpu"])
     monkeypatch.setattr("time.monotonic", lambda: clock["wall"])
@@ -413,13 +415,13 @@ def test_a_run_that_was_kept_without_its_topics_says_that_it_cannot_begin_again(
 def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(problem: Problem, tmp_path: Path) -> None:
     unfinished = UnfinishedRun(tmp_path, problem, "1")
     assert unfinished.read() is None
-    for update in race_and_run(problem):
+    for update in race_and_run(RunState.begin(problem)):
         if update.snapshot.sweep == 4:
             unfinished.keep(update)
     kept = UnfinishedRun(tmp_path, problem, "1").read()
     assert kept is not None
     assert (kept.snapshot.sweep, kept.snapshot.verdict, len(kept.history)) == (4, None, 4)
-    *_, end = race_and_run(problem, resume=kept)
+    *_, end = race_and_run(kept)
     assert end.snapshot.sweep == update.snapshot.sweep == len(end.history)
     assert end.snapshot.lower_bound == update.snapshot.lower_bound
     unfinished.remove()
@@ -428,7 +430,7 @@ def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(problem: Problem, tmp_
 
 
 def test_the_run_of_a_folder_is_not_taken_for_another(problem: Problem, tmp_path: Path) -> None:
-    UnfinishedRun(tmp_path, problem, "1").keep(next(race_and_run(problem)))
+    UnfinishedRun(tmp_path, problem, "1").keep(next(race_and_run(RunState.begin(problem))))
     other_data = build_problem(
         Relation.build(np.eye(30, 20, dtype=bool)), "acvb0", dict(problem.settings.values), heldout=0.1
     )
@@ -443,7 +445,7 @@ def test_a_run_that_a_folder_cannot_keep_says_why(
     def refuse(*_: Any) -> None:
         raise StoreError("The disk is full.")
 
-    unfinished, update = UnfinishedRun(tmp_path, problem, "1"), next(race_and_run(problem))
+    unfinished, update = UnfinishedRun(tmp_path, problem, "1"), next(race_and_run(RunState.begin(problem)))
     with monkeypatch.context() as patch:
         patch.setattr("acvb_core.store.unfinished.write_result", refuse)
         unfinished.keep(update)

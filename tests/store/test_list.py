@@ -317,7 +317,7 @@ def test_a_file_that_claims_another_data_set_is_refused(
 def test_a_listed_run_is_what_it_is_once_it_is_read(women: Result, survey: Result, tmp_path: Path) -> None:
     topics = build_problem(load_sample("bars").data, "cvb0", {"k": 3}, heldout=0.1)
     race = fit(SURVEY, "vb", restarts=3, heldout=0.1, k_rows=3, k_cols=3, max_sweeps=6)
-    stopped = replace(women, snapshot=replace(women.snapshot, verdict=None))
+    stopped = women.with_state(snapshot=replace(women.snapshot, verdict=None))
     runs = [women, survey, race, topics, stopped, fit(SURVEY, "gibbs", heldout=0.1, max_sweeps=4)]
     store = RunStore(tmp_path)
     for number, one in enumerate(runs):

@@ -48,7 +48,7 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
         run = arguments[-1]
         if isinstance(run, Result):
             known.extend(map(weakref.ref, run.snapshot.posterior.arrays.values()))
-            known.append(weakref.ref(run.diagnostics._published[1]))
+            known.append(weakref.ref(run.state.history._published[1]))
         save(this, *arguments, **options)
 
     def decode_and_note(*arguments: Any) -> Any:

@@ -66,7 +66,7 @@ def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
 ) -> None:
     problem = women.problem
     settings = replace(problem.settings, values={**problem.settings.values, "shards": shards})
-    store.save("mine", "old", 1.0, replace(women, problem=replace(problem, settings=settings)))
+    store.save("mine", "old", 1.0, women.with_state(problem=replace(problem, settings=settings)))
     for job in (store.load("old", executor), *JobBook(executor, RunStore(store.folder)).jobs("mine")):
         assert job.problem.settings == job.outline.settings == problem.settings
         lost = f"Computed with shards {shards}, which this version does not have"
@@ -293,7 +293,7 @@ def test_moves_come_back(store: RunStore, executor: Executor, women: Result) -> 
     history = women.history.assign(merged=np.nan)
     history.loc[2, "merged"] = 2.0
     last = replace(women.snapshot, moves={"merged": 1})
-    moved = replace(women, diagnostics=History.from_frame(history), snapshot=last)
+    moved = women.with_state(history=History.from_frame(history), snapshot=last)
     store.save("mine", "run", 0.0, moved)
     loaded = store.load("run", executor).result()
     assert_same_result(moved, loaded)

@@ -26,14 +26,16 @@ def planted() -> list[Result]:
 def scored(result: Result, skill: float, verdict: Verdict = Verdict.CONVERGED) -> Result:
     """The same run with another held-out score."""
     score = LinkScore(-1.0 + skill, skill, 0.9, 0.9)
-    return replace(result, snapshot=replace(result.snapshot, heldout=score, verdict=verdict))
+    return result.with_state(snapshot=replace(result.snapshot, heldout=score, verdict=verdict))
 
 
 def shuffled(result: Result, domain: str) -> Result:
     """The same run with the objects of one domain in groups drawn at random."""
     posterior = result.snapshot.posterior
     some = np.random.default_rng(0).permutation(posterior[domain])
-    return replace(result, snapshot=replace(result.snapshot, posterior=posterior.with_arrays({domain: some})))
+    return result.with_state(
+        snapshot=replace(result.snapshot, posterior=posterior.with_arrays({domain: some}))
+    )
 
 
 def test_runs_that_agree_and_one_that_predicts_worse(planted: list[Result]) -> None:

@@ -22,7 +22,7 @@ def curve(result: Result, **more: object) -> RunCurve:
     settings = result.problem.settings
     defaults = {"tolerance": settings.values.get("tol"), "heldout": result.problem.heldout is not None}
     return RunCurve(
-        "r", result.problem.label, settings.method, settings.seed, result.diagnostics, **(defaults | more)
+        "r", result.problem.label, settings.method, settings.seed, result.state.history, **(defaults | more)
     )
 
 

@@ -21,7 +21,7 @@ def curves() -> list[RunCurve]:
     data, runs = load_sample("southern_women").relation, []
     for method, seed in (("cvb0", 0), ("acvb0", 0), ("acvb0", 1)):
         result = fit(data, method, seed=seed, init="random")
-        runs.append(RunCurve(f"{method}{seed}", f"{method} {seed}", method, seed, result.diagnostics))
+        runs.append(RunCurve(f"{method}{seed}", f"{method} {seed}", method, seed, result.state.history))
     return runs
 
 

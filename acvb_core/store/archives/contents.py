@@ -80,7 +80,7 @@ class OpenArchive:
         finally:
             path.unlink(missing_ok=True)
         if state is not None:
-            record = replace(record, snapshot=replace(record.snapshot, state=state[0], memory=state[1]))
+            record = record.with_state(snapshot=replace(record.snapshot, state=state[0], memory=state[1]))
         return record, run.created
 
     def read_plan(self, kind: type[PlanFolder[PlanT, JobT]], entry: PlanEntry) -> PlanFolder[PlanT, JobT]:
@@ -197,7 +197,7 @@ def _check_numbers(run: Result) -> None:
             raise ValueError(f"{name} is {value!r}, and no number that a run can have")
     if run.race_report is not None:
         _check_race(run.race_report)
-    _check_history(run.diagnostics, last.sweep, may_diverge)
+    _check_history(run.state.history, last.sweep, may_diverge)
 
 
 def _require(name: str, value: Any, most: float) -> None:

@@ -130,7 +130,7 @@ def add_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result)
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Result:
     data = with_attributes(_result.problem.data, _labels)
-    return replace(_result, problem=replace(_result.problem, data=data))
+    return _result.with_state(problem=replace(_result.problem, data=data))
 
 
 def _has_same_objects(one: Relation, other: Relation) -> bool:

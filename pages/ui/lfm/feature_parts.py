@@ -161,7 +161,7 @@ def _choose_row(view: FeatureView) -> int | None:
 @contain_failure()
 def show_course(view: FeatureView) -> None:
     """Draw the number of features and the likelihoods, sweep by sweep."""
-    history = view.result.diagnostics
+    history = view.result.state.history
     figure = feature_course_figure(history, view.result.problem.settings.method, height=320)
     if is_narrow():
         figure = {**figure, "layout": stack_panels(figure)}

@@ -67,13 +67,12 @@ def read_answer(job: Job) -> Result | None:
 
 @st.cache_resource(show_spinner=False, max_entries=24)
 def _build_result(key: Key, name: str, _seen: Inspection) -> Result:
-    assert _seen.snapshot is not None
-    return Result(_seen.problem, _seen.history, _seen.snapshot, _seen.max_sweeps, _seen.race_report, name)
+    return Result(_seen.run, name)
 
 
 def answer_key(job: Job, result: Result) -> Key:
     """Return the key of an answer, another one after each sweep of the run."""
-    return _key(job, result.problem, result.snapshot, result.race_report)
+    return _key(job, result.problem, result.snapshot, result.state.race_report)
 
 
 def _key(job: Job, problem: Problem, snapshot: Snapshot, race_report: RaceReport | None) -> Key:

@@ -51,7 +51,7 @@ def turned_round(result: Result) -> Result:
     """The same result, with the smallest topic first in what the method left behind."""
     posterior = result.snapshot.posterior
     orders = {"topics": np.arange(len(posterior["alpha"]))[::-1]}
-    return replace(result, snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
+    return result.with_state(snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -39,7 +39,7 @@ def without_features() -> Result:
     snapshot = replace(
         found.snapshot, posterior=replace(posterior, arrays=arrays), effective_k={"features": 0}
     )
-    return replace(found, snapshot=snapshot)
+    return found.with_state(snapshot=snapshot)
 
 
 def frames(app: AppTest, *columns: str) -> pd.DataFrame:

@@ -252,7 +252,7 @@ def many_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = run("southern_women", "vb", 0, k_rows=4, k_cols=3)
     for number in range(MANY):
         settings = replace(result.problem.settings, seed=number)
-        one = replace(result, problem=replace(result.problem, settings=settings))
+        one = result.with_state(problem=replace(result.problem, settings=settings))
         store.save(WORKSPACE, f"{number:012x}", 1e9 + number, one)
     store.save_dataset(WORKSPACE, women, [], {"name": women.name, "heldout": 0.1})
     JobBook(Executor(1), RunStore(folder)).jobs(WORKSPACE)

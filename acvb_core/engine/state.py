@@ -1,0 +1,45 @@
+"""The state of a run: everything that a job shows, the store keeps, the cluster sends and a result is a view of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem
+from acvb_core.engine.race_report import RaceReport
+from acvb_core.engine.snapshot import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunState:
+    """A run at one moment; while restarts race, all of it is the leader's."""
+
+    problem: Problem  #: the run, with its own seed; before a race, all restarts
+    history: History  #: diagnostics of every sweep, those of the snapshot included
+    max_sweeps: int  #: cap of the run, extensions included
+    snapshot: Snapshot | None = None  #: after the last whole sweep; None before the first
+    race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
+    #: The run that did the last sweep, and its result; None where no sweep was done since the state before.
+    last_sweep: tuple[Problem, Snapshot] | None = None
+    is_due: bool = False  #: of a run that is computed elsewhere: what it goes on from has come, to be kept
+
+    @classmethod
+    def begin(cls, problem: Problem) -> Self:
+        """Return the state of a run that has not begun."""
+        return cls(problem=problem, history=History(), max_sweeps=problem.max_sweeps)
+
+    @property
+    def last(self) -> Snapshot:
+        """The snapshot of a run that has done a sweep."""
+        assert self.snapshot is not None
+        return self.snapshot
+
+    @property
+    def is_racing(self) -> bool:
+        """True while restarts race: the run is not decided yet."""
+        return self.race_report is not None and self.race_report.rung is not None
+
+    def release(self) -> Self:
+        """Return the state without what the run goes on from, if it cannot be extended."""
+        return replace(self, snapshot=self.last.release_state(), last_sweep=None)
