@@ -48,7 +48,7 @@ StateT = TypeVar("StateT", bound=JobState)
 
 
 class ExecutorChoice(Protocol):
-    """What says where the work of an owner is done: an executor, or several of them."""
+    """Choice of the executor that does the work of an owner: one for all (`Executor`), or several (`Places`)."""
 
     def find(self, owner: str) -> Executor:
         """Return the executor of an owner.

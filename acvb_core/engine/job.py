@@ -15,10 +15,9 @@ from acvb_core.core.rows import Method, ModelRow
 from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, Settings, name_run
+from acvb_core.engine.problem import Problem, RunLabel, Settings, name_run
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.engine.stopping import worst_case_sweeps

@@ -1,4 +1,4 @@
-"""What a job tells of itself, and the observer that writes a run down while it goes on."""
+"""Observers of jobs; one of them writes a run down while it goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WRITE_RATIO = 50.0
 
 
 class Observer:
-    """What a job tells of itself; this one does nothing with it."""
+    """Observer of a job, which is called when something happens to it; this one does nothing."""
 
     def on_start(self) -> None:
         """The job was handed to an executor; called by who started it."""

@@ -18,9 +18,8 @@ from acvb_core.data.report import plural
 from acvb_core.engine.handle import ExecutorChoice, Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
-from acvb_core.engine.problem import Problem, Settings, name_run
+from acvb_core.engine.problem import Problem, RunLabel, Settings, clean_name, name_run, number_name
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel, clean_name, number_name
 from acvb_core.store.files import LimitedLock, StoreError, explain_error
 from acvb_core.store.runs import RunStore
 

@@ -14,9 +14,8 @@ from typing import Any
 from acvb_core.core.errors import AcvbError, hide_places
 from acvb_core.engine.handle import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.problem import Problem, RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file
 from acvb_core.store.listing.outlines import DataFacts, Note, Notes, decode_outline, note_data

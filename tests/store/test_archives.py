@@ -24,9 +24,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.problem import Problem, RunLabel, build_problem
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.run_label import RunLabel
 from acvb_core.store import results
 from acvb_core.store.archives.contents import OpenArchive
 from acvb_core.store.archives.form import MANIFEST

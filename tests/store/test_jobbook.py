@@ -15,9 +15,8 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.problem import Problem, RunLabel, build_problem
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import JobBook, UnreadableRunError

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.problem import RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel
 from acvb_core.store import runs, trash
 from acvb_core.store.files import StoreError
 from acvb_core.store.listing.run_rows import LIST

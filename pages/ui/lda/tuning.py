@@ -11,7 +11,7 @@ from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
 from acvb_core.engine.handle import Status
-from acvb_core.engine.run_label import clean_name
+from acvb_core.engine.problem import clean_name
 from acvb_core.engine.tuning.job import TuningInspection, TuningJob
 from acvb_core.engine.tuning.search import plan_search
 from acvb_core.registry import method_row

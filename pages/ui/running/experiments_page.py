@@ -14,7 +14,7 @@ from acvb_core.engine.experiments.job import ExperimentInspection, ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
 from acvb_core.engine.handle import Status
-from acvb_core.engine.run_label import clean_name
+from acvb_core.engine.problem import clean_name
 from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text

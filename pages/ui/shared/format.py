@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from acvb_core.engine.handle import Handle, Status
 from acvb_core.engine.job import Job, RunOutline
-from acvb_core.engine.run_label import clean_name
+from acvb_core.engine.problem import clean_name
 from acvb_core.engine.snapshot import Verdict
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.problem import RunLabel, build_problem
 from acvb_core.engine.result import Result
-from acvb_core.engine.run_label import RunLabel
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared import services
