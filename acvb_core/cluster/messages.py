@@ -12,11 +12,11 @@ import numpy as np
 
 from acvb_core.core.protocols import Array
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.problem import Problem, rebuild_problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.store.datasets import find_kind, kind_of
-from acvb_core.store.results import decode_start, encode_start, rebuild_problem
+from acvb_core.store.results import decode_start, encode_start
 from acvb_core.store.states import decode_state, encode_state
 
 

@@ -12,7 +12,7 @@ from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, Value, check_values
 from acvb_core.core.protocols import Inference, Model, Posterior, Start
-from acvb_core.core.references import Reference
+from acvb_core.core.references import Reference, references_to
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
 #: Criteria of a race of restarts: the bound of the training data, or the score of held-out data.
@@ -21,6 +21,8 @@ Values = dict[str, Any]
 
 #: An average begins after so many sweeps at the latest.
 BURN_IN_CAP = 100
+_REGISTRY = references_to("registry")
+
 #: The parameter of a method that can spread a run over shards of the data: how many there are.
 SHARDS = "shards"
 
@@ -88,6 +90,10 @@ class Method:
     def shards(self) -> bool:
         """True where a run can be spread over shards of the data, so that no process has all of them."""
         return any(parameter.name == SHARDS for parameter in self.parameters)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what finds the row in the registry again: its functions need not be copied or pickled."""
+        return _REGISTRY("method_row"), (self.model, self.name)
 
     def values(self, given: Values) -> dict[str, Value]:
         """Return a checked value for every parameter, given, of the paper with its preset, or the default."""
@@ -174,6 +180,10 @@ class ModelRow:
     #: Posteriors of the same data -> how many parts of the first come back in all the others, and how many it has.
     #: None: the runs agree as far as their clusterings do.
     count_alike: Callable[[Sequence[Posterior]], tuple[int, int]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what finds the row in the registry again."""
+        return _REGISTRY("model_row"), (self.name,)
 
     @property
     def kind(self) -> str:

@@ -154,6 +154,9 @@ class Corpus:
         digest.update(self.counts.data.astype("<i4", copy=False).tobytes())
         return digest.hexdigest()
 
+    def __repr__(self) -> str:
+        return f"Corpus({self.name!r}: {self.size_text})"
+
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""

@@ -155,6 +155,9 @@ class DiskCorpus:
         """Documents that are in, of each shard."""
         return tuple(np.diff(self.begins - np.searchsorted(self.left_out, self.begins)).tolist())
 
+    def __repr__(self) -> str:
+        return f"DiskCorpus({self.name!r}: {self.size_text})"
+
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""

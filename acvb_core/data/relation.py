@@ -196,6 +196,9 @@ class Relation:
         """Share of ones among the observed entries (0 when nothing is observed)."""
         return self.n_ones / self.n_observed if self.n_observed else 0.0
 
+    def __repr__(self) -> str:
+        return f"Relation({self.name!r}: {self.size_text})"
+
     @property
     def size_text(self) -> str:
         """Size in words: objects of both sides, links."""

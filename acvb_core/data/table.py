@@ -200,6 +200,9 @@ class Table:
             digest.update(part.astype("<f8", copy=False).tobytes())
         return digest.hexdigest()
 
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}: {self.size_text})"
+
     @property
     def size_text(self) -> str:
         """Size in words: rows, columns, missing cells."""

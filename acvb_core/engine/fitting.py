@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number, suggest_names
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.references import references_to
+from acvb_core.data.report import plural
 from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
@@ -30,6 +33,7 @@ from acvb_core.registry import default_methods, method_row, model_for, model_row
 if TYPE_CHECKING:
     import pandas as pd
 
+_ARCHIVES = references_to("store.archives.results")
 Watcher = Callable[[Problem, Snapshot], None]
 
 
@@ -295,6 +299,28 @@ class Comparison:
 
     def __init__(self, results: list[Result]) -> None:
         self.results = results
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {one.label}: {one.verdict} after {plural(one.snapshot.sweep, 'sweep')}"
+            for one in self.results
+        ]
+        more = [] if len(lines) <= 5 else [f"  and {plural(len(lines) - 4, 'run')} more"]
+        shown = [*lines[:4], *more] if more else lines
+        return "\n".join(
+            [f"Comparison({plural(len(lines), 'run')} on {self.results[0].problem.data!r})", *shown]
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the comparison as a notebook shows it: the first rows of its table."""
+        return str(self.table().to_html(index=False, border=0, max_rows=10, max_cols=12, notebook=False))
+
+    def save(self, path: str | Path) -> None:
+        """Write the results with their data to a file, which `acvb_core.load_comparison` reads.
+
+        Raises StoreError: the file cannot be written, or the data are kept on disk.
+        """
+        _ARCHIVES("save_results")(path, self.results)
 
     def table(self) -> pd.DataFrame:
         """Return one row a run: verdict, settled, sweeps, seconds, bound, pseudo leave-one-out, scores, clusters.

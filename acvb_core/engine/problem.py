@@ -114,6 +114,10 @@ class Problem:
     start: Start | None = None  #: what the inference begins from; None where it begins anew
     check_memory: bool = True  #: refuse to start where more memory is needed than is free
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the same run again: its data and settings, without split, method and model."""
+        return rebuild_problem, (self.data, self.settings.to_dict(), self.start)
+
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the data as they were loaded."""
@@ -298,3 +302,36 @@ def build_problem(
         model=owner.build(split.train),
         start=start,
     )
+
+
+def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Start | None = None) -> Problem:
+    """Return the run with these settings (`Settings.to_dict`), posed anew: the same entries or words are held out.
+
+    Its `note` says where an earlier version had a setting that this one does not have.
+
+    Raises ParameterError: this version does not have the method, or not these settings of it.
+    """
+    row = method_row(settings["model"], settings["method"])
+    problem = build_problem(
+        data,
+        settings["method"],
+        row.drop_retired(settings["values"]),
+        model=settings["model"],
+        seed=settings["seed"],
+        heldout=settings["heldout"],
+        heldout_seed=settings["heldout_seed"],
+        restarts=settings.get("restarts", 1),
+        heldout_documents=settings.get("heldout_documents", 0.0),
+        start=start,
+    )
+    lost = [
+        f"{name} {value}"
+        for name, value in settings["values"].items()
+        if value != row.retired.get(name, value)
+    ]
+    if lost:
+        said = f"Computed with {', '.join(lost)}, which this version does not have; a longer run goes on without."
+        problem = replace(problem, note=" ".join(filter(None, (problem.note, said))))
+    # The data have the words of the start by now.
+    words = {name: settings[name] for name in ("start", "of") if settings.get(name)}
+    return replace(problem, settings=replace(problem.settings, **words))

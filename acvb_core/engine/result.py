@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from acvb_core.core.clusters import order_by_size, rearrange
-from acvb_core.core.errors import ParameterError
+from acvb_core.core.errors import ParameterError, shorten
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.report import ReadReport
+from acvb_core.core.references import references_to
+from acvb_core.data.report import ReadReport, plural
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import Snapshot, Verdict
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+_ARCHIVES = references_to("store.archives.results")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """A finished run.
 
@@ -55,6 +61,39 @@ class Result:
     def race_report(self) -> RaceReport | None:
         """The race of restarts that this run came out of."""
         return self.state.race_report
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Result({self.label} on {self.problem.data!r})", *self._describe()])
+
+    def _repr_html_(self) -> str:
+        """Return the result as a notebook shows it: the facts, and the first rows of its first table."""
+        name, table = next(iter(self.tables.items()))
+        facts = "".join(f"<li>{escape(line.strip())}</li>" for line in self._describe())
+        first = table.iloc[:5, :8].to_html(index=False, border=0, max_cols=8, notebook=False)
+        head = f"<b>{escape(self.label)}</b> on {escape(shorten(self.problem.data.name, 80))}"
+        return f"{head}<ul>{facts}</ul>First of {len(table):,} lines of <code>result.{name}</code>:{first}"
+
+    def _describe(self) -> list[str]:
+        """Return what the run came to, a line for each of end, answer, scores and tables."""
+        last, display = self.snapshot, self.problem.model_row.display
+        sizes = [f"{k:,}" for k in last.effective_k.values()]
+        lines = [
+            f"  {self.verdict} after {plural(last.sweep, 'sweep')}, {last.cpu_seconds:.3g} CPU s",
+            f"  {' x '.join(sizes)} {display.parts[0 if sizes == ['1'] else 1]}",
+        ]
+        scores = [] if last.lower_bound is None else [f"lower bound {last.lower_bound:,.6g}"]
+        if last.heldout is not None:
+            value = float(getattr(last.heldout, display.score.field))
+            scores.append(f"held-out {display.score.name} {display.score.write(value)}")
+        lines += [f"  {', '.join(scores)}"] if scores else []
+        return [*lines, f"  tables: {', '.join(self.tables)}"]
+
+    def save(self, path: str | Path) -> None:
+        """Write the result with its data to a file, which `acvb_core.load_result` reads and the Runs page imports.
+
+        Raises StoreError: the file cannot be written, or the data are kept on disk.
+        """
+        _ARCHIVES("save_results")(path, [self])
 
     def with_state(self, **changes: Any) -> Result:
         """Return the result with other fields of its state."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
+from acvb_core.core.protocols import can_keep
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
@@ -28,6 +29,13 @@ class RunState:
     def begin(cls, problem: Problem) -> Self:
         """Return the state of a run that has not begun."""
         return cls(problem=problem, history=History(), max_sweeps=problem.max_sweeps)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for a copy elsewhere, without a state that only this process can go on from."""
+        last = self.snapshot
+        if last is not None and last.state is not None and not can_keep(self.problem.inference, last.state):
+            last = replace(last, state=None, memory=None)
+        return {**vars(self), "snapshot": last, "last_sweep": None}
 
     @property
     def last(self) -> Snapshot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 from weakref import WeakValueDictionary
 
 from acvb_core.core.protocols import Array
@@ -39,6 +40,10 @@ class StoredArrays(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes a plain dictionary of the arrays: who gets it does not have the store."""
+        return dict, (dict(self),)
 
     def hold(self) -> None:
         """Hold all arrays from now on: their file is to be replaced."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,11 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import can_keep
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.problem import Problem, rebuild_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.state import RunState
-from acvb_core.registry import method_row
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.files import (
     DAMAGE,
@@ -211,38 +210,6 @@ def decode_start(path: Path, arrays: Arrays) -> Any:
     return decode_model(path, begins)
 
 
-def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Any) -> Problem:
-    """Return the run with these settings (`Settings.to_dict`), posed anew: the same entries or words are held out.
-
-    Its `note` says where an earlier version had a setting that this one does not have.
-
-    Raises ParameterError: this version does not have the method, or not these settings of it.
-    """
-    row = method_row(settings["model"], settings["method"])
-    problem = build_problem(
-        data,
-        settings["method"],
-        row.drop_retired(settings["values"]),
-        model=settings["model"],
-        seed=settings["seed"],
-        heldout=settings["heldout"],
-        heldout_seed=settings["heldout_seed"],
-        restarts=settings.get("restarts", 1),
-        heldout_documents=settings.get("heldout_documents", 0.0),
-        start=start,
-    )
-    lost = [
-        f"{name} {value}"
-        for name, value in settings["values"].items()
-        if value != row.retired.get(name, value)
-    ]
-    if lost:
-        said = f"Computed with {', '.join(lost)}, which this version does not have; a longer run goes on without."
-        problem = replace(problem, note=" ".join(filter(None, (problem.note, said))))
-    # The data have the words of the start by now.
-    return replace(problem, settings=replace(problem.settings, **_start_words(settings)))
-
-
 def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> Result:
     posterior = decode_posterior(about["posterior"], arrays)
     frame = _decode_history(about, arrays)
@@ -304,8 +271,3 @@ def has_state(path: Path) -> bool:
         return "state" in from_text_bytes(read_npz(path, ("about",))["about"])
     except DAMAGE as error:
         raise damage_error(path) from error
-
-
-def _start_words(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the settings say of a start, where the run did not begin anew."""
-    return {name: settings[name] for name in ("start", "of") if settings.get(name)}

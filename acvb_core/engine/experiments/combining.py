@@ -18,7 +18,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.consensus import Consensus, find_consensus
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Combination:
     """Several runs of one model on the same data, with the same held out.
 
@@ -36,6 +36,11 @@ class Combination:
     score: Any
     scores: list[Any]
     _agreed: dict[str, Consensus] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        names = ", ".join(result.label for result in self.results[:3])
+        more = "" if len(self.results) <= 3 else f" and {len(self.results) - 3:,} more"
+        return f"Combination({names}{more} on {self._problem.data!r})"
 
     @property
     def _problem(self) -> Problem:

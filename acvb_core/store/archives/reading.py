@@ -81,7 +81,7 @@ def read_archive(
     except (OSError, *DAMAGE) as error:
         raise no_archive(name, f"it is no zip file, or is cut short ({error})") from error
     with archive, TemporaryDirectory(prefix=scratch_prefix()) as place:
-        manifest = _read_contents(archive, name)
+        manifest = read_contents(archive, name)
         listed: list[Entry | PlanEntry | DataEntry] = [*manifest.runs, *manifest.plans, *manifest.data]
         done = 0
         opened = OpenArchive(archive, manifest, Path(place), lambda: progress(done / len(listed)))
@@ -151,7 +151,7 @@ def _take_data(keep: KeepData, archive: OpenArchive, entry: DataEntry, report: I
     (report.imported if is_new else report.known).append(title)
 
 
-def _read_contents(archive: zipfile.ZipFile, name: str) -> Manifest:
+def read_contents(archive: zipfile.ZipFile, name: str) -> Manifest:
     """Return what is in an archive.
 
     Raises StoreError: it holds something else, or is of a newer version.

@@ -35,7 +35,7 @@ from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.runs import RunStore
-from tests.store.test_archives import import_at_once, rewrite
+from tests.store.archives.test_archives import import_at_once, rewrite
 
 SECONDS = 300
 KEY = "0123456789abcdef" * 2
