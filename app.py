@@ -52,12 +52,12 @@ else:
 
     from acvb_core.core.errors import ParameterError
     from acvb_core.store.files import StoreError
-    from acvb_core.store.shelf import UnreadableRunError
+    from acvb_core.store.jobbook import UnreadableRunError
     from pages.ui.access.sign_in import require_sign_in, show_sign_out
     from pages.ui.shared.guard import keep_page
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
     from pages.ui.shared.refresh import follow_browser
-    from pages.ui.shared.services import executor, start_warm_up, store
+    from pages.ui.shared.services import places, start_warm_up, store
     from pages.ui.shared.sidebar import show_sidebar
     from pages.ui.shared.style import apply_style
     from pages.ui.workspace.entrance import enter_workspace
@@ -86,7 +86,7 @@ else:
     apply_style()
     follow_browser(page.url_path)
     try:
-        executor()
+        places()
         store()
     except ParameterError as error:
         st.error(str(error), icon=":material/error:")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from acvb_core.engine.experiments.run import experiment
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
-    from acvb_core.engine.tuning.search import tune
+    from acvb_core.engine.tuning import tune
     from acvb_core.models.lda.grid import grid
     from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
@@ -119,7 +119,7 @@ _HOME = {
     "save_model": "acvb_core.store.topics.trained",
     "shard_workers": "acvb_core.shards.place",
     "trained_topics": "acvb_core.models.lda.trained",
-    "tune": "acvb_core.engine.tuning.search",
+    "tune": "acvb_core.engine.tuning",
     "use_threads": "acvb_core.core.parallel",
     "with_attributes": "acvb_core.data.relations.networks",
     "write_disk_corpus": "acvb_core.data.corpora.disk_writer",

@@ -18,8 +18,7 @@ from acvb_core.cli.source import Source, choose_models
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning.search import Search, plan_search, refuse_untunable, run_search
-from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.engine.tuning import Search, Tuning, plan_search, refuse_untunable, run_search
 from acvb_core.registry import method_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.plans.searches import SearchFolder

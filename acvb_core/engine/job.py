@@ -12,7 +12,6 @@ from typing import Any, cast
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.rows import Method, ModelRow
-from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
 from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, RunLabel, Settings, name_run
@@ -20,7 +19,7 @@ from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.state import RunState
-from acvb_core.engine.stopping import worst_case_sweeps
+from acvb_core.engine.stopping import estimate_sweeps_left, read_course, share_done, worst_case_sweeps
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from acvb_core.core.protocols import Array, Posterior
-from acvb_core.engine.stored_arrays import StoredArrays
+from acvb_core.engine.history import StoredArrays
 
 
 class Verdict(StrEnum):

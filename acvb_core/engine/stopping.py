@@ -1,9 +1,17 @@
-"""Stopping rules: they read diagnostics and give a verdict."""
+"""Stopping rules, and how far a run is: both read the change that the tolerance is compared with."""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.averaging import BURN_IN_TOLERANCE
+from acvb_core.core.rows import BURN_IN_CAP
+from acvb_core.engine.history import History
+from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Verdict
 
 
@@ -58,3 +66,129 @@ def worst_case_sweeps(tolerance: float) -> int:
     Lemma 3 gives sqrt(2) / s in L2).
     """
     return math.ceil(2.0 / tolerance)
+
+
+#: Changes that an estimate is made from: the last ones, at most so many.
+_RECENT, _FEWEST = 30, 4
+#: Share of a run that meets its tolerance, but waits for a move or for the next evaluation.
+_NEARLY = 0.99
+#: Largest change of a distribution in L1.
+_LARGEST = 2.0
+#: A running mean changes at least like 1 / s once the sweeps stand still, and seldom faster than this power.
+_POWERS = (1.0, 4.0)
+
+
+class Course(NamedTuple):
+    """The changes that a run is judged by."""
+
+    #: Shape (n,); sweep of each change; of a running mean, the number of sweeps in it.
+    at: NDArray[np.float64]
+    change: NDArray[np.float64]  #: shape (n,); positive
+    first: float  #: change that counts as nothing done
+
+
+def share_done(problem: Problem, history: History, max_sweeps: int) -> float:
+    """Return how much of the way a run has gone, 0 to 1.
+
+    Half way is half way on a logarithmic scale, from the first change to the tolerance; or half of the sweeps, where
+    these run out first or nothing is compared with a tolerance.
+    """
+    sweeps = len(history) and float(history.column("sweep")[-1])
+    share = sweeps / max_sweeps if max_sweeps else 0.0
+    course, tolerance = read_course(problem, history), problem.settings.values.get("tol")
+    if course is not None and len(course.change) and tolerance and course.first > tolerance:
+        way = np.log(course.first / course.change[-3:].min()) / np.log(course.first / tolerance)
+        share = max(share, min(float(way), _NEARLY))
+    return min(max(share, 0.0), 1.0)
+
+
+def estimate_sweeps_left(problem: Problem, history: History, most: float) -> float | None:
+    """Return about how many sweeps a run will still take, `most` at most; None while nothing can be said.
+
+    The change of a running mean falls as a power of the number of sweeps in it, that of a bound by the same factor in
+    each sweep. Both are read off the last changes.
+    """
+    tolerance = problem.settings.values.get("tol")
+    course = read_course(problem, history, in_mean=True)
+    if course is None or not tolerance:
+        return most
+    if problem.row.monitored == "mean_change":
+        left = (
+            _follow_mean(course, tolerance)
+            if len(course.at)
+            else _follow_burn_in(problem, history, tolerance)
+        )
+    else:
+        left = _follow_factor(course, tolerance)
+    return None if left is None else min(left, most)
+
+
+def _follow_mean(course: Course, tolerance: float) -> float | None:
+    """Return the sweeps until a running mean changes less than the tolerance: a straight line on two log scales."""
+    at, change = _take_last(course)
+    if len(at) < _FEWEST:
+        return None
+    slope, level = np.polyfit(np.log(at / at[-1]), np.log(change), 1)
+    power = min(max(-slope, _POWERS[0]), _POWERS[1])
+    distance = max(level - np.log(tolerance), 0.0)
+    return float(at[-1] * np.expm1(min(distance / power, 50.0)))
+
+
+def _follow_factor(course: Course, tolerance: float) -> float | None:
+    """Return the sweeps until a change that falls by the same factor in each sweep is less than the tolerance."""
+    at, change = _take_last(course)
+    if len(at) < _FEWEST:
+        return None
+    slope, level = np.polyfit(at - at[-1], np.log(change), 1)
+    distance = max(level - np.log(tolerance), 0.0)
+    return float(distance / -slope) if slope < 0 else None
+
+
+def _follow_burn_in(problem: Problem, history: History, tolerance: float) -> float | None:
+    """Return the sweeps to the end of the burn-in, and those of a mean whose change then falls like 1 / s²."""
+    burning = read_course(problem, history)
+    if burning is None or not len(burning.at):
+        return None
+    since_merge = burning.at[-1] - burning.at[np.argmax(burning.change)]
+    left = _follow_factor(burning, BURN_IN_TOLERANCE)
+    if left is None or left + since_merge > BURN_IN_CAP:
+        return None
+    return left + float(np.sqrt(max(BURN_IN_TOLERANCE / tolerance, 1.0)))
+
+
+def _take_last(course: Course) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the last changes, from the largest of them on: before it, clusters were merged, or the run began."""
+    at, change = course.at[-_RECENT:], course.change[-_RECENT:]
+    begin = int(np.argmax(change)) if len(change) else 0
+    at, change = at[begin:], change[begin:]
+    half = len(at) // 2 if len(at) >= 2 * _FEWEST else 0  # what came first says little of what comes
+    return at[half:], change[half:]
+
+
+def read_course(problem: Problem, history: History, *, in_mean: bool = False) -> Course | None:
+    """Return the changes that a run is judged by; None where it ends after a fixed number of sweeps.
+
+    Before a running mean has begun, its place is taken by the change of the sweep, which continues as that of the mean;
+    with `in_mean` it is left out.
+    """
+    watched, unit = problem.row.monitored, problem.bound_unit
+    if watched is None:
+        return None
+    names = ("sweep", "samples", "mean_change", "change", watched)
+    columns = [history.column(name) for name in names]
+    length = min(map(len, columns))  # another thread appends
+    sweeps, samples, mean, own, values = (column[:length] for column in columns)
+    if watched == "mean_change":
+        if in_mean:
+            begin = int(np.flatnonzero(np.diff(samples, prepend=np.inf) <= 0)[-1]) if length else 0
+            return _keep_known(samples[begin:], mean[begin:], _LARGEST)
+        return _keep_known(sweeps, np.where(np.isfinite(mean), mean, own), _LARGEST)
+    known = np.flatnonzero(np.isfinite(values))
+    before: Any = np.abs(values[known[:-1]]) if unit is None else unit
+    change = np.abs(np.diff(values[known])) / np.maximum(before, 1e-300)
+    return _keep_known(sweeps[known[1:]], change, float(change.max(initial=0.0)))
+
+
+def _keep_known(at: NDArray[np.float64], change: NDArray[np.float64], first: float) -> Course:
+    known = np.isfinite(change) & (change > 0)
+    return Course(at[known], change[known], first)

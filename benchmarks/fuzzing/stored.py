@@ -23,7 +23,7 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.tuning.search import plan_search, run_search
+from acvb_core.engine.tuning import plan_search, run_search
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, Codec
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.folder import PlanFolder

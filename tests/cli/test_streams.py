@@ -19,7 +19,7 @@ from acvb_core.cli.progress import Progress, ReadingProgress
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.tuning.search import tune
+from acvb_core.engine.tuning import tune
 from acvb_core.store.topics.run_folder import load_topics
 from acvb_core.store.topics.trained import load_model
 from tests.cli.support import WOMEN, Run

@@ -22,7 +22,7 @@ from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.engine.tuning.search import tune
+from acvb_core.engine.tuning import tune
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
 
 RELATION = acvb_core.load_sample("southern_women").relation

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.engine.course import estimate_sweeps_left, share_done
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.handle import Status
 from acvb_core.engine.history import History
@@ -17,6 +16,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.stopping import estimate_sweeps_left, share_done
 from acvb_core.samples.catalogue import load_sample
 
 from .fakes import small_problem

@@ -17,7 +17,7 @@ from acvb_core.engine.fitting import Comparison, compare, fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.engine.tuning.search import tune
+from acvb_core.engine.tuning import tune
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.samples.planted_relations import planted_relation

@@ -25,7 +25,7 @@ from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
-from acvb_core.engine.tuning.search import tune
+from acvb_core.engine.tuning import tune
 from acvb_core.models.lda.grid import grid
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.samples.planted_mixtures import planted_features, planted_topics

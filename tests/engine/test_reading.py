@@ -22,7 +22,7 @@ from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.reading import read_data
-from acvb_core.engine.tuning.search import plan_search
+from acvb_core.engine.tuning import plan_search
 
 CELLS = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
 ROWS, COLUMNS = list("abcd"), list("wxyz")

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
-from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.engine.tuning.search import plan_search
+from acvb_core.engine.study import StudyJob
+from acvb_core.engine.tuning import plan_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from pages.ui.shared import services
@@ -140,8 +139,8 @@ def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> No
     for name in methods - {"use_data", "explain_no_room"}:
         with pytest.raises(ViewOnlyError, match="full link"):
             getattr(viewed, name)()
-    handles = {Job: viewed.jobs[0], ExperimentJob: viewed.experiments[0], TuningJob: viewed.searches[0]}
-    for kind, handle in handles.items():
+    handles = [(Job, viewed.jobs[0]), (StudyJob, viewed.experiments[0]), (StudyJob, viewed.searches[0])]
+    for kind, handle in handles:
         assert isinstance(handle, ViewedHandle)
         assert handle.inspect() is not None
         for name in {name for name in dir(kind) if not name.startswith("__")} - READABLE:

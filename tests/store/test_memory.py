@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.relation import Relation
-from acvb_core.engine import stored_arrays
+from acvb_core.engine import history
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
@@ -67,7 +67,7 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
     assert not [ref for ref in known if ref() is not None]
     looked_at = [answer(job.result()) for job in book.jobs("mine")]
     assert looked_at == [answer(job.result()) for job in again.jobs("mine")]
-    assert len(stored_arrays._recent) <= 16
+    assert len(history._recent) <= 16
 
 
 def test_an_answer_stays_as_it_was_when_its_run_goes_on(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_deleted_run_can_still_be_looked_at(tmp_path: Path) -> None:
     finish(book, some_problems(1))
     (job,) = book.jobs("mine")
     wanted = answer(job.result())
-    stored_arrays._recent.clear()
+    history._recent.clear()
     book.remove("mine", job.id)
     assert answer(job.result()) == wanted
     book.restore("mine", job.id)

@@ -12,7 +12,7 @@ from acvb_core.core.papers import PaperData, PaperFigure, PaperSource, PaperTabl
 from acvb_core.engine.experiments.paper_courses import average_courses, describe_end
 from acvb_core.engine.experiments.papers import PaperLimits, PaperResult, plan_part
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.tuning.trials import Trial, Tuning
+from acvb_core.engine.tuning import Trial, Tuning
 from acvb_core.views.paper_figures import draw_figures
 from acvb_core.views.svg import Panel, Series, draw_panels
 

@@ -20,8 +20,7 @@ from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning.search import Search, run_search
-from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.engine.tuning import Search, Tuning, run_search
 from acvb_core.registry import method_row
 from acvb_core.store.files import replace_file
 from acvb_core.store.plans.experiments import ExperimentFolder

@@ -18,8 +18,7 @@ from acvb_core.core.rows import Range
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
 from acvb_core.engine.reading import READERS
-from acvb_core.engine.tuning.search import Search, plan_search
-from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.registry import MODELS, method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample

@@ -38,6 +38,16 @@ class Experiment:
         """True when all runs are over."""
         return len(self.rows) == self.plan.n_runs
 
+    @property
+    def n_runs(self) -> int:
+        """How many runs are over."""
+        return len(self.rows)
+
+    @property
+    def last_run(self) -> Mapping[str, Any]:
+        """The row of the run that ended last."""
+        return self.rows[-1]
+
     def with_row(self, row: Mapping[str, Any]) -> Experiment:
         """Return the experiment with one more run."""
         return replace(self, rows=(*self.rows, row))

@@ -16,7 +16,7 @@ from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import SCORE, Experiment
 from acvb_core.engine.fitting import Watcher, comparison_row, solve
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning.trials import FAILED
+from acvb_core.engine.tuning import FAILED
 
 
 def run_experiment(

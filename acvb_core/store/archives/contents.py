@@ -21,12 +21,13 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.study import StudyT
 from acvb_core.store.archives.form import Manifest, PlanEntry
 from acvb_core.store.codecs import MOST_COUNT, MOST_SECONDS, is_moment, is_number
 from acvb_core.store.datasets import KINDS, DataFiles, find_kind
 from acvb_core.store.files import DAMAGE, StoreError, explain_error
 from acvb_core.store.listing.run_rows import RUNS, run_path
-from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
+from acvb_core.store.plans.folder import PlanFolder, PlanT
 from acvb_core.store.results import read_identity, read_result, read_state
 
 _CHUNK = 1 << 20
@@ -83,7 +84,7 @@ class OpenArchive:
             record = record.with_state(snapshot=replace(record.snapshot, state=state[0], memory=state[1]))
         return record, run.created
 
-    def read_plan(self, kind: type[PlanFolder[PlanT, JobT]], entry: PlanEntry) -> PlanFolder[PlanT, JobT]:
+    def read_plan(self, kind: type[PlanFolder[PlanT, StudyT]], entry: PlanEntry) -> PlanFolder[PlanT, StudyT]:
         """Return the folder of a plan, the plan and the lines of which were read without a fault.
 
         Raises StoreError, or another of `FAULTS`: one of its files is missing, damaged, or not what it should be.

@@ -14,17 +14,18 @@ from typing import Any, Generic
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.handle import ExecutorChoice
+from acvb_core.engine.study import StudyJob, StudyT
 from acvb_core.store.codecs import is_moment
 from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, explain_error, file_bytes, replace_file
 from acvb_core.store.listing.run_rows import choose_id
-from acvb_core.store.plans.folder import JobT, PlanFolder, PlanT
+from acvb_core.store.plans.folder import PlanFolder, PlanT
 from acvb_core.store.runs import RunStore
 
 _ABOUT = "about.json"
 _LOG = logging.getLogger(__name__)
 
 
-class PlanBook(Generic[PlanT, JobT]):
+class PlanBook(Generic[PlanT, StudyT]):
     """All plans of one kind in a store.
 
     The data of a plan are kept with those of runs, in a row of their own.
@@ -34,18 +35,18 @@ class PlanBook(Generic[PlanT, JobT]):
     """
 
     def __init__(
-        self, kind: type[PlanFolder[PlanT, JobT]], executor: ExecutorChoice, store: RunStore, version: str
+        self, kind: type[PlanFolder[PlanT, StudyT]], executor: ExecutorChoice, store: RunStore, version: str
     ) -> None:
         self.kind = kind
         self._executor, self._store, self._version = executor, store, version
         self._folder = store.folder / kind.place
         self._lock = LimitedLock(f"A plan ({kind.noun}) is being listed, saved or deleted")
-        self._jobs: dict[str, dict[str, JobT]] = {}
+        self._jobs: dict[str, dict[str, StudyJob[StudyT]]] = {}
         self._unreadable: dict[str, dict[str, str]] = {}
-        self._folders: dict[str, PlanFolder[PlanT, JobT]] = {}
+        self._folders: dict[str, PlanFolder[PlanT, StudyT]] = {}
         self._names: dict[str, str] = {}
 
-    def jobs(self, workspace: str) -> list[JobT]:
+    def jobs(self, workspace: str) -> list[StudyJob[StudyT]]:
         """Return the jobs of a workspace, oldest first; one that was interrupted can go on."""
         with self._lock:
             return sorted(self._shelf(workspace).values(), key=lambda job: job.created)
@@ -68,7 +69,7 @@ class PlanBook(Generic[PlanT, JobT]):
         """Return the name of a plan's data."""
         return self._names.get(job_id, "")  # another session may have deleted it just now
 
-    def folder(self, job_id: str) -> PlanFolder[PlanT, JobT]:
+    def folder(self, job_id: str) -> PlanFolder[PlanT, StudyT]:
         """Return the folder of a plan.
 
         Raises StoreError: it is gone; another session may have deleted it just now.
@@ -88,7 +89,7 @@ class PlanBook(Generic[PlanT, JobT]):
         except (OSError, *DAMAGE):
             return ""
 
-    def add(self, workspace: str, plan: PlanT, name: str) -> JobT:
+    def add(self, workspace: str, plan: PlanT, name: str) -> StudyJob[StudyT]:
         """Start a plan on data of this name.
 
         Raises StoreError: it cannot be kept.
@@ -99,13 +100,13 @@ class PlanBook(Generic[PlanT, JobT]):
             with self._undo_faults(job_id):
                 self._shelf(workspace)
                 folder = self._make_folder(job_id, plan, self._version)
-                job = folder.build_job(self._executor, job_id, workspace)
+                job = self._build_job(folder, job_id, workspace, begun=False)
                 self._place(workspace, folder, job, name)
         job.start()
         return job
 
     def adopt(
-        self, workspace: str, job_id: str, kept: PlanFolder[PlanT, JobT], created: float, name: str
+        self, workspace: str, job_id: str, kept: PlanFolder[PlanT, StudyT], created: float, name: str
     ) -> str | None:
         """Take a plan that another store kept, with its runs, which were read before; return its id here.
 
@@ -123,7 +124,7 @@ class PlanBook(Generic[PlanT, JobT]):
                 self._shelf(workspace)
                 folder = self._make_folder(chosen, kept.plan, kept.version)
                 folder.copy_lines(kept)
-                job = folder.restore_job(self._executor, chosen, workspace)
+                job = self._build_job(folder, chosen, workspace, begun=True)
                 job.created = created
                 self._place(workspace, folder, job, name)
         return chosen
@@ -185,12 +186,32 @@ class PlanBook(Generic[PlanT, JobT]):
                 f"The folder of the {self.kind.noun} {job_id} cannot be made: {error.strerror or error}."
             ) from None
 
-    def _make_folder(self, job_id: str, plan: PlanT, version: str) -> PlanFolder[PlanT, JobT]:
+    def _make_folder(self, job_id: str, plan: PlanT, version: str) -> PlanFolder[PlanT, StudyT]:
         folder = self.kind(self._folder / job_id, plan, version)
         self._store.save_dataset(self._data_row(job_id), folder.data, [], {})
         return folder
 
-    def _place(self, workspace: str, folder: PlanFolder[PlanT, JobT], job: JobT, name: str) -> None:
+    def _build_job(
+        self, folder: PlanFolder[PlanT, StudyT], job_id: str, workspace: str, *, begun: bool
+    ) -> StudyJob[StudyT]:
+        """Return the job of a plan.
+
+        Raises StoreError: a run that was kept is damaged.
+        """
+        return StudyJob(
+            folder.plan,
+            folder.make_runs,
+            folder.read(),
+            self._executor,
+            folder.append,
+            begun=begun,
+            job_id=job_id,
+            owner=workspace,
+        )
+
+    def _place(
+        self, workspace: str, folder: PlanFolder[PlanT, StudyT], job: StudyJob[StudyT], name: str
+    ) -> None:
         """Put a job on a shelf; from now on it is found again."""
         about = {"workspace": workspace, "created": job.created, "name": name}
         with replace_file(self._folder / job.id / _ABOUT) as file:
@@ -198,7 +219,7 @@ class PlanBook(Generic[PlanT, JobT]):
         self._jobs[workspace][job.id] = job
         self._folders[job.id], self._names[job.id] = folder, name
 
-    def _shelf(self, workspace: str) -> dict[str, JobT]:
+    def _shelf(self, workspace: str) -> dict[str, StudyJob[StudyT]]:
         if workspace not in self._jobs:
             self._jobs[workspace], self._unreadable[workspace] = {}, {}
             for path in sorted(self._folder.glob(f"*/{_ABOUT}")):
@@ -221,7 +242,7 @@ class PlanBook(Generic[PlanT, JobT]):
             if stored is None:
                 raise StoreError("Its data are gone.")
             kept = self.kind.reopen(folder, stored[0])
-            job = kept.restore_job(self._executor, job_id, workspace)
+            job = self._build_job(kept, job_id, workspace, begun=True)
             job.created = float(about.get("created", time.time()))
             if not is_moment(job.created):
                 raise StoreError(f"It was made {job.created!r} s after 1970, which cannot be.")

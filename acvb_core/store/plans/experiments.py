@@ -13,10 +13,9 @@ from typing import Any
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.handle import ExecutorChoice
+from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.registry import method_row
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.csv_text import csv_text
@@ -39,13 +38,14 @@ _LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
 _NUMBERS, _TEXTS = ("heldout_", "cpu_seconds"), ("verdict", "error")
 
 
-class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
+class ExperimentFolder(PlanFolder[Plan, Experiment]):
     """A folder that keeps the runs of one experiment."""
 
     noun, run_noun = "experiment", "run"
     differences = "data, methods, settings, seeds"
     place, plan_file, lines_file = "experiments", "experiment.json", "runs.jsonl"
     remedy = "Remove the line to have that run made again."
+    make_runs = staticmethod(run_experiment)
 
     def read(self) -> Experiment:
         """Return the runs that are over.
@@ -59,22 +59,6 @@ class ExperimentFolder(PlanFolder[Plan, ExperimentJob]):
                 f"{self.folder / self.lines_file} has several lines of run {twice[0]:,}. Remove all but one."
             )
         return Experiment(self.plan, tuple(rows))
-
-    @property
-    def data(self) -> Any:
-        """The data of the plan."""
-        return self.plan.data
-
-    def build_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> ExperimentJob:
-        """Return the experiment as a job that has not begun."""
-        return ExperimentJob(Experiment(self.plan), executor, self.append, job_id=job_id, owner=owner)
-
-    def restore_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> ExperimentJob:
-        """Return the experiment as a job that ended or was interrupted; raise StoreError where a run is damaged."""
-        return ExperimentJob.restore(self.read(), executor, self.append, job_id=job_id, owner=owner)
-
-    def _identify(self) -> dict[str, Any]:
-        return self.plan.identity()
 
     def _fix(self, identity: dict[str, Any]) -> dict[str, Any]:
         fixed = super()._fix(identity)

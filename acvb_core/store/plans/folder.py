@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.handle import ExecutorChoice, Handle
+from acvb_core.engine.study import MakeRuns, StudyT
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import DAMAGE, StoreError, replace_file
 
-PlanT = TypeVar("PlanT")
-JobT = TypeVar("JobT", bound=Handle[Any])
+PlanT = TypeVar("PlanT", bound=Any)
 #: Most bytes of the lines that are read.
 _MOST_BYTES = 256 << 20
 
 
-class PlanFolder(ABC, Generic[PlanT, JobT]):
+class PlanFolder(ABC, Generic[PlanT, StudyT]):
     """A folder that keeps the runs of one plan: one that was interrupted goes on from it.
 
     `version` is that of the package: another one may give other numbers.
@@ -40,12 +39,13 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
     plan_file: ClassVar[str]
     lines_file: ClassVar[str]
     remedy: ClassVar[str]  #: what to do about a line that is damaged
+    make_runs: ClassVar[MakeRuns[Any]]  #: makes the runs that are missing
     #: What may be another in the plan when it goes on.
     may_change: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, folder: Path, plan: PlanT, version: str) -> None:
         self.folder, self.plan, self.version = folder, plan, version
-        identity = {"version": version, **to_plain(self._identify())}
+        identity = {"version": version, **to_plain(plan.identity())}
         path = folder / self.plan_file
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
         return runs
 
     @abstractmethod
-    def read(self) -> Any:
+    def read(self) -> StudyT:
         """Return the runs that are over.
 
         Raises StoreError: a line is damaged.
@@ -140,24 +140,9 @@ class PlanFolder(ABC, Generic[PlanT, JobT]):
                 file.write(path.read_bytes())
 
     @property
-    @abstractmethod
     def data(self) -> Any:
         """The data of the plan."""
-
-    @abstractmethod
-    def build_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> JobT:
-        """Return the plan as a job that has not begun."""
-
-    @abstractmethod
-    def restore_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> JobT:
-        """Return the plan as a job that ended or was interrupted.
-
-        Raises StoreError: a run is damaged.
-        """
-
-    @abstractmethod
-    def _identify(self) -> dict[str, Any]:
-        """Return everything that the runs depend on."""
+        return self.plan.data
 
     @staticmethod
     @abstractmethod

@@ -10,12 +10,9 @@ from typing import Any
 
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
 from acvb_core.engine.fitting import solve
-from acvb_core.engine.handle import ExecutorChoice
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.engine.tuning.search import Search, rebuild_search
-from acvb_core.engine.tuning.trials import Trial, Tuning
+from acvb_core.engine.tuning import Search, Trial, Tuning, rebuild_search, run_search_alone
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.files import remove_file
 from acvb_core.store.plans.folder import PlanFolder
@@ -25,7 +22,7 @@ from acvb_core.store.results import read_result, write_result
 _RUN = "trial-{}.npz"
 
 
-class SearchFolder(PlanFolder[Search, TuningJob]):
+class SearchFolder(PlanFolder[Search, Tuning]):
     """A folder that keeps the trials of one search; it may go on for more of them."""
 
     noun, run_noun = "search", "trial"
@@ -33,6 +30,7 @@ class SearchFolder(PlanFolder[Search, TuningJob]):
     place, plan_file, lines_file = "searches", "search.json", "trials.jsonl"
     remedy = "Remove the line and those after it to have these trials made again."
     may_change = ("trials",)
+    make_runs = staticmethod(run_search_alone)
 
     def read(self) -> Tuning:
         """Return the trials that are over, without the run of the best.
@@ -73,24 +71,8 @@ class SearchFolder(PlanFolder[Search, TuningJob]):
         stored = read_result(path, self.plan.data)
         return stored if isinstance(stored, Result) else None
 
-    @property
-    def data(self) -> Any:
-        """The data of the plan."""
-        return self.plan.data
-
-    def build_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> TuningJob:
-        """Return the search as a job that has not begun."""
-        return TuningJob(self.plan, executor, self.append, job_id=job_id, owner=owner)
-
-    def restore_job(self, executor: ExecutorChoice, job_id: str, owner: str) -> TuningJob:
-        """Return the search as a job that ended or was interrupted; raise StoreError where a trial is damaged."""
-        return TuningJob.restore(self.plan, self.read(), executor, self.append, job_id=job_id, owner=owner)
-
     def _run_path(self, trial: Trial) -> Path:
         return self.folder / _RUN.format(trial.number)
-
-    def _identify(self) -> dict[str, Any]:
-        return self.plan.identity()
 
     @staticmethod
     def _rebuild(data: Any, identity: Mapping[str, Any]) -> Search:

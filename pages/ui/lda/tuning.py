@@ -12,8 +12,8 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
 from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import clean_name
-from acvb_core.engine.tuning.job import TuningInspection, TuningJob
-from acvb_core.engine.tuning.search import plan_search
+from acvb_core.engine.study import StudyJob, StudyState
+from acvb_core.engine.tuning import Tuning, plan_search
 from acvb_core.registry import method_row
 from acvb_core.views.tuning import tuning_figure
 from pages.ui.running import forms
@@ -109,7 +109,7 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     st.rerun()
 
 
-def _show_search(workspace: Workspace, dataset: Dataset | None, job: TuningJob) -> None:
+def _show_search(workspace: Workspace, dataset: Dataset | None, job: StudyJob[Tuning]) -> None:
     """Draw how a search goes, again and again while it does."""
     busy = _is_moving(job)
     with st.container(border=True, key=f"tune_{job.id}"):
@@ -125,46 +125,46 @@ def _show_search(workspace: Workspace, dataset: Dataset | None, job: TuningJob) 
 
         refresh(panel, REFRESH_SECONDS if busy else None)
         seen = job.inspect()
-        if not seen.status.active and seen.tuning.best_trial is not None:
+        if not seen.status.active and seen.study.best_trial is not None:
             _show_answer(workspace, dataset, job, seen)
 
 
-def _show_trials(job: TuningJob, seen: TuningInspection) -> None:
+def _show_trials(job: StudyJob[Tuning], seen: StudyState[Tuning]) -> None:
     """Draw why a search failed, and the figure of its trials."""
     if seen.error is not None:
         st.text(seen.error)
-    if seen.tuning.trials:
-        method = method_row(job.search.model, job.search.method)
+    if seen.study.trials:
+        method = method_row(job.plan.model, job.plan.method)
         log = [one.name for one in method.tuned if one.log]
         figure = tuning_figure(
-            seen.tuning.table(), labels=_label_parameters(method), log=log, uirevision=job.id
+            seen.study.table(), labels=_label_parameters(method), log=log, uirevision=job.id
         )
         live_plot(figure, key=f"tune_{job.id}_figure")
     elif seen.status.active:
         st.caption("The first trial uses the default learning rates.")
 
 
-def _is_moving(job: TuningJob) -> bool:
+def _is_moving(job: StudyJob[Tuning]) -> bool:
     status = job.inspect().status
     return status.active and status is not Status.PAUSED
 
 
-def _show_state(workspace: Workspace, job: TuningJob, seen: TuningInspection) -> None:
+def _show_state(workspace: Workspace, job: StudyJob[Tuning], seen: StudyState[Tuning]) -> None:
     """Draw how far the search is, and the buttons that hold and end it."""
-    method, over = method_row(job.search.model, job.search.method), len(seen.tuning.trials)
+    method, over = method_row(job.plan.model, job.plan.method), seen.study.n_runs
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if seen.status is Status.QUEUED:
             text = say.describe_wait(job)
-        elif seen.trial is not None:
-            text = f"{method.label}: trial {seen.trial:,} of {seen.trials:,}"
+        elif seen.number is not None:
+            text = f"{method.label}: trial {seen.number:,} of {seen.planned:,}"
         else:
-            text = f"{method.label}: {say.count(over, 'trial')} of {seen.trials:,} done"
+            text = f"{method.label}: {say.count(over, 'trial')} of {seen.planned:,} done"
             if seen.status is Status.INTERRUPTED:
                 text = f"Interrupted · {text}"
-        if seen.best_perplexity is not None:
-            text += f" · best perplexity so far {write_number(seen.best_perplexity)}"
+        if (best := seen.study.best_trial) is not None:
+            text += f" · best perplexity so far {write_number(best.perplexity)}"
         st.progress(
-            seen.done if seen.status.active else min(over / seen.trials, 1.0), text=text, width="stretch"
+            seen.done if seen.status.active else min(over / seen.planned, 1.0), text=text, width="stretch"
         )
         if not workspace.view_only:
             show_plan_buttons(
@@ -185,15 +185,15 @@ def _remove(workspace: Workspace, job_id: str) -> None:
 
 
 def _show_answer(
-    workspace: Workspace, dataset: Dataset | None, job: TuningJob, seen: TuningInspection
+    workspace: Workspace, dataset: Dataset | None, job: StudyJob[Tuning], seen: StudyState[Tuning]
 ) -> None:
     """Draw the best steps, and what puts them into the form of the runs."""
-    method = method_row(job.search.model, job.search.method)
-    best, labels = seen.tuning.best_trial, _label_parameters(method)
+    method = method_row(job.plan.model, job.plan.method)
+    best, labels = seen.study.best_trial, _label_parameters(method)
     assert best is not None
     steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
     st.caption(f"Best: trial {best.number:,}. {steps}.")
-    values: dict[str, Any] = {**job.search.fixed, **best.values}
+    values: dict[str, Any] = {**job.plan.fixed, **best.values}
     if dataset is not None and method in tunable_methods(dataset) and not workspace.view_only:
         st.button(
             "Use these settings", type="primary", icon=":material/check:", key=f"tune_{job.id}_use",

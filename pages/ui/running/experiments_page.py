@@ -10,11 +10,11 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.experiments.answers import COURSE
-from acvb_core.engine.experiments.job import ExperimentInspection, ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
 from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import clean_name
+from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
@@ -147,7 +147,7 @@ def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int
     return plan_experiment(dataset.data, methods, model=dataset.model, k=k, splits=splits, seed=seed, **share)
 
 
-def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
+def _show_experiment(workspace: Workspace, job: StudyJob[Experiment]) -> None:
     busy = _is_moving(job)
     with st.container(border=True, key=f"experiment_{job.id}"):
         name = clean_name(services.experiments().name(job.id)) or "data"
@@ -161,26 +161,26 @@ def _show_experiment(workspace: Workspace, job: ExperimentJob) -> None:
             if seen.error is not None:
                 st.error("The experiment failed:", icon=":material/error:")
                 st.text(seen.error)
-            if seen.experiment.scores:
+            if seen.study.scores:
                 with contain_failure("answer"):
-                    _show_answer(job, seen.experiment)
+                    _show_answer(job, seen.study)
 
         refresh(panel, REFRESH_SECONDS if busy else None)
 
 
-def _is_moving(job: ExperimentJob) -> bool:
+def _is_moving(job: StudyJob[Experiment]) -> bool:
     status = job.inspect().status
     return status.active and status is not Status.PAUSED
 
 
-def _show_state(workspace: Workspace, job: ExperimentJob, seen: ExperimentInspection) -> None:
-    over, planned = len(seen.experiment.rows), seen.experiment.plan.n_runs
+def _show_state(workspace: Workspace, job: StudyJob[Experiment], seen: StudyState[Experiment]) -> None:
+    over, planned = seen.study.n_runs, seen.planned
     text = f"{over:,} of {say.count(planned, 'run')}"
     if seen.status is Status.QUEUED:
         text = f"{say.describe_wait(job)} · {text}"
     elif seen.status is Status.PAUSED:
         text = f"Paused · {text}"
-    elif not seen.status.active and not seen.experiment.is_complete:
+    elif not seen.status.active and not seen.is_complete:
         text = f"{'Interrupted' if seen.status is Status.INTERRUPTED else 'Stopped'} · {text}"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(seen.done if seen.status.active else over / planned, text=text, width="stretch")
@@ -202,7 +202,7 @@ def _remove(workspace: Workspace, job_id: str) -> None:
         st.session_state[_TROUBLE] = str(error)
 
 
-def _show_answer(job: ExperimentJob, experiment: Experiment) -> None:
+def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
     key = f"experiment_{job.id}"
     names = {name: _name_score(name) for name in experiment.scores}
     score = st.selectbox(

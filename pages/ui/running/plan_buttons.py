@@ -7,13 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.handle import Status
-from acvb_core.engine.tuning.job import TuningJob
+from acvb_core.engine.study import StudyJob
 
 
 def show_plan_buttons(
-    job: ExperimentJob | TuningJob,
+    job: StudyJob[Any],
     status: Status,
     key: str,
     *,

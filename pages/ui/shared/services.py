@@ -18,11 +18,10 @@ from acvb_core import __version__
 from acvb_core.cluster.places import Places
 from acvb_core.core.errors import ParameterError, hide_folder
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan
+from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.free_memory import share_heaps
-from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.engine.tuning.search import Search
+from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.claim import Claim
 from acvb_core.store.files import StoreError, close_to_others
 from acvb_core.store.jobbook import JobBook
@@ -145,7 +144,7 @@ def job_book() -> JobBook:
 
 
 @once_per_process
-def experiments() -> PlanBook[Plan, ExperimentJob]:
+def experiments() -> PlanBook[Plan, Experiment]:
     """Return the book of experiments; each of their runs is kept as soon as it is over."""
     book = PlanBook(ExperimentFolder, places(), store(), __version__)
     atexit.register(book.close)
@@ -153,7 +152,7 @@ def experiments() -> PlanBook[Plan, ExperimentJob]:
 
 
 @once_per_process
-def searches() -> PlanBook[Search, TuningJob]:
+def searches() -> PlanBook[Search, Tuning]:
     """Return the book of searches for steps; each of their trials is kept as soon as it is over."""
     book = PlanBook(SearchFolder, places(), store(), __version__)
     atexit.register(book.close)

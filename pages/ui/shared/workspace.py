@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.data.report import ReadReport
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan
+from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.engine.tuning.search import Search
+from acvb_core.engine.study import StudyJob
+from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobbook import AbsentRun, UnreadableRunError
 from pages.ui.shared import format as say
@@ -267,7 +267,7 @@ class Workspace:
         services.job_book().save_again(self.key, job.id)
 
     @property
-    def experiments(self) -> list[ExperimentJob]:
+    def experiments(self) -> list[StudyJob[Experiment]]:
         """All experiments, oldest first."""
         jobs = services.experiments().jobs(self.key)
         return [view_handle(job) for job in jobs] if self.view_only else jobs
@@ -296,7 +296,7 @@ class Workspace:
             raise StoreError(why)
 
     @property
-    def searches(self) -> list[TuningJob]:
+    def searches(self) -> list[StudyJob[Tuning]]:
         """All searches for steps, oldest first."""
         jobs = services.searches().jobs(self.key)
         return [view_handle(job) for job in jobs] if self.view_only else jobs

@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 READABLE = frozenset(
     {
         "can_continue", "can_extend", "can_go_on", "created", "history", "id", "inspect", "label", "outline",
-        "position", "problem", "race_report", "search",
+        "plan", "position", "problem", "race_report",
     }
 )  # fmt: skip
 

@@ -21,7 +21,7 @@ from acvb_core.engine.experiments.papers import (
 )
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
-from acvb_core.engine.tuning.trials import Trial, Tuning
+from acvb_core.engine.tuning import Trial, Tuning
 from tests.engine.experiments.made_up import TABLE, WOMEN
 
 PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")

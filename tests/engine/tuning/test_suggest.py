@@ -10,7 +10,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 
-from acvb_core.engine.tuning.suggest import LEAST_GAIN, NOISE, most_promising_point, sobol_point
+from acvb_core.engine.tuning import LEAST_GAIN, NOISE, most_promising_point, sobol_point
 
 BEST = np.array([0.3, 0.7])
 

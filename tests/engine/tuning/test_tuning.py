@@ -12,15 +12,22 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import Range
+from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Snapshot
-from acvb_core.engine.tuning import search as module
-from acvb_core.engine.tuning.search import Search, plan_search, run_search, tune
-from acvb_core.engine.tuning.space import build_search_space
-from acvb_core.engine.tuning.suggest import sobol_point
-from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
+from acvb_core.engine.tuning import (
+    FAILED,
+    Search,
+    Trial,
+    Tuning,
+    build_search_space,
+    plan_search,
+    run_search,
+    sobol_point,
+    tune,
+)
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
 from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, small_search, told

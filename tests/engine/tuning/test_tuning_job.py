@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 import pytest
@@ -12,17 +12,16 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
-from acvb_core.engine.tuning.job import TuningInspection, TuningJob
-from acvb_core.engine.tuning.search import Search, run_search
-from acvb_core.engine.tuning.trials import Trial, Tuning
+from acvb_core.engine.study import StudyJob, StudyState
+from acvb_core.engine.tuning import Search, Trial, Tuning, run_search, run_search_alone
 from tests.engine.jobs import PATIENCE, Gate, until
 from tests.engine.tuning.tunings import small_search, told
 
 
 @pytest.fixture
-def searches() -> Iterator[list[TuningJob]]:
+def searches() -> Iterator[list[StudyJob[Tuning]]]:
     """Searches to be stopped when the test is over."""
-    made: list[TuningJob] = []
+    made: list[StudyJob[Tuning]] = []
     yield made
     for job in made:
         if job.inspect().status.active:
@@ -30,8 +29,18 @@ def searches() -> Iterator[list[TuningJob]]:
             assert job.wait(PATIENCE)
 
 
-def started(searches: list[TuningJob], what: Search, executor: Executor | None = None) -> TuningJob:
-    job = TuningJob(what, executor or Executor(1))
+def search_job(
+    what: Search, executor: Executor, keep: Callable[[Trial], object] = bool, known: Tuning | None = None
+) -> StudyJob[Tuning]:
+    """Return the job of a search: one that begins, or that made some trials before."""
+    begun = Tuning(what.space.names) if known is None else known
+    return StudyJob(what, run_search_alone, begun, executor, keep, begun=known is not None)
+
+
+def started(
+    searches: list[StudyJob[Tuning]], what: Search, executor: Executor | None = None
+) -> StudyJob[Tuning]:
+    job = search_job(what, executor or Executor(1))
     searches.append(job)
     return job.start()
 
@@ -42,38 +51,44 @@ def gated(perplexity: float = 50.0, **options: object) -> tuple[Search, Gate]:
     return told(lambda values: perplexity, **{"trials": 3, "after": gate, "max_sweeps": 2} | options), gate
 
 
-def sweeps(job: TuningJob) -> int:
+def best(seen: StudyState[Tuning]) -> float | None:
+    """The lowest perplexity so far."""
+    trial = seen.study.best_trial
+    return None if trial is None else trial.perplexity
+
+
+def sweeps(job: StudyJob[Tuning]) -> int:
     """Sweeps of the search, those of the trials that are over among them."""
     seen = job.inspect()
-    return 2 * len(seen.tuning.trials) + (0 if seen.snapshot is None else seen.snapshot.sweep)
+    return 2 * len(seen.study.trials) + (0 if seen.snapshot is None else seen.snapshot.sweep)
 
 
-def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[TuningJob]) -> None:
+def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[StudyJob[Tuning]]) -> None:
     job = started(searches, small_search(7))
     assert job.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.error, seen.trial, seen.done) == (Status.FINISHED, None, None, 1.0)
+    assert (seen.status, seen.error, seen.number, seen.done) == (Status.FINISHED, None, None, 1.0)
     expected = list(run_search(small_search(7)))[-1]
     assert [t.values for t in job.result().trials] == [t.values for t in expected.trials]
     assert [t.perplexity for t in job.result().trials] == [t.perplexity for t in expected.trials]
-    assert seen.best_perplexity == expected.best_trial.perplexity
+    assert best(seen) == expected.best_trial.perplexity
 
 
-def test_a_search_tells_how_far_it_is(searches: list[TuningJob]) -> None:
+def test_a_search_tells_how_far_it_is(searches: list[StudyJob[Tuning]]) -> None:
     what, gate = gated()
     executor, begin = Executor(1), threading.Event()
     executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
     job = started(searches, what, executor)
     seen = job.inspect()
-    assert (seen.status, seen.trial, seen.trials, seen.done) == (Status.QUEUED, None, 3, 0.0)
+    assert (seen.status, seen.number, seen.planned, seen.done) == (Status.QUEUED, None, 3, 0.0)
     begin.set()
     assert gate.waiting.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.trial, seen.best_perplexity, seen.problem) == (Status.STARTING, 1, None, None)
+    assert (seen.status, seen.number, best(seen), seen.problem) == (Status.STARTING, 1, None, None)
     gate.tickets.release()
     until(lambda: sweeps(job) == 1)
     seen = job.inspect()
-    assert (seen.status, seen.trial, seen.trial_done, seen.done) == (Status.RUNNING, 1, 0.5, 0.5 / 3)
+    assert (seen.status, seen.number, seen.run_done, seen.done) == (Status.RUNNING, 1, 0.5, 0.5 / 3)
     assert seen.problem.settings.values["beta"] == 0.01
     assert seen.history.column("sweep").tolist() == [1]
     with pytest.raises(ValueError, match="no result"):
@@ -81,7 +96,7 @@ def test_a_search_tells_how_far_it_is(searches: list[TuningJob]) -> None:
     gate.tickets.release(2)
     until(lambda: sweeps(job) == 3)
     seen = job.inspect()
-    assert (seen.trial, seen.trial_done, seen.best_perplexity) == (2, 0.5, 50.0)
+    assert (seen.number, seen.run_done, best(seen)) == (2, 0.5, 50.0)
     assert seen.done == 1.5 / 3
     assert seen.problem.settings.values["beta"] != 0.01
     assert seen.history.column("sweep").tolist() == [1]
@@ -91,7 +106,9 @@ def test_a_search_tells_how_far_it_is(searches: list[TuningJob]) -> None:
     assert (seen.status, seen.done, seen.problem, seen.snapshot) == (Status.FINISHED, 1.0, None, None)
 
 
-def test_a_pause_holds_the_trial_under_way_and_leaves_the_place_to_another(searches: list[TuningJob]) -> None:
+def test_a_pause_holds_the_trial_under_way_and_leaves_the_place_to_another(
+    searches: list[StudyJob[Tuning]],
+) -> None:
     executor = Executor(1)
     what, gate = gated()
     job = started(searches, what, executor)
@@ -109,7 +126,7 @@ def test_a_pause_holds_the_trial_under_way_and_leaves_the_place_to_another(searc
     assert len(job.result().trials) == 3
 
 
-def test_a_stop_keeps_the_trials_that_are_over(searches: list[TuningJob]) -> None:
+def test_a_stop_keeps_the_trials_that_are_over(searches: list[StudyJob[Tuning]]) -> None:
     what, gate = gated()
     job = started(searches, what)
     gate.tickets.release(3)
@@ -118,17 +135,17 @@ def test_a_stop_keeps_the_trials_that_are_over(searches: list[TuningJob]) -> Non
     gate.tickets.release(10)
     assert job.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.error, seen.problem, seen.trial) == (Status.FINISHED, None, None, None)
+    assert (seen.status, seen.error, seen.problem, seen.number) == (Status.FINISHED, None, None, None)
     assert len(job.result().trials) == 1
     assert seen.done == 1 / 3
 
 
-def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[TuningJob]) -> None:
+def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[StudyJob[Tuning]]) -> None:
     whole = list(run_search(small_search(7)))[-1]
     for made in (0, 2, 6):
         kept: list[Trial] = []
         before = Tuning(whole.names, whole.trials[:made])
-        job = TuningJob.restore(small_search(7), before, Executor(1), kept.append, job_id="again")
+        job = search_job(small_search(7), Executor(1), kept.append, before)
         searches.append(job)
         assert (job.inspect().status, job.can_go_on) == (Status.INTERRUPTED, True)
         job.go_on()
@@ -138,11 +155,11 @@ def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[TuningJob
         assert [(t.values, t.perplexity) for t in job.result().trials] == [
             (t.values, t.perplexity) for t in whole.trials
         ]
-    job = TuningJob.restore(small_search(7), whole, Executor(1), kept.append, job_id="over")
+    job = search_job(small_search(7), Executor(1), kept.append, whole)
     assert (job.inspect().status, job.can_go_on) == (Status.FINISHED, False)
 
 
-def test_a_search_stopped_at_once_has_no_result(searches: list[TuningJob]) -> None:
+def test_a_search_stopped_at_once_has_no_result(searches: list[StudyJob[Tuning]]) -> None:
     what, gate = gated()
     job = started(searches, what)
     assert gate.waiting.wait(PATIENCE)
@@ -151,7 +168,7 @@ def test_a_search_stopped_at_once_has_no_result(searches: list[TuningJob]) -> No
     job.stop()
     gate.tickets.release(10)
     assert job.wait(PATIENCE)
-    with pytest.raises(ValueError, match="no trial"):
+    with pytest.raises(ValueError, match="no run was made"):
         job.result()
     job.go_on()
     assert job.wait(PATIENCE)
@@ -159,7 +176,7 @@ def test_a_search_stopped_at_once_has_no_result(searches: list[TuningJob]) -> No
 
 
 def test_a_search_that_fails_says_why_and_keeps_its_trials(
-    searches: list[TuningJob], capsys: pytest.CaptureFixture[str]
+    searches: list[StudyJob[Tuning]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(values: Mapping[str, float]) -> float:
         raise FloatingPointError("nothing works")
@@ -167,24 +184,28 @@ def test_a_search_that_fails_says_why_and_keeps_its_trials(
     job = started(searches, told(fail))
     assert job.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.error, seen.trial) == (Status.FAILED, "FloatingPointError: nothing works", None)
+    assert (seen.status, seen.error, seen.number) == (
+        Status.FAILED,
+        "FloatingPointError: nothing works",
+        None,
+    )
     assert "nothing works" in capsys.readouterr().err
     assert job.can_go_on, "memory may be free by then"
 
 
-def test_a_trial_that_cannot_be_kept_ends_a_search(searches: list[TuningJob]) -> None:
+def test_a_trial_that_cannot_be_kept_ends_a_search(searches: list[StudyJob[Tuning]]) -> None:
     def refuse(trial: Trial) -> None:
         if trial.number == 2:
             raise AcvbError("the disk is full")
 
-    job = TuningJob(small_search(3), Executor(1), refuse)
+    job = search_job(small_search(3), Executor(1), refuse)
     searches.append(job.start())
     assert job.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.error, len(seen.tuning.trials)) == (Status.FAILED, "the disk is full", 1)
+    assert (seen.status, seen.error, len(seen.study.trials)) == (Status.FAILED, "the disk is full", 1)
 
 
-def test_trials_that_fail_do_not_end_a_search(searches: list[TuningJob]) -> None:
+def test_trials_that_fail_do_not_end_a_search(searches: list[StudyJob[Tuning]]) -> None:
     def fail(values: Mapping[str, float]) -> float:
         if values["beta"] != 0.01:
             raise FloatingPointError("too large")
@@ -193,19 +214,19 @@ def test_trials_that_fail_do_not_end_a_search(searches: list[TuningJob]) -> None
     job = started(searches, told(fail, trials=7))
     assert job.wait(PATIENCE)
     assert [math.isnan(t.perplexity) for t in job.result().trials] == [False] + 6 * [True]
-    assert job.inspect().best_perplexity == 30.0
+    assert best(job.inspect()) == 30.0
 
 
-def test_looks_are_consistent(searches: list[TuningJob]) -> None:
+def test_looks_are_consistent(searches: list[StudyJob[Tuning]]) -> None:
     job = started(searches, small_search(6, max_sweeps=10))
-    seen: list[TuningInspection] = []
+    seen: list[StudyState[Tuning]] = []
     while not job.wait(0.0):
         seen.append(job.inspect())
     for one in seen:
         assert (one.problem is None) == (one.snapshot is None)
         if one.snapshot is not None:
-            number = len(one.tuning.trials)
-            assert one.trial == number + 1
+            number = len(one.study.trials)
+            assert one.number == number + 1
             assert len(one.history) >= one.snapshot.sweep
             assert (one.problem.settings.values["beta"] == 0.01) == (number == 0)
     done = [one.done for one in seen]

@@ -10,7 +10,7 @@ from typing import Any
 from acvb_core.core.protocols import Checkpoint, SweepInfo
 from acvb_core.core.rows import Range
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.tuning.search import Search, plan_search
+from acvb_core.engine.tuning import Search, plan_search
 from acvb_core.samples.planted_mixtures import bars
 from tests.engine.fakes import Wrapped, with_inference
 

@@ -6,8 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.handle import Status
-from acvb_core.engine.tuning.search import plan_search
-from acvb_core.engine.tuning.trials import Tuning
+from acvb_core.engine.tuning import Tuning, plan_search
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset

@@ -167,7 +167,7 @@ def test_weights_of_next_to_nothing_are_nothing() -> None:
     weights[0] *= 1e-17
     arrays = dict(posterior.arrays) | {"weights": weights}
     shown = view(
-        replace(found, snapshot=replace(found.snapshot, posterior=replace(posterior, arrays=arrays)))
+        found.with_state(snapshot=replace(found.snapshot, posterior=replace(posterior, arrays=arrays)))
     )
     assert not shown.weights[0].any()
     assert np.array_equal(shown.weights[1:], weights[1:])

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Relation
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.problem import build_problem
-from acvb_core.engine.tuning.search import plan_search
+from acvb_core.engine.tuning import plan_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.archives.contents import OpenArchive
 from pages.ui.running.archives import _write_file

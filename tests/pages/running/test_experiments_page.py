@@ -9,8 +9,9 @@ import pytest
 
 from acvb_core import __version__
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.study import StudyJob
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
 from pages.ui.shared import services
@@ -22,7 +23,7 @@ from tests.pages.session import SECONDS, WORKSPACE, Open, of_data, press, texts,
 PAGE = "experiments"
 
 
-def experiments() -> list[ExperimentJob]:
+def experiments() -> list[StudyJob[Experiment]]:
     return services.experiments().jobs(WORKSPACE)
 
 
@@ -43,10 +44,10 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     app.number_input(key=of_data(app, "experiment_splits")).set_value(5).run()
     assert "20 runs, each with 10 % held out." in texts(app)
     press(app, "experiment_start")
-    until(app, lambda: experiments()[0].inspect().experiment.is_complete)
+    until(app, lambda: experiments()[0].inspect().is_complete)
     until(app, lambda: not experiments()[0].inspect().status.active)
     app.run()
-    answer = experiments()[0].inspect().experiment
+    answer = experiments()[0].inspect().study
     assert answer.conclusion() in texts(app)
     table = app.dataframe[0].value
     assert table["Method"].tolist() == ["CVB0 · K 2", "CVB0 · K 4", "VB · K 2", "VB · K 4"]
@@ -57,7 +58,7 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert "★: no difference from the best was found, which does not show that there is none." in texts(app)
     # Another server finds all of it again.
     again = PlanBook(ExperimentFolder, Executor(), services.store(), __version__).jobs(WORKSPACE)
-    assert [job.inspect().experiment.conclusion() for job in again] == [answer.conclusion()]
+    assert [job.inspect().study.conclusion() for job in again] == [answer.conclusion()]
     job_id = experiments()[0].id
     press(app, f"experiment_{job_id}_delete")
     assert not experiments()
@@ -88,16 +89,16 @@ def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:
     app.number_input(key=of_data(app, "experiment_splits")).set_value(4).run()
     press(app, "experiment_start")
     job = experiments()[0]
-    until(app, lambda: len(job.inspect().experiment.rows) >= 1)
+    until(app, lambda: len(job.inspect().study.rows) >= 1)
     press(app, f"experiment_{job.id}_stop")
     until(app, lambda: not job.inspect().status.active)
-    made = len(job.inspect().experiment.rows)
+    made = len(job.inspect().study.rows)
     app.run()
     if made < 4:
         assert f"{made} of 4 runs" in str([one.proto for one in app.get("progress")])
         press(app, f"experiment_{job.id}_go_on")
-    until(app, lambda: job.inspect().experiment.is_complete)
-    assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
+    until(app, lambda: job.inspect().is_complete)
+    assert [row["run"] for row in job.inspect().study.rows] == [1, 2, 3, 4]
 
 
 def test_an_experiment_that_was_cut_off_says_so(open_app: Open, women: None) -> None:
@@ -113,7 +114,7 @@ def test_an_experiment_that_was_cut_off_says_so(open_app: Open, women: None) -> 
     app = open_app(PAGE)
     assert "Interrupted · 2 of 3 runs" in str([one.proto for one in app.get("progress")])
     press(app, f"experiment_{job.id}_go_on")
-    until(app, lambda: experiments()[0].inspect().experiment.is_complete)
+    until(app, lambda: experiments()[0].inspect().is_complete)
 
 
 @pytest.mark.parametrize(

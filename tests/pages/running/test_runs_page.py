@@ -54,7 +54,7 @@ def full_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = [*women, *topics, *features]
     ends = [Verdict.DIVERGED, Verdict.STOPPED, Verdict.CONVERGED, Verdict.MAX_SWEEPS]
     results += [
-        replace(one, snapshot=replace(one.snapshot, verdict=end))
+        one.with_state(snapshot=replace(one.snapshot, verdict=end))
         for one, end in zip(women, ends, strict=False)
     ]
     assert len(results) == 20
@@ -264,7 +264,7 @@ class Counted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.files = self.problems = self.curves = 0
-        read, build, draw = np.load, results.build_problem, live.live_figure
+        read, build, draw = np.load, results.rebuild_problem, live.live_figure
 
         def count_file(*given: Any, **how: Any) -> Any:
             self.files += 1
@@ -279,7 +279,7 @@ class Counted:
             return draw(curves, **how)
 
         monkeypatch.setattr(np, "load", count_file)
-        monkeypatch.setattr(results, "build_problem", count_problem)
+        monkeypatch.setattr(results, "rebuild_problem", count_problem)
         monkeypatch.setattr(live, "live_figure", count_curves)
 
     def take(self) -> tuple[int, int, int]:

@@ -19,12 +19,12 @@ from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.handle import Status
-from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.engine.tuning.search import Search, plan_search
+from acvb_core.engine.study import StudyJob
+from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.store.archives.form import MANIFEST
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import write_archive
@@ -62,12 +62,12 @@ class Home:
         self.searches = PlanBook(SearchFolder, executor, self.store, "1.0")
 
     @property
-    def experiment(self) -> ExperimentJob:
+    def experiment(self) -> StudyJob[Experiment]:
         (job,) = self.experiments.jobs(self.workspace)
         return job
 
     @property
-    def search(self) -> TuningJob:
+    def search(self) -> StudyJob[Tuning]:
         (job,) = self.searches.jobs(self.workspace)
         return job
 
@@ -119,9 +119,9 @@ def test_plans_come_back_in_another_store(filled: Home, archive: bytes, other: H
         for one, here in ((filled.experiment, home.experiment), (filled.search, home.search)):
             assert (one.id, one.created) == (here.id, here.created)
             assert one.inspect().status is here.inspect().status
-        assert home.experiment.inspect().experiment.rows == filled.experiment.inspect().experiment.rows
-        assert home.search.inspect().tuning.trials == filled.search.inspect().tuning.trials
-        assert home.search.search.identity() == filled.search.search.identity()
+        assert home.experiment.inspect().study.rows == filled.experiment.inspect().study.rows
+        assert home.search.inspect().study.trials == filled.search.inspect().study.trials
+        assert home.search.plan.identity() == filled.search.plan.identity()
         assert home.experiments.name(home.experiment.id) == "links"
         assert home.searches.name(home.search.id) == "texts b"
     assert other.experiment.inspect().status is Status.INTERRUPTED
@@ -131,9 +131,9 @@ def test_an_imported_experiment_goes_on_as_it_would_have_at_home(archive: bytes,
     other.read(archive)
     other.experiment.go_on()
     assert other.experiment.wait(SECONDS)
-    straight = ExperimentJob(Experiment(small_plan()), Executor(1), bool).start()
+    straight = StudyJob(small_plan(), run_experiment, Experiment(small_plan()), Executor(1)).start()
     assert straight.wait(SECONDS)
-    here, there = (job.inspect().experiment for job in (other.experiment, straight))
+    here, there = (job.inspect().study for job in (other.experiment, straight))
     assert here.is_complete
     assert to_plain(timeless(here)) == to_plain(timeless(there))
 
@@ -147,7 +147,7 @@ def test_a_plan_is_imported_once_and_another_workspace_has_copies(archive: bytes
     assert guest.experiment.id != other.experiment.id
     assert [(part.imported, len(part.known)) for part in guest.read(archive).others.values()] == [([], 1)] * 2
     guest.experiments.remove("guest", guest.experiment.id)
-    assert len(Home(other.store.folder, "another").experiment.inspect().experiment.rows) == 5
+    assert len(Home(other.store.folder, "another").experiment.inspect().study.rows) == 5
 
 
 def test_two_people_who_import_plans_at_once_have_them_all(
@@ -162,7 +162,7 @@ def test_two_people_who_import_plans_at_once_have_them_all(
     guest.experiments.remove("guest", guest.experiment.id)
     guest.searches.remove("guest", guest.search.id)
     again = Home(other.store.folder, "another")
-    assert len(again.experiment.inspect().experiment.rows) == 5
+    assert len(again.experiment.inspect().study.rows) == 5
     assert len(again.search.result().trials) == 3
 
 
@@ -181,7 +181,7 @@ def test_a_plan_whose_folder_another_server_made_first_stays(
     monkeypatch.setattr(PlanBook, "_claim", claim)
     report = other.read(archive)
     assert list(report.others["experiment"].refused) == ["experiment on links"]
-    assert len(Home(other.store.folder, "guest").experiment.inspect().experiment.rows) == 5
+    assert len(Home(other.store.folder, "guest").experiment.inspect().study.rows) == 5
     assert other.read(archive).others["experiment"].refused == {}
 
 
@@ -201,7 +201,7 @@ def test_a_plan_imported_while_one_of_its_id_is_deleted_keeps_its_data(
     monkeypatch.setattr(RunStore, "forget_dataset", forget)
     other.experiments.remove("another", other.experiment.id)
     importing.join(SECONDS)
-    assert len(Home(other.store.folder, "another").experiment.inspect().experiment.rows) == 5
+    assert len(Home(other.store.folder, "another").experiment.inspect().study.rows) == 5
 
 
 def test_an_archive_with_plans_says_its_version_and_not_its_workspace(archive: bytes) -> None:
@@ -365,7 +365,7 @@ def test_a_search_that_holds_something_else_is_refused(archive: bytes, other: Ho
     part = other.read(rewrite(archive, change)).others["search"]
     assert (part.imported, list(part.refused)) == ([], ["search on texts b"])
     assert other.searches.jobs("another") == []
-    assert len(other.experiment.inspect().experiment.rows) == 5, "what is not damaged is taken"
+    assert len(other.experiment.inspect().study.rows) == 5, "what is not damaged is taken"
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.experiments.job import ExperimentJob
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.study import StudyJob
 from acvb_core.store.files import StoreError
 from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.runs import RunStore
 from tests.store.support import WOMEN
 
-Book = PlanBook[Plan, ExperimentJob]
+Book = PlanBook[Plan, Experiment]
 
 
 @pytest.fixture(scope="module")
@@ -30,24 +31,24 @@ def book(store: RunStore) -> Book:
 
 
 @pytest.fixture
-def done(book: Book, plan: Plan) -> ExperimentJob:
+def done(book: Book, plan: Plan) -> StudyJob[Experiment]:
     job = book.add("mine", plan, "my data")
     assert job.wait(180)
     return job
 
 
-def folder_of(store: RunStore, job: ExperimentJob) -> Path:
+def folder_of(store: RunStore, job: StudyJob[Experiment]) -> Path:
     return store.folder / "experiments" / job.id
 
 
 def test_another_process_finds_them_under_their_names(
-    store: RunStore, book: Book, done: ExperimentJob
+    store: RunStore, book: Book, done: StudyJob[Experiment]
 ) -> None:
     again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     (job,) = again.jobs("mine")
     assert job.id == done.id
     assert job.created == done.created
-    assert job.inspect().experiment.rows == done.inspect().experiment.rows
+    assert job.inspect().study.rows == done.inspect().study.rows
     assert not job.can_go_on
     assert again.name(job.id) == book.name(job.id) == "my data"
     assert again.owners("mine") == [f"experiment {job.id}"]
@@ -55,7 +56,7 @@ def test_another_process_finds_them_under_their_names(
 
 
 def test_a_setting_that_this_version_does_not_have_stops_no_experiment(
-    store: RunStore, book: Book, done: ExperimentJob
+    store: RunStore, book: Book, done: StudyJob[Experiment]
 ) -> None:
     path = folder_of(store, done) / "experiment.json"
     identity = json.loads(path.read_text())
@@ -63,7 +64,7 @@ def test_a_setting_that_this_version_does_not_have_stops_no_experiment(
         condition["values"]["shards"] = 0
     path.write_text(json.dumps(identity))
     (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
-    assert job.inspect().experiment.rows == done.inspect().experiment.rows
+    assert job.inspect().study.rows == done.inspect().study.rows
 
 
 def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book: Book, plan: Plan) -> None:
@@ -74,20 +75,22 @@ def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book:
         assert [job.id for job in found] == [job.id for job in jobs]
 
 
-def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(store: RunStore, done: ExperimentJob) -> None:
+def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(
+    store: RunStore, done: StudyJob[Experiment]
+) -> None:
     path = folder_of(store, done) / "runs.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:2]) + lines[2][:20])  # the third was being written
     (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
-    assert [row["run"] for row in job.inspect().experiment.rows] == [1, 2]
+    assert [row["run"] for row in job.inspect().study.rows] == [1, 2]
     job.go_on()
     assert job.wait(180)
     assert path.read_text().splitlines(keepends=True)[:2] == lines[:2]
     runs = [json.loads(line)["run"] for line in path.read_text().splitlines()]
-    assert runs == [row["run"] for row in job.inspect().experiment.rows] == [1, 2, 3, 4]
+    assert runs == [row["run"] for row in job.inspect().study.rows] == [1, 2, 3, 4]
 
 
-def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: ExperimentJob) -> None:
+def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: StudyJob[Experiment]) -> None:
     assert store.load_dataset(f"experiment {done.id}") is not None
     book.remove("mine", done.id)
     assert book.jobs("mine") == []
@@ -96,14 +99,14 @@ def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: 
     book.remove("mine", done.id)
 
 
-def test_only_its_workspace_can_delete_it(store: RunStore, book: Book, done: ExperimentJob) -> None:
+def test_only_its_workspace_can_delete_it(store: RunStore, book: Book, done: StudyJob[Experiment]) -> None:
     book.remove("other", done.id)
     assert book.jobs("mine") == [done]
     assert folder_of(store, done).exists()
 
 
 def test_a_damaged_one_is_named_and_leaves_the_others(
-    store: RunStore, book: Book, done: ExperimentJob, plan: Plan
+    store: RunStore, book: Book, done: StudyJob[Experiment], plan: Plan
 ) -> None:
     other = book.add("mine", plan, "other")
     assert other.wait(180)
@@ -118,7 +121,7 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
 def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
-    store: RunStore, done: ExperimentJob, content: str, caplog: pytest.LogCaptureFixture
+    store: RunStore, done: StudyJob[Experiment], content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (folder_of(store, done) / "about.json").write_text(content)
     again = PlanBook(ExperimentFolder, Executor(1), store, "1")
@@ -130,14 +133,14 @@ def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
     assert done.id in caplog.text
 
 
-def test_one_without_its_data_is_named(store: RunStore, done: ExperimentJob) -> None:
+def test_one_without_its_data_is_named(store: RunStore, done: StudyJob[Experiment]) -> None:
     store.forget_dataset(f"experiment {done.id}")
     again = PlanBook(ExperimentFolder, Executor(1), store, "1")
     assert again.unreadable("mine") == {done.id: "Its data are gone."}
 
 
 def test_a_folder_that_cannot_be_deleted_is_named(
-    book: Book, done: ExperimentJob, monkeypatch: pytest.MonkeyPatch
+    book: Book, done: StudyJob[Experiment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
@@ -151,4 +154,4 @@ def test_a_book_that_closes_stops_what_is_under_way(book: Book) -> None:
     job = book.add("mine", plan_experiment(WOMEN, ["gibbs"], splits=3, max_sweeps=1_000_000), "long")
     book.close()
     assert job.wait(180)
-    assert not job.inspect().experiment.is_complete
+    assert not job.inspect().is_complete

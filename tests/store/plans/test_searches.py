@@ -25,9 +25,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Status
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning.job import TuningJob
-from acvb_core.engine.tuning.search import Search, plan_search, rebuild_search, run_search
-from acvb_core.engine.tuning.trials import FAILED, Trial, Tuning
+from acvb_core.engine.study import StudyJob
+from acvb_core.engine.tuning import FAILED, Search, Trial, Tuning, plan_search, rebuild_search, run_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from acvb_core.store.plans.book import PlanBook
@@ -66,7 +65,7 @@ class Home:
         self.book = PlanBook(SearchFolder, Executor(1), self.store, "1.0")
 
     @property
-    def job(self) -> TuningJob:
+    def job(self) -> StudyJob[Tuning]:
         (job,) = self.book.jobs("mine")
         return job
 
@@ -91,8 +90,8 @@ def broken(tmp_path: Path, whole: Tuning) -> Iterator[Home]:
 def test_a_search_goes_on_after_a_kill_to_the_same_trials(broken: Home, whole: Tuning) -> None:
     job = broken.job
     seen = job.inspect()
-    assert (seen.status, seen.trials, seen.trial) == (Status.INTERRUPTED, 5, None)
-    assert timeless(seen.tuning) == timeless(whole)[:2]
+    assert (seen.status, seen.planned, seen.number) == (Status.INTERRUPTED, 5, None)
+    assert timeless(seen.study) == timeless(whole)[:2]
     assert broken.book.name(job.id) == "words"
     assert broken.book.jobs("another") == []
     job.go_on()
@@ -101,13 +100,13 @@ def test_a_search_goes_on_after_a_kill_to_the_same_trials(broken: Home, whole: T
     assert (again.inspect().status, again.can_go_on) == (Status.FINISHED, False)
     assert again.created == job.created
     assert timeless(again.result()) == timeless(job.result()) == timeless(whole)
-    assert again.result().trials[:2] == seen.tuning.trials
+    assert again.result().trials[:2] == seen.study.trials
 
 
 def test_the_search_that_is_found_has_the_same_plan(broken: Home) -> None:
     plan = small_search()
-    assert broken.job.search.identity() == plan.identity()
-    assert broken.job.search.space == plan.space
+    assert broken.job.plan.identity() == plan.identity()
+    assert broken.job.plan.space == plan.space
 
 
 def test_a_stream_that_is_tuned_is_kept_with_what_is_held(tmp_path: Path) -> None:
@@ -127,7 +126,7 @@ def test_texts_on_disk_stay_as_long_as_their_search(tmp_path: Path) -> None:
     del home, corpus, search
     again = Home(tmp_path)
     assert timeless(again.job.result()) == made
-    assert type(again.job.search.data) is DiskCorpus
+    assert type(again.job.plan.data) is DiskCorpus
     again.book.remove("mine", job_id)
     del again
     gc.collect()
@@ -155,7 +154,7 @@ def test_a_search_in_a_process_that_is_killed_goes_on(tmp_path: Path, whole: Tun
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
     job = Home(tmp_path).job
-    made = timeless(job.inspect().tuning)
+    made = timeless(job.inspect().study)
     assert made == timeless(whole)[: len(made)]
     assert made
     if job.can_go_on:
@@ -202,7 +201,7 @@ def test_a_damaged_trial_is_named(broken: Home, change: Any) -> None:
     assert "trials.jsonl, line 2: this is not a trial of the search" in why
     assert "Remove the line and those after it" in why
     path.write_text(f"{first}\n")
-    assert len(Home(broken.store.folder).job.inspect().tuning.trials) == 1
+    assert len(Home(broken.store.folder).job.inspect().study.trials) == 1
 
 
 @pytest.mark.parametrize(
