@@ -1,19 +1,26 @@
-"""Runs that would be repeated: the same data, settings and seed give the same result."""
+"""Runs that repeat others: with the same seed they give the same result, with other seeds they may not."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
 from acvb_core.registry import method_row
+from acvb_core.store.results import rebuild_problem
 from pages.ui.shared import format as say
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 
 if TYPE_CHECKING:
     from pages.ui.running.setup import Plan
+
+#: Seeds that one press of the button adds.
+MORE_SEEDS = 3
 
 
 def warn_of_repeats(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
@@ -45,3 +52,58 @@ def repeats_plan(job: Job, dataset: Dataset, plan: Plan) -> bool:
         and (share, settings.heldout_seed) == (dataset.heldout, dataset.heldout_seed)
         and (settings.heldout_documents > 0) == (dataset.whole_documents and dataset.heldout > 0)
     )
+
+
+def list_seeds(workspace: Workspace, job: Job) -> list[Job]:
+    """Return the runs that differ from one in the seed alone, oldest first: itself too, and none that failed."""
+    fingerprint, settings = job.outline.fingerprint, replace(job.outline.asked, seed=0)
+    return [
+        other
+        for other in workspace.jobs
+        if other.outline.error is None
+        and other.outline.fingerprint == fingerprint
+        and replace(other.outline.asked, seed=0) == settings
+    ]
+
+
+def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:
+    """Draw the button that starts a run again with the next seeds, and how many such runs are under way.
+
+    `key`: of the button. A viewer has no button, nor has a run whose start an older version did not save.
+    """
+    alike = list_seeds(workspace, job)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_row"):
+        if not workspace.view_only and (job.problem.start is not None or not job.outline.settings.start):
+            seeds = _next_seeds(job, alike)
+            pressed = st.button(
+                f"Run {MORE_SEEDS} more seeds",
+                icon=":material/replay:",
+                key=key,
+                help=f"Starts this run again with the seeds {say.join_names(list(map(str, seeds)))}. Each seed starts "
+                "elsewhere, so the runs show how much of the answer depends on the start.",
+            )
+            if pressed:
+                _start_seeds(workspace, job, seeds)
+        under_way = sum(other.outline.status.active for other in alike if other.id != job.id)
+        if under_way:
+            st.caption(f"{say.count(under_way, 'run')} with other seeds under way.", width="content")
+
+
+def _next_seeds(job: Job, alike: list[Job]) -> list[int]:
+    """Return the next seeds that no run has; a race takes a seed for each restart, and no start is in two races."""
+    asked = job.outline.asked
+    taken = {other.outline.asked.seed for other in alike}
+    free = (seed for seed in count(asked.seed + asked.restarts, asked.restarts) if seed not in taken)
+    return list(islice(free, MORE_SEEDS))
+
+
+def _start_seeds(workspace: Workspace, job: Job, seeds: list[int]) -> None:
+    problem, asked = job.problem, job.outline.asked
+    try:
+        for seed in seeds:
+            workspace.add(rebuild_problem(problem.data, replace(asked, seed=seed).to_dict(), problem.start))
+    except AcvbError as error:
+        st.error("The runs could not be started.", icon=":material/error:")
+        st.text(str(error))
+    else:
+        st.rerun()

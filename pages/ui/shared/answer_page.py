@@ -12,13 +12,17 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION
 from acvb_core.views.theme import isolate
+from pages.ui.running.repeats import list_seeds, show_more_seeds
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
 from pages.ui.shared.picking import choose_run
-from pages.ui.shared.workspace import current_workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
+
+#: Seeds that are summarised: each is read from the disk.
+MOST_SEEDS = 20
 
 
 def open_answer(
@@ -46,11 +50,23 @@ def open_answer(
     job, result = choose_run(workspace, page, show_empty_answer)
     if result.snapshot.verdict is not None:
         show_conclusion(ComparedRuns.gather([job]))
+        show_seeds(workspace, job)
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id
         st.session_state.update(first or {})
     return job, result
+
+
+@contain_failure("part of the page")
+def show_seeds(workspace: Workspace, job: Job) -> None:
+    """Draw how far runs that differ from one in the seed alone agree, and the button that starts more of them."""
+    ended = [other for other in list_seeds(workspace, job) if other.outline.verdict is not None]
+    if len(ended) > 1:
+        runs = ComparedRuns.gather(ended[-MOST_SEEDS:])
+        which = "last " if len(ended) > MOST_SEEDS else ""
+        show_conclusion(runs, key="seeds", heading=f"The {which}{len(runs.jobs)} seeds")
+    show_more_seeds(workspace, job, key="more_seeds")
 
 
 def show_heading(job: Job, result: Result, parts: str) -> None:

@@ -44,12 +44,12 @@ class ComparedRuns(NamedTuple):
 
 
 @contain_failure("part of the page")
-def show_conclusion(runs: ComparedRuns) -> None:
-    """Draw what runs that have ended come to, in plain sentences; nothing where no sentence is true of them all."""
+def show_conclusion(runs: ComparedRuns, key: str = "conclusion", heading: str = "") -> None:
+    """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all."""
     text = conclude(runs.keys, tuple(runs.labels), runs.results)
     if text:
-        with st.container(border=True, key="conclusion"):
-            st.text(text, help=_HELP)  # it quotes the names of runs
+        with st.container(border=True, key=key):
+            st.text(f"{heading}: {text}" if heading else text, help=_HELP)  # it quotes the names of runs
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

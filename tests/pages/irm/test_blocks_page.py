@@ -32,6 +32,18 @@ def women() -> Result:
     return fit(load_sample("southern_women").relation, "vb")
 
 
+def test_one_press_runs_three_more_seeds_and_says_how_far_they_agree(open_app: Open, women: Result) -> None:
+    app = press(opened(open_app, women), "more_seeds")
+    until(app, lambda: all(job.outline.verdict is not None for job in jobs_of(app)))
+    assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3]
+    assert len({str({**job.outline.settings.to_dict(), "seed": 0}) for job in jobs_of(app)}) == 1
+    app.run()
+    assert "The 4 seeds: " in texts(app)
+    assert "runs agree" in texts(app)
+    press(app, "more_seeds")
+    assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3, 4, 5, 6]
+
+
 def texts(app: AppTest) -> str:
     return " ".join(element.value for element in app.text)
 
