@@ -60,11 +60,15 @@ def describe_run(result: Result) -> str:
 
 def _describe_parts(result: Result, by: str = "") -> str:
     """Return what a run found: "12 × 24 clusters."."""
-    sizes, (one, many) = list(result.snapshot.effective_k.values()), result.problem.model_row.display.parts
+    sizes, row = list(result.snapshot.effective_k.values()), result.problem.model_row
+    one, many = row.display.parts
     if not any(sizes):
         return f"No {one} found{by}."
-    if all(size == 1 for size in sizes) and result.problem.model_row.clusterings:
+    if all(size == 1 for size in sizes) and row.clusterings:
         return f"No structure found{by}: one {one} holds everything."
+    asked = result.problem.settings.values.get(row.display.asked, 0)
+    if sum(sizes) < asked:
+        return f"{sum(sizes):,} of {asked:,} {many} in use{by}; the others are empty."
     return f"{' × '.join(f'{size:,}' for size in sizes)} {one if sizes == [1] else many}{by}."
 
 

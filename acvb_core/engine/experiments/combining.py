@@ -137,9 +137,10 @@ def combine(results: Sequence[Result]) -> Combination:
 
 def _predict(result: Result) -> Array:
     """Return what a run predicts of the held-out data: by its samples, where it has some."""
-    model, heldout = result.problem.model, result.problem.heldout
-    averaged = predict_averaged(model, result.posterior, heldout)
-    return model.predict(result.posterior, heldout) if averaged is None else averaged
+    # The run's own posterior, as it was scored: the ordered one leaves out topics that are empty.
+    model, heldout, posterior = result.problem.model, result.problem.heldout, result.snapshot.posterior
+    averaged = predict_averaged(model, posterior, heldout)
+    return model.predict(posterior, heldout) if averaged is None else averaged
 
 
 def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:

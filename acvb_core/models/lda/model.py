@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, polygamma
 
+from acvb_core.core.clusters import rearrange
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
@@ -44,6 +45,7 @@ from acvb_core.models.lda.topics import (
     build_topics,
     document_share,
     document_table,
+    topics_in_use,
     word_probability,
     word_table,
 )
@@ -254,8 +256,15 @@ class LdaModel:
             return self.corpus.sample(min(SHOWN, self.corpus.n_documents))
         return self.corpus
 
+    def count_in_use(self, posterior: Posterior) -> dict[str, int]:
+        """Return the number of topics that are not empty."""
+        return {TOPICS: len(topics_in_use(posterior))}
+
     def complete_posterior(self, posterior: Posterior) -> Posterior:
-        """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
+        """Return the posterior of the topics in use, with the documents' counts, which their words imply if need be."""
+        used = topics_in_use(posterior)
+        if len(used) < posterior.n_clusters()[TOPICS]:
+            posterior = rearrange(posterior, {TOPICS: used})
         if "documents" in posterior.arrays:
             return posterior
         counts = infer_topic_counts(

@@ -51,6 +51,11 @@ def lines(result: Result) -> str:
     rows = [f"{'topic':>{width}}   share  most probable words"]
     for topic, share in zip(words.index, masses / masses.sum(), strict=True):
         rows.append(f"{topic:>{width}}  {share:>6.1%}  {words[topic]}")
+    asked = result.problem.settings.values["k"]
+    if len(words) < asked:
+        rows.append(
+            f"{asked - len(words):,} of {asked:,} topics are empty: they hold less than one word each"
+        )
     return "\n" + "".join(f"{row}\n" for row in rows)
 
 

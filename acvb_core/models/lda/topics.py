@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.core.clusters import Order, order_by_size
 from acvb_core.core.protocols import Array, Posterior
 
 #: Words of each topic in the table of topics.
 TABLE_WORDS = 50
+#: A topic that is expected to hold fewer words of the data is empty: what it says of words comes from the prior alone.
+LEAST_TOKENS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,14 @@ def build_topics(posterior: Posterior) -> Topics:
         # A stream may have no counts: of words that all stand once there are none but the one left out.
         totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)),
     )
+
+
+def topics_in_use(posterior: Posterior) -> Order:
+    """Return the topics (0-based) that are expected to hold a word of the data, largest first; at least the largest."""
+    masses = posterior.masses()["topics"]
+    # The counts of a stream may add up to another number than the words that they stand for.
+    tokens = float(posterior["sizes"].sum() if "sizes" in posterior.arrays else masses.sum())
+    return order_by_size(masses, LEAST_TOKENS / max(tokens, LEAST_TOKENS))
 
 
 def word_probability(posterior: Posterior) -> Array:

@@ -37,7 +37,9 @@ def show_topics() -> None:
     """Draw the page."""
     job, result = open_answer(pages_of_model("lda").answer, STYLE, {TOPIC.key: 1})
     view = build_view(job, result)
-    show_heading(job, result, say.count(view.n_topics, "topic"))
+    empty = result.problem.settings.values["k"] - view.n_topics
+    found = say.count(view.n_topics, "topic")
+    show_heading(job, result, f"{found} in use, {empty:,} empty" if empty else found)
     show_body(view)
     show_topic_files(view)
 

@@ -65,7 +65,7 @@ _CURVES = (
         "Topics in use",
         "Topics",
         ":material/workspaces:",
-        "Topics that still have words. A topic with hardly any words is dropped.",
+        "Topics that hold at least one word of the texts. The others are empty, so no page or file gives them words.",
         "It usually stays at the number you chose: LDA uses all the topics it may.",
         "So it does not find the number of topics for you. Try several numbers and compare.",
     ),

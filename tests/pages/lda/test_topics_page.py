@@ -111,6 +111,20 @@ def test_a_run_on_a_relation_is_on_another_page(open_app: Open) -> None:
     assert "Blocks page" in texts(app)
 
 
+def test_an_empty_topic_has_no_words_and_no_bar(open_app: Open) -> None:
+    result = fit(
+        small_corpus(), "gibbs", k=10, hyper="fixed", alpha=0.001, beta=1.0, max_sweeps=40, burn_in=20
+    )
+    used = result.snapshot.effective_k["topics"]
+    assert used < 10
+    app = opened(open_app, result)
+    assert f"{used} of 10 topics in use; the others are empty." in texts(app)
+    assert f"in use, {10 - used} empty" in texts(app)
+    assert len(cards(app)["cards"]) == len(app.selectbox(key="topics_topic").options) == used
+    part(app, "Quality")
+    assert len(app.dataframe[0].value) == used
+
+
 def test_a_run_is_shown(open_app: Open, found: Result) -> None:
     app = opened(open_app, found)
     assert "small · 25 documents · " in texts(app)
