@@ -56,7 +56,8 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
 HELP = {
     "Sweeps and mean": "Settled: the last sweep lies close to the average that is the answer.",
     "Lower bound": "On the log probability of the data, in nats (natural logarithms).",
-    "Collapsed bound": "An approximation of the bound, in nats; a higher one need not be better.",
+    "Collapsed bound": "An approximation of the bound, in nats; a higher one need not be better. Empty if it broke "
+    "down, because the counts are too small for it.",
     "Its error": "The collapsed bound, which is of second order, less the exact one, in nats. Known of exact methods.",
     "Leave-one-out": "Sum of the log probabilities of all entries, each predicted from the others, in nats.",
     "Held-out log likelihood": "Mean log probability of what was hidden from the run, in nats. Higher is better.",
@@ -187,6 +188,10 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
     if same_split and results and not any(results[0].problem.settings.split[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes
+    if any(np.isnan(result.snapshot.extras.get("collapsed_bound", 0.0)) for result in results):
+        notes.append(
+            "A collapsed bound broke down, because the counts are too small for it: that run is shown without one."
+        )
 
 
 def _held_out_unit(results: Sequence[Result]) -> str:

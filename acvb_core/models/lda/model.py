@@ -68,6 +68,13 @@ class LdaModel:
         """The corpus as the kernels read it."""
         return Tokens.of(self.corpus)
 
+    @cached_property
+    def most_evidence(self) -> float:
+        """The log probability of the words (nats) by the frequencies of each document itself, which none exceeds."""
+        counts = self.tokens.counts.astype(np.float64)
+        lengths = np.repeat(self.corpus.lengths, np.diff(self.tokens.pointers))
+        return float((counts * np.log(counts / lengths)).sum())
+
     def lower_bound(
         self,
         posterior: Posterior,
@@ -167,16 +174,18 @@ class LdaModel:
     ) -> dict[str, float]:
         """Return the leave-one-out perplexity and, where the responsibilities are known, the collapsed bound.
 
-        Of responsibilities by exact expectations also how far this second-order bound is above the exact one.
+        Of responsibilities by exact expectations also how far this second-order bound is above the exact one. The
+        collapsed bound is NaN where it is above what any log probability of the words can be: its expansion broke down.
         """
         extras = {}
         if pseudo_loo is not None:
             extras["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
         if isinstance(responsibilities, Responsibilities):
-            extras["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
+            second = self.collapsed_bound(posterior, responsibilities, lower_bound)
+            is_possible = second <= self.most_evidence + 1e-6 * self.corpus.n_tokens  # but for rounding
+            extras["collapsed_bound"] = second if is_possible else math.nan
             if isinstance(responsibilities, ExactResponsibilities):
-                exact = self.exact_bound(posterior, responsibilities, lower_bound)
-                extras["bound_error"] = extras["collapsed_bound"] - exact
+                extras["bound_error"] = second - self.exact_bound(posterior, responsibilities, lower_bound)
         return extras
 
     def exact_bound(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -21,7 +22,9 @@ def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the second-order bound, the perplexities and the held-out scores."""
     extras, score, rows = result.snapshot.extras, result.snapshot.heldout, []
     if "collapsed_bound" in extras:
-        rows.append(("bound to second order", f"{extras['collapsed_bound']:,.2f} nats"))
+        bound = extras["collapsed_bound"]
+        broken = "none: it broke down, as the counts are too small for it"
+        rows.append(("bound to second order", broken if math.isnan(bound) else f"{bound:,.2f} nats"))
     if "loo_perplexity" in extras:
         rows.append(("leave-one-out perplexity", f"{extras['loo_perplexity']:,.1f}"))
     if score is not None:
