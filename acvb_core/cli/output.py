@@ -98,6 +98,8 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
         *([] if result.problem.row.streams else [("lower bound", _nats(last.lower_bound))]),
         *([] if last.pseudo_loo is None else [("pseudo leave-one-out", _nats(last.pseudo_loo))]),
     ]
+    if result.chain is not None:
+        facts.append(("samples", result.chain.describe()))
     facts += own.facts(result)
     facts.append(
         (

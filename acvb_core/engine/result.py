@@ -20,6 +20,8 @@ from acvb_core.engine.snapshot import Snapshot, Verdict
 if TYPE_CHECKING:
     import pandas as pd
 
+    from acvb_core.evaluate.chains import ChainReport
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -88,6 +90,24 @@ class Result:
         posterior = self.problem.model.complete_posterior(self.snapshot.posterior)
         orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
         return rearrange(posterior, orders)
+
+    @cached_property
+    def chain(self) -> ChainReport | None:
+        """R-hat and effective sample size of the Gibbs samples of the run; None for a run without samples.
+
+        Samples of the chain before a run on a relation are judged by their bounds and numbers of clusters, the kept
+        sweeps of a sampler by the hyper-parameters that it draws: its bound is that of the mean.
+        """
+        from acvb_core.evaluate.chains import ChainReport  # SciPy's statistics take a while to import
+
+        if self.problem.row.sampled:
+            kept = self.diagnostics.column("samples") > 0
+            columns = {name: self.diagnostics.column(name)[kept] for name in self.snapshot.hyper}
+            draws = {name: values for name, values in columns.items() if len(set(values)) > 1}
+        else:
+            read = getattr(self.problem.model, "read_chain", None)
+            draws = {} if read is None else read(self.snapshot.posterior)
+        return ChainReport.of_draws(draws)
 
     @property
     def full_domains(self) -> list[str]:
@@ -236,7 +256,8 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race".
 
-        `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean.
+        `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean; "samples", what
+        the Gibbs samples of the run are worth (`chain`).
         """
         last, race = self.snapshot, self._race
         heldout = None if last.heldout is None else _known_scores(last.heldout)
@@ -260,6 +281,7 @@ class Result:
             **last.extras,
             "heldout": heldout,
             **self._throughput(),
+            **({} if self.chain is None else {"samples": self.chain.to_dict()}),
             **({} if race is None else {"race": race.to_dict()}),
         }
 

@@ -19,7 +19,8 @@ from pages.ui.shared import format as say
 from pages.ui.shared.absent import try_action
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_run
-from pages.ui.shared.picking import open_run
+from pages.ui.shared.picking import open_run, read_answer
+from pages.ui.shared.words import CHAIN_HELP
 from pages.ui.shared.workspace import Workspace
 
 # On and off lengths in pixels, after the dash styles of the figures.
@@ -95,6 +96,20 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     if seen.error is not None:
         st.text(seen.error)
     st.html(_render_figures(_list_figures(job, seen)))
+    if seen.verdict is not None:
+        _show_chain(job)
+
+
+def _show_chain(job: Job) -> None:
+    """Draw what the samples of a run that has ended are worth; nothing for a run without samples."""
+    result = read_answer(job)
+    if result is None or (chain := result.chain) is None:
+        return
+    if chain.has_mixed is False:
+        help = f"{chain.describe()} {CHAIN_HELP}"
+        st.badge("samples: chain has not mixed", icon=":material/warning:", color="orange", help=help)
+    else:
+        st.caption(chain.describe(), help=CHAIN_HELP)
 
 
 def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:

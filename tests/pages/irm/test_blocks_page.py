@@ -81,6 +81,19 @@ def test_the_page_says_how_firm_clusters_are(open_app: Open, women: Result) -> N
     assert app.dataframe[0].value["object"].tolist() == women.rows["object"][loose].tolist()
 
 
+@pytest.mark.whole_chain
+def test_a_chain_that_has_not_mixed_is_warned_of_on_the_page_and_on_the_card(open_app: Open) -> None:
+    novel = fit(load_sample("les_miserables").relation, "acvb0", seed=2, heldout=0.1)
+    assert novel.chain is not None
+    assert novel.chain.r_hat > 1.1
+    app = opened(open_app, novel)
+    (warning,) = app.warning
+    assert warning.value.startswith(f"140 samples, worth {novel.chain.effective_size:.0f} independent ones")
+    assert "intervals may be too narrow" in warning.value
+    app.switch_page("pages/run.py").run()
+    assert any("samples: chain has not mixed" in badge.value for badge in app.markdown)
+
+
 def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
     open_app: Open, women: Result
 ) -> None:

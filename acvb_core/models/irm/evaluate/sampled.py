@@ -18,7 +18,7 @@ from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.heldout import LinkScore
 from acvb_core.models.irm.evaluate.sides import sides, without_diagonal
-from acvb_core.models.irm.gibbs.chain import LABELS, PRIORS, STRENGTHS
+from acvb_core.models.irm.gibbs.chain import BOUNDS, LABELS, PRIORS, STRENGTHS
 from acvb_core.models.irm.gibbs.sampling import count_blocks
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
@@ -91,6 +91,12 @@ def count_sampled_clusters(posterior: Posterior) -> dict[str, NDArray[np.int64]]
         domain: np.array([len(np.unique(labels)) for labels in posterior[LABELS.format(domain)]])
         for domain in domains
     }
+
+
+def read_chain(posterior: Posterior) -> dict[str, NDArray[Any]]:
+    """Return what tells whether a chain has mixed, shape (S,) each: numbers of clusters, and the bounds if kept."""
+    counts = {f"k_{domain}": k for domain, k in count_sampled_clusters(posterior).items()}
+    return counts | ({"lower_bound": posterior[BOUNDS]} if BOUNDS in posterior.arrays else {})
 
 
 def share_company(posterior: Posterior, domain: str) -> Floats:
