@@ -87,6 +87,28 @@ class Combination:
             table[f"run_{number}"] = result.posterior.labels(domain) + 1
         return table
 
+    def spread(self) -> dict[str, pd.DataFrame]:
+        """Return how far the parts that the first run found depend on the run.
+
+        Returns
+        -------
+        dict of DataFrame
+            Of topics (LDA) "topics": topic, share, low, high, found (runs that have it, of so many `runs`); and
+            "words": topic, rank, word, probability, low, high, in_top_ten. low and high are over the runs that have
+            the topic, NaN where only the first has it.
+
+        Raises
+        ------
+        ParameterError
+            The model has no such parts; of clusters, see `consensus`.
+        """
+        measure = getattr(self._problem.model, "spread", None)
+        if measure is None:
+            model = self._problem.settings.model
+            raise ParameterError(f"Model {model!r} measures no spread of parts; of clusters, see consensus.")
+        spread: dict[str, pd.DataFrame] = measure([result.snapshot.posterior for result in self.results])
+        return spread
+
     @cached_property
     def posterior(self) -> Posterior:
         """The mean of the runs' posteriors, clusters or topics of each matched with those of the first."""

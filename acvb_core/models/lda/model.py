@@ -30,6 +30,7 @@ from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.lda.cells import Cells, Piece
 from acvb_core.models.lda.cvb import sum_counts
+from acvb_core.models.lda.evaluate.alike_topics import measure_spread
 from acvb_core.models.lda.evaluate.evidence import (
     DocumentTerms,
     document_terms,
@@ -280,6 +281,10 @@ class LdaModel:
             self.shown_documents.counts, word_probability(posterior), posterior["alpha"]
         )
         return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
+
+    def spread(self, posteriors: Sequence[Posterior]) -> dict[str, pd.DataFrame]:
+        """Return how far the topics of the first run depend on the run (see `measure_spread`)."""
+        return measure_spread(posteriors, self.corpus.vocabulary)
 
     def topics(self, posterior: Posterior) -> Topics:
         """Return the topics in probabilities."""

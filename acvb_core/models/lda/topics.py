@@ -28,13 +28,7 @@ class Topics:
 
 def build_topics(posterior: Posterior) -> Topics:
     """Return the topics of a posterior (TNW07 eq. 19)."""
-    totals = posterior.masses()["topics"]
-    return Topics(
-        word_probability(posterior),
-        document_share(posterior),
-        # A stream may have no counts: of words that all stand once there are none but the one left out.
-        totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)),
-    )
+    return Topics(word_probability(posterior), document_share(posterior), topic_share(posterior))
 
 
 def topics_in_use(posterior: Posterior) -> Order:
@@ -43,6 +37,13 @@ def topics_in_use(posterior: Posterior) -> Order:
     # The counts of a stream may add up to another number than the words that they stand for.
     tokens = float(posterior["sizes"].sum() if "sizes" in posterior.arrays else masses.sum())
     return order_by_size(masses, LEAST_TOKENS / max(tokens, LEAST_TOKENS))
+
+
+def topic_share(posterior: Posterior) -> Array:
+    """Return the share of each topic in all tokens, shape (K,)."""
+    totals = posterior.masses()["topics"]
+    # A stream may have no counts: of words that all stand once there are none but the one left out.
+    return np.asarray(totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)))
 
 
 def word_probability(posterior: Posterior) -> Array:

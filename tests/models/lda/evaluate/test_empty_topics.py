@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from acvb_core.views.conclusion import describe_run
 _COUNTS = np.repeat([[6, 6, 6, 6, 6, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 6, 6, 6, 6, 6]], 3, axis=0)
 
 
-def fit_short_texts(method: str, **values: float) -> Result:
+def fit_short_texts(method: str, **values: Any) -> Result:
     words = np.array(list("abcdefghij"), dtype=object)
     return fit(Corpus.build(_COUNTS, vocabulary=words), method, k=10, heldout=0.0, **values)
 
