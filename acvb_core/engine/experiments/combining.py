@@ -94,8 +94,9 @@ class Combination:
         -------
         dict of DataFrame
             Of topics (LDA) "topics": topic, share, low, high, found (runs that have it, of so many `runs`); and
-            "words": topic, rank, word, probability, low, high, in_top_ten. low and high are over the runs that have
-            the topic, NaN where only the first has it.
+            "words": topic, rank, word, probability, low, high, in_top_ten. Of latent features "features": feature,
+            share, low, high, found, runs; and "weights": feature, column, weight, low, high. low and high are over the
+            runs that have the topic or feature, NaN where only the first has it.
 
         Raises
         ------
