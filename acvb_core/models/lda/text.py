@@ -51,7 +51,11 @@ def lines(result: Result) -> str:
     table = result.topics[result.topics["rank"] <= TOP_WORDS]
     words = table.groupby("topic", sort=True)["word"].agg(lambda column: ", ".join(map(printable, column)))
     width = max(len(str(words.index.max())), len("topic"))
-    rows = [f"{'topic':>{width}}   share  most probable words"]
+    seed = result.problem.settings.seed
+    rows = [
+        f"the topics of one run (seed {seed}); another seed may find others",
+        f"{'topic':>{width}}   share  most probable words",
+    ]
     for topic, share in zip(words.index, masses / masses.sum(), strict=True):
         rows.append(f"{topic:>{width}}  {share:>6.1%}  {words[topic]}")
     asked = result.problem.settings.values["k"]
