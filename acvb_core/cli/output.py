@@ -223,7 +223,7 @@ def _clusters(result: Result) -> str:
         more = ""
         if domain in result.full_domains:
             (cap,) = (p for p in result.problem.row.parameters if p.name == model.caps[domain])
-            more = f" (all starting clusters are in use; start with a larger {cap.flag})"
+            more = f" (all that the run may have; start with a larger {cap.flag})"
         found.append(plural(k, model.domains[domain].removesuffix("s")) + more)
     return ", ".join(found)
 

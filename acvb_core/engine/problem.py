@@ -124,7 +124,7 @@ class Problem:
 
     @property
     def sweep_seconds(self) -> float:
-        """Rough estimate of how long a sweep will take, by the sizes of the data and the settings."""
+        """Rough estimate of how long a sweep may take, by the sizes of the data and the settings."""
         return self.model_row.sweep_seconds(self.train, self.row.name, dict(self.settings.values))
 
     def refuse_too_large(self) -> None:

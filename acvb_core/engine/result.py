@@ -110,11 +110,11 @@ class Result:
         return ChainReport.of_draws(draws)
 
     @property
-    def full_domains(self) -> list[str]:
-        """Domains with as many clusters in use as the settings ask for, or more: a larger number may fit better."""
-        values, caps = self.problem.settings.values, self.problem.model_row.caps
-        used = self.snapshot.effective_k
-        return [domain for domain, cap in caps.items() if used[domain] >= values.get(cap, np.inf) > 1]
+    def full_domains(self) -> dict[str, int]:
+        """Domains with as many clusters in use as the run may have, and that number: a larger one may fit better."""
+        problem, used = self.problem, self.snapshot.effective_k
+        limits = problem.model_row.limits(problem.train, dict(problem.settings.values))
+        return {domain: most for domain, most in limits.items() if used[domain] >= most > 1}
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

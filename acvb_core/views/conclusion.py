@@ -53,8 +53,9 @@ def describe_run(result: Result) -> str:
     score += _describe_average(result) if score else ""
     full = ""
     if result.full_domains:
-        names = [result.problem.model_row.domains[domain] for domain in result.full_domains]
-        full = f"All starting {_join(names)} are in use; start with more."
+        domains = result.problem.model_row.domains
+        names = [f"{most:,} {domains[domain]}" for domain, most in result.full_domains.items()]
+        full = f"All {_join(names)} that the run may have are in use; start with more."
     return " ".join(part for part in (_describe_parts(result), full, _describe_end(result), score) if part)
 
 

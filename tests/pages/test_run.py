@@ -155,10 +155,10 @@ def test_a_slow_sweep_is_warned_of_before_the_start(
     with_sample: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_sample.run()
-    assert "A single sweep will take long" not in texts(with_sample)
+    assert "A single sweep may take long" not in texts(with_sample)
     monkeypatch.setattr("acvb_core.engine.problem.Problem.sweep_seconds", 180.0)
     with_sample.run()
-    assert "A single sweep will take long on data of this size: ACVB0 about 3 min" in texts(with_sample)
+    assert "A single sweep may take long on data of this size: ACVB0 about 3 min" in texts(with_sample)
     assert not with_sample.button(key="start").disabled
 
 

@@ -126,10 +126,14 @@ def test_features_agree_as_far_as_they_come_back() -> None:
 
 
 def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: list[Result]) -> None:
-    advice = "All starting row clusters are in use; start with more."
+    """Without splits a run has no more than it starts with; splits find the others, and a sampler has no limit."""
+    advice = "All 2 row clusters that the run may have are in use; start with more."
     assert advice not in describe_run(planted[1])
     relation = load_sample("synth1").relation
-    assert advice in describe_run(fit(relation, "cvb0", k_rows=2, k_cols=8, heldout=0.1))
+    few = {"k_rows": 2, "k_cols": 8, "heldout": 0.1}
+    assert advice in describe_run(fit(relation, "cvb0", split=False, **few))
+    for method in ("cvb0", "gibbs"):
+        assert "start with more" not in describe_run(fit(relation, method, **few))
 
 
 def test_a_copy_of_a_run_is_no_agreement(planted: list[Result]) -> None:

@@ -73,6 +73,7 @@ LFM = ModelRow(
     unit=("cell", "cells"),
     count_alike=references_to("models.lfm.feature_match")("count_alike_features"),
     sweep_seconds=sweep_seconds,
+    limits=lambda table, values: {"features": values["k_max"]},
 )
 
 #: Help of each setting.

@@ -94,6 +94,18 @@ def test_a_chain_that_has_not_mixed_is_warned_of_on_the_page_and_on_the_card(ope
     assert any("samples: chain has not mixed" in badge.value for badge in app.markdown)
 
 
+def test_the_card_says_which_rule_ended_a_run_and_that_another_seed_may_end_elsewhere(
+    open_app: Open, women: Result
+) -> None:
+    app = opened(open_app, women)
+    app.switch_page("pages/run.py").run()
+    said = [caption.value for caption in app.caption]
+    assert women.reason in said
+    assert women.reason.startswith("The relative change of the lower bound was ")
+    (bar,) = app.get("progress")
+    assert bar.proto.text.endswith("sweeps done; another seed may end elsewhere")
+
+
 def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
     open_app: Open, women: Result
 ) -> None:
@@ -108,9 +120,9 @@ def test_a_run_that_uses_all_its_clusters_is_run_again_with_twice_as_many(
 ) -> None:
     """With the same settings otherwise; a viewer of the workspace only reads the advice."""
     full = fit(women.problem.data, "vb", k_rows=2, k_cols=9, split=False, heldout=0.1, seed=3)
-    assert full.full_domains == ["rows"]
+    assert full.full_domains == {"rows": 2}
     app = opened(open_app, full)
-    assert any("All starting row clusters are in use" in caption.value for caption in app.caption)
+    assert any("All 2 row clusters that the run may have are in use" in one.value for one in app.caption)
     press(app, "blocks_more")
     (more,) = [job for job in jobs_of(app) if job.id != f"{0:012x}"]
     until(app, lambda: more.inspect().status is Status.FINISHED)
