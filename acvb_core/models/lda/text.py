@@ -24,7 +24,8 @@ def facts(result: Result) -> list[tuple[str, str]]:
     if "collapsed_bound" in extras:
         bound = extras["collapsed_bound"]
         broken = "none: it broke down, as the counts are too small for it"
-        rows.append(("bound to second order", broken if math.isnan(bound) else f"{bound:,.2f} nats"))
+        about = f"about {bound:,.2f} nats; an approximation, which may be too high"
+        rows.append(("bound to second order", broken if math.isnan(bound) else about))
     if "loo_perplexity" in extras:
         rows.append(("leave-one-out perplexity", f"{extras['loo_perplexity']:,.1f}"))
     if score is not None:
