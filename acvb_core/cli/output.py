@@ -12,7 +12,7 @@ from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION, Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.store.export import run_dict, to_plain
 from acvb_core.store.known_labels import compare_known_labels
 
@@ -92,6 +92,7 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
     last, own = result.snapshot, result.problem.model_row.part("text")
     facts = [
         ("how it ended", _ending(result)),
+        *([("why", result.reason)] if result.reason else []),
         *_race(result),
         *_stream(result),
         ("found", _clusters(result)),
@@ -198,7 +199,10 @@ def _ending(result: Result) -> str:
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
     motion = "" if result.snapshot.has_settled is None else f", {MOTION[result.snapshot.has_settled]}"
-    return f"{_ENDED[result.verdict]} after {sweeps}{motion}; judged by: {row.describe_convergence()}"
+    ended = f"{_ENDED[result.verdict]} after {sweeps}{motion}"
+    if result.verdict is Verdict.CONVERGED:
+        ended += f"; {ELSEWHERE}"
+    return f"{ended}; judged by: {row.describe_convergence()}"
 
 
 def _race(result: Result) -> list[tuple[str, str]]:
@@ -208,13 +212,11 @@ def _race(result: Result) -> list[tuple[str, str]]:
         return []
     first, last = race_report.first_seed, race_report.first_seed + race_report.restarts - 1
     what = "won by" if race_report.is_decided else "stopped, led by"
-    return [
-        (
-            "race",
-            f"{what} seed {race_report.leader} of {first} to {last}; {table['sweeps'].sum():,} "
-            f"sweeps and {table['cpu_seconds'].sum():.2f} s of CPU in all",
-        )
-    ]
+    told = (
+        f"{what} seed {race_report.leader} of {first} to {last}; {table['sweeps'].sum():,} "
+        f"sweeps and {table['cpu_seconds'].sum():.2f} s of CPU in all"
+    )
+    return [("race", f"{told}. {race_report.caution}" if race_report.caution else told)]
 
 
 def _clusters(result: Result) -> str:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.rows import Method, ModelRow
-from acvb_core.engine.course import estimate_sweeps_left, read_course, share_done
+from acvb_core.engine.course import estimate_sweeps_left, explain_convergence, read_course, share_done
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.handle import Handle, JobState, Status
 from acvb_core.engine.history import History
@@ -154,6 +154,11 @@ class Inspection(JobState):
         """The last change that the tolerance is compared with; None where there is none (yet)."""
         course = read_course(self.problem, self.history)
         return None if course is None or not len(course.change) else float(course.change[-1])
+
+    @cached_property
+    def reason(self) -> str:
+        """The rule that ended a converged run, in words; "" for other runs (`explain_convergence`)."""
+        return "" if self.snapshot is None else explain_convergence(self.problem, self.history, self.snapshot)
 
     @property
     def is_racing(self) -> bool:

@@ -13,6 +13,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.history import History
+from acvb_core.engine.course import explain_convergence
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import Snapshot, Verdict
@@ -94,6 +95,14 @@ class Result:
     @cached_property
     def chain(self) -> ChainReport | None:
         """R-hat and effective sample size of the Gibbs samples of the run; None for a run without samples.
+    @property
+    def reason(self) -> str:
+        """The rule that ended a converged run, with the last change and the tolerance, in words; "" for other runs.
+
+        The rule may be about the bound or the leave-one-out score, while single assignments still change.
+        """
+        return explain_convergence(self.problem, self.diagnostics, self.snapshot)
+
 
         Samples of the chain before a run on a relation are judged by their bounds and numbers of clusters, the kept
         sweeps of a sampler by the hyper-parameters that it draws: its bound is that of the mean.
@@ -103,7 +112,7 @@ class Result:
         if self.problem.row.sampled:
             kept = self.diagnostics.column("samples") > 0
             columns = {name: self.diagnostics.column(name)[kept] for name in self.snapshot.hyper}
-            draws = {name: values for name, values in columns.items() if len(set(values)) > 1}
+            draws = {name: values for name, values in columns.items() if len(values) and np.ptp(values) > 0.0}
         else:
             read = getattr(self.problem.model, "read_chain", None)
             draws = {} if read is None else read(self.snapshot.posterior)

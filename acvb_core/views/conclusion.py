@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
 
@@ -76,9 +76,10 @@ def _describe_parts(result: Result, by: str = "") -> str:
 def _describe_end(result: Result) -> str:
     """Return how one run ended."""
     if result.verdict is Verdict.CONVERGED:
+        rest = ""
         if result.snapshot.has_settled is False:
-            return "Its average has converged; the single sweeps still move around it."
-        return "Converged."
+            rest = f" after {result.snapshot.sweep:,} sweeps ({MOTION[False]})"
+        return f"Converged{rest}. {ELSEWHERE.capitalize()}."
     if result.verdict is Verdict.DIVERGED:
         return "The run diverged: do not trust this answer. Try another seed, or settings closer to the defaults."
     if result.verdict is Verdict.STOPPED:

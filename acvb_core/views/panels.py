@@ -179,8 +179,9 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
             # With five, an axis of little more than one decade has a label for each digit.
             y_axis |= {"type": "log", "exponentformat": "power", "nticks": 4}
             y_axis["autorangeoptions"] = {"clipmin": min([_NO_CHANGE, *tolerances])}
+            whose = "" if len(averaged) == len(runs) else ", judges averaged runs only"
             layout["shapes"] += [
-                level_line(panel.number, level, f"tolerance {level:g}") for level in tolerances
+                level_line(panel.number, level, f"tolerance {level:g}{whose}") for level in tolerances
             ]
         elif panel.measure.step:
             y_axis |= {"rangemode": "tozero", "tickformat": "d", "nticks": 5} | _count_ticks(panel, runs)

@@ -10,7 +10,7 @@ import streamlit as st
 from acvb_core.core.display import write_number
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Inspection, Job
-from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Snapshot, Verdict
 from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour
 from acvb_core.views.theme import method_style
@@ -95,6 +95,8 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     )
     if seen.error is not None:
         st.text(seen.error)
+    if seen.verdict is not None and (reason := seen.reason):
+        st.caption(reason)
     st.html(_render_figures(_list_figures(job, seen)))
     if seen.verdict is not None:
         _show_chain(job)
@@ -144,7 +146,9 @@ def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
 def _describe_end(seen: Inspection, done: int) -> str:
     text = streams.describe_end(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
     still = None if seen.snapshot is None else seen.snapshot.has_settled
-    return text if still is None else f"{text}, {MOTION[still]}"
+    if still is not None:
+        text = f"{text}, {MOTION[still]}"
+    return f"{text}; {ELSEWHERE}" if seen.verdict is Verdict.CONVERGED else text
 
 
 def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:

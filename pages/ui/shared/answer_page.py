@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION
+from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.views.theme import isolate
 from pages.ui.running.repeats import list_seeds, show_more_seeds
 from pages.ui.shared import format as say
@@ -18,7 +19,7 @@ from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
-from pages.ui.shared.picking import choose_run
+from pages.ui.shared.picking import Key, answer_key, choose_run, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 #: Seeds that are summarised: each is read from the disk.
@@ -69,6 +70,27 @@ def show_seeds(workspace: Workspace, job: Job) -> None:
     show_more_seeds(workspace, job, key="more_seeds")
 
 
+def measure_seeds(workspace: Workspace, job: Job, result: Result) -> dict[str, pd.DataFrame]:
+    """Return how far the parts of a run depend on its seed (`Combination.spread`), over repeats from other seeds."""
+    runs = {job.outline.asked.seed: (answer_key(job, result), result)}
+    for other in reversed(list_seeds(workspace, job)):
+        ended = other.outline.verdict not in (None, Verdict.DIVERGED)
+        if not ended or other.outline.asked.seed in runs or len(runs) == MOST_SEEDS:
+            continue
+        answer = read_answer(other)
+        if answer is not None:
+            runs[other.outline.asked.seed] = (answer_key(other, answer), answer)
+    keys, results = zip(*runs.values(), strict=True)
+    return _measure_seeds(keys, results)
+
+
+@st.cache_resource(show_spinner="Comparing the seeds", max_entries=16)
+def _measure_seeds(keys: tuple[Key, ...], _results: tuple[Result, ...]) -> dict[str, pd.DataFrame]:
+    model: Any = _results[0].problem.model
+    spread: dict[str, pd.DataFrame] = model.spread([result.snapshot.posterior for result in _results])
+    return spread
+
+
 def show_heading(job: Job, result: Result, parts: str) -> None:
     """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
     seen, last, data = job.inspect(), result.snapshot, result.problem.data
@@ -79,7 +101,8 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
     if still is not None:
         facts.insert(0, MOTION[still])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
-        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+        help = f"{state.meaning} {seen.reason}".strip()
+        st.badge(state.text, icon=state.icon, color=state.colour, help=help)
         st.text(" · ".join(facts), width="content")
 
 

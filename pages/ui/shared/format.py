@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from acvb_core.engine.handle import Handle, Status
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.run_label import clean_name
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, Verdict
 
 if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset
@@ -38,7 +38,7 @@ VERDICTS: dict[Verdict, State] = {
         "converged",
         "green",
         ":material/check:",
-        "The watched quantity moved by less than the tolerance: going on would change little.",
+        f"The watched quantity moved by less than the tolerance: going on would change little, but {ELSEWHERE}.",
     ),
     Verdict.MAX_SWEEPS: State(
         "sweep limit",
