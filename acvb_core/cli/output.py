@@ -102,6 +102,8 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
     if result.chain is not None:
         facts.append(("samples", result.chain.describe()))
     facts += own.facts(result)
+    if result.heldout_peak is not None:
+        facts.append(("prediction", result.heldout_peak.describe(result.problem.model_row)))
     facts.append(
         (
             "time",
@@ -136,6 +138,9 @@ def comparison_text(
     parts = [data_text(first.problem.data, _report_lines(first, lines)), table, "\n"]
     if first.problem.heldout is not None:
         parts.append("\n{}: {}\n".format(*first.problem.model_row.part("text").held_out(first)))
+    for result in comparison.results:
+        if result.heldout_peak is not None:
+            parts.append(f"{result.label}: {result.heldout_peak.describe(result.problem.model_row)}\n")
     if len(comparison.results) > 1:
         for name, objects in first.problem.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")

@@ -78,6 +78,7 @@ class ModelDisplay:
     parts: tuple[str, str] = ("cluster", "clusters")  #: what a run finds, one and many, in a sentence
     part: str = "cluster"  #: what moves merge, split or drop
     asked: str = ""  #: the parameter with the number of parts, of which those that hold nothing are empty
+    to_predict: str = ""  #: what may predict better than a run that overfits
     scores: str = "scores"  #: what the held-out scores are, in the plural
     unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best
     unmarked_reason: str = ""  #: why, for people

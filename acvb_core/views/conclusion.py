@@ -12,8 +12,6 @@ from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
 
-#: Two scores are level when they differ by at most a hundredth of the better one, or 0.01 if that one is below 1.
-LEVEL = 0.01
 #: From this agreement on runs agree well, or in part.
 WELL, PARTLY = 0.8, 0.4
 _NUMBERS = ("No", "One", "Both", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -50,13 +48,15 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
 def describe_run(result: Result) -> str:
     """Return the conclusion about one run: what it found, how it ended, how well it predicts."""
     score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}"
-    score += _describe_average(result) if score else ""
+    score += _describe_average(result) + _describe_baseline(result) if score else ""
     full = ""
     if result.full_domains:
         domains = result.problem.model_row.domains
         names = [f"{most:,} {domains[domain]}" for domain, most in result.full_domains.items()]
         full = f"All {_join(names)} that the run may have are in use; start with more."
-    return " ".join(part for part in (_describe_parts(result), full, _describe_end(result), score) if part)
+    over = "" if result.heldout_peak is None else result.heldout_peak.describe(result.problem.model_row)
+    said = (_describe_parts(result), full, _describe_end(result), score, over)
+    return " ".join(part for part in said if part)
 
 
 def _describe_parts(result: Result, by: str = "") -> str:
@@ -120,6 +120,18 @@ def _describe_average(result: Result) -> str:
     return f" by the {result.problem.model_row.display.parts[1]} alone, {score.write(averaged)} by the mean of samples."
 
 
+def _describe_baseline(result: Result) -> str:
+    """Return how the score compares with that of the baseline: " The column means have -1.44."."""
+    score, scores = result.problem.model_row.display.score, result.snapshot.heldout._asdict()
+    baseline = score.find_baseline(scores)
+    if baseline is None:
+        return ""
+    text = score.write(baseline)
+    if scores[score.field] <= baseline or score.are_level(scores[score.field], baseline):
+        return f" This is no better than the {score.baseline_name} ({text})."
+    return f" The {score.baseline_name} have {text}."
+
+
 def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
     """Return the places of runs that are no copies of one before: the same method and seed, and the same bits."""
     kept: list[int] = []
@@ -139,18 +151,17 @@ def _is_copy(one: Result, other: Result) -> bool:
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:
     """Return which run predicts best, and which are level with it."""
-    best = _score_of(results[order[0]])
-    level = [labels[at] for at in order[1:] if _is_level(best, _score_of(results[at]))]
+    best, are_level = (
+        _score_of(results[order[0]]),
+        results[order[0]].problem.model_row.display.score.are_level,
+    )
+    level = [labels[at] for at in order[1:] if are_level(best, _score_of(results[at]))]
     text = _write_score(results[order[0]], named=True)
     if len(level) == len(order) - 1:
-        return f"All predict held-out data equally well ({text})."
+        return f"All predict held-out data equally well ({text}).{_describe_baseline(results[order[0]])}"
     if level:
         text += f", {_join(level)} level with it"
-    return f"Best held-out prediction: {labels[order[0]]} ({text})."
-
-
-def _is_level(best: float, other: float) -> bool:
-    return abs(best - other) <= LEVEL * max(1.0, abs(best))
+    return f"Best held-out prediction: {labels[order[0]]} ({text}).{_describe_baseline(results[order[0]])}"
 
 
 def _describe_agreement(results: Sequence[Result], first: int, sound: Sequence[int]) -> str:
@@ -194,7 +205,7 @@ def _grade(value: float) -> str:
 
 
 def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str]:
-    """Return which runs have not converged, and which diverged."""
+    """Return which runs have not converged, which overfit, and which diverged."""
     open_ended = [
         label
         for result, label in zip(results, labels, strict=True)
@@ -205,6 +216,12 @@ def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str
         label for result, label in zip(results, labels, strict=True) if result.verdict is Verdict.DIVERGED
     ]
     sentences = [f"{_join(open_ended)} did not converge."] if open_ended else []
+    over = [label for result, label in zip(results, labels, strict=True) if result.heldout_peak is not None]
+    if over:
+        verb, score = ("overfits", "its") if len(over) == 1 else ("overfit", "their")
+        sentences.append(
+            f"{_join(over)} {verb}: {score} held-out score was clearly better in earlier sweeps."
+        )
     return [*sentences, f"Left out, as diverged: {_join(diverged)}."] if diverged else sentences
 
 

@@ -141,6 +141,14 @@ def test_likelihoods_are_on_the_standardised_scale(run: Run, table: Path, scaled
     assert first["heldout"]["rmse"] == pytest.approx(second["heldout"]["rmse"], rel=0.02)
 
 
+def test_a_run_that_overfits_says_so(run: Run, table: Path) -> None:
+    said = " ".join(run("fit", table, "--method", "em", "--heldout", "0.3", *TAKEN).out.split())
+    assert "prediction The run overfits: held-out cells were predicted best after sweep " in said
+    assert "To predict, try IBP or fewer features." in said
+    both = " ".join(run("compare", table, "--methods", "em,fab", "--heldout", "0.3", *TAKEN).out.split())
+    assert "EM · seed 0: The run overfits: held-out cells" in both
+
+
 def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("fit", table, "--method", "fab", "--heldout", "0.1", "--out", out, *TAKEN)

@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import History
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.views.conclusion import describe_run, describe_runs, measure_agreement
 
 
@@ -126,6 +129,35 @@ def test_features_agree_as_far_as_they_come_back() -> None:
     said = describe_runs(runs, ["a", "b"])
     assert "Both runs agree well (5 of 5 features come back in both)." in said
     assert "hardly agree" in describe_runs([runs[0], shuffled(runs[0], "objects")], ["A", "B"])
+
+
+def test_a_run_that_predicted_better_before_overfits() -> None:
+    """EM with a feature for each column learns the noise; FAB on the same cells does not."""
+    table = planted_features(200, 14, 3, seed=0).table
+    em, fab = (fit(table, method, heldout=0.3) for method in ("em", "fab"))
+    scores = em.diagnostics.column("heldout_log_likelihood")
+    assert fab.heldout_peak is None
+    assert em.heldout_peak == (scores.argmax() + 1, scores.max(), scores[-1])
+    assert em.summary()["heldout_peak"]["last"] == scores[-1]
+    said = describe_run(em)
+    assert f"were predicted best after sweep {scores.argmax() + 1} (log likelihood -1." in said
+    assert "To predict, try IBP or fewer features." in said
+    assert f"This is no better than the column means ({write_number(em.snapshot.heldout[3])})" in said
+    assert "overfits" not in describe_run(fab)
+    assert f"The column means have {write_number(fab.snapshot.heldout[3])}." in describe_run(fab)
+    assert "EM overfits: its held-out score was clearly better in earlier" in describe_runs(
+        [em, fab], ["EM", "FAB"]
+    )
+
+
+@pytest.mark.parametrize(("fall", "found"), [(0.11, False), (0.13, True)])
+def test_overfitting_is_more_than_a_hundred_nats(fall: float, found: bool) -> None:
+    run = fit(planted_features(200, 14, 2, seed=0).table, "fab", heldout=0.3, max_sweeps=4)
+    assert run.problem.heldout.n == 840
+    frame = run.diagnostics.frame()
+    frame["heldout_log_likelihood"] = [-2.0, -1.2, np.nan, -1.2 - fall]
+    peak = replace(run, diagnostics=History.from_frame(frame)).heldout_peak
+    assert peak == ((2, -1.2, -1.2 - fall) if found else None)
 
 
 def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: list[Result]) -> None:

@@ -29,6 +29,7 @@ DISPLAY = ModelDisplay(
         baseline_name="column means",
     ),
     parts=("feature", "features"),
+    to_predict="IBP or fewer features",
     part="feature",
     unmarked=("lower_bound",),
     unmarked_reason="Lower bounds are never shaded. They differ in meaning between methods and numbers of features; "

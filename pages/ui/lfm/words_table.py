@@ -31,11 +31,13 @@ _CURVES = (
         "Held-out",
         ":material/quiz:",
         "How well the run predicts cells that were hidden from it, given the rest of their row: mean log density of a "
-        "cell in nats, on the standardised scale. Predicting each column's mean gives about -1.42.",
+        "cell in nats, on the standardised scale. The dashed line, **column means**, is the score if the mean and "
+        "variance of its column predict each cell: about -1.42.",
         "Higher is better. This is the fair way to compare methods, settings and numbers of features, because no run "
         "has seen these cells.",
         "Small differences are noise: try several seeds. If it falls while the training curve rises, the run is "
-        "learning the noise.",
+        "learning the noise. The sentence above the curves says so if all hidden cells together lose more than 100 "
+        "nats. A run below the dashed line predicts worse than no model.",
     ),
     Curve(
         "Training log likelihood",
@@ -131,6 +133,7 @@ _HELDOUT = """
 - Scores are on the standardised scale, so columns in grams and in metres count alike.
 - There are three scores: the log likelihood of a cell in nats (natural logarithms), the typical error (RMSE, root mean
   squared error) in standard deviations, and the share of the variance that was predicted.
+- **Column means** is the log likelihood of the same cells if the mean and variance of its column predict each of them.
 """
 
 _STANDARDISE = """
