@@ -15,7 +15,8 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.trained import MODEL, save_model
-from pages.ui.lda.topic_view import TopicView, measure_seeds, read_names
+from pages.ui.lda.topic_view import TopicView, read_names
+from pages.ui.shared.answer_page import measure_seeds
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run, show_files
 from pages.ui.shared.workspace import Workspace, current_workspace
@@ -62,7 +63,7 @@ def list_words(workspace: Workspace, job: Job, view: TopicView) -> pd.DataFrame:
     topic, rank, word, probability, low, high, in_top_ten; name; share, share_low, share_high, found, runs (see
     `measure_spread`). What was not measured is NaN.
     """
-    spread, names = measure_seeds(workspace, job, view), read_names(view)
+    spread, names = measure_seeds(workspace, job, view.result), read_names(view)
     topics = spread["topics"].rename(columns={"low": "share_low", "high": "share_high"})
     words = spread["words"].drop(columns=["rank", "probability"])
     table = view.result.topics.merge(words.astype({"in_top_ten": "Int64"}), on=["topic", "word"], how="left")

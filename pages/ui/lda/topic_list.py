@@ -15,9 +15,10 @@ from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.names import Names
 from acvb_core.views.labels import plain_name, user_name
 from pages.ui.lda.topic_cards import Card, show_topic_cards
-from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure, measure_seeds
+from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure
 from pages.ui.running.repeats import MORE_SEEDS
 from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import measure_seeds
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, choose_one, show_download
@@ -157,7 +158,7 @@ def show_quality(view: TopicView, names: Names) -> None:
 @contain_failure("part of the page")
 def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
     """Draw in how many runs from other seeds the topics come back, and the range of their shares and words."""
-    spread = measure_seeds(current_workspace(), job, view)
+    spread = measure_seeds(current_workspace(), job, view.result)
     topics, words = spread["topics"], spread["words"]
     runs = int(topics["runs"].iloc[0])
     if runs == 1:

@@ -12,18 +12,13 @@ import streamlit as st
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.ranking import Ranking, ranked_words
-from acvb_core.models.lda.evaluate.alike_topics import measure_spread
 from acvb_core.models.lda.evaluate.answer import TopicAnswer
 from acvb_core.store.files import StoreError
 from acvb_core.store.topics.names import Names, TopicNames
-from pages.ui.running.repeats import list_seeds
 from pages.ui.shared import services
-from pages.ui.shared.answer_page import MOST_SEEDS
 from pages.ui.shared.charts import PartChoice
-from pages.ui.shared.picking import Key, answer_key, read_answer
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.picking import Key, answer_key
 
 #: The chosen topic.
 TOPIC = PartChoice("topics", "topic")
@@ -111,26 +106,6 @@ def _build_view(key: Key, _result: Result) -> TopicView:
     whole = isinstance(problem.data, Corpus) and not problem.settings.heldout_documents
     corpus = problem.data if whole else model.shown_documents
     return TopicView(model.topics(_result.posterior), corpus, problem.data, key, _result)
-
-
-def measure_seeds(workspace: Workspace, job: Job, view: TopicView) -> dict[str, pd.DataFrame]:
-    """Return how far the topics of a run depend on its seed (`measure_spread`), over its repeats from other seeds."""
-    runs = {job.outline.asked.seed: (view.key, view.result)}
-    for other in reversed(list_seeds(workspace, job)):
-        ended = other.outline.verdict not in (None, Verdict.DIVERGED)
-        if not ended or other.outline.asked.seed in runs or len(runs) == MOST_SEEDS:
-            continue
-        answer = read_answer(other)
-        if answer is not None:
-            runs[other.outline.asked.seed] = (answer_key(other, answer), answer)
-    keys, results = zip(*runs.values(), strict=True)
-    return _measure_seeds(keys, results)
-
-
-@st.cache_resource(show_spinner="Comparing the seeds", max_entries=16)
-def _measure_seeds(keys: tuple[Key, ...], _results: tuple[Result, ...]) -> dict[str, pd.DataFrame]:
-    corpus = _results[0].problem.train
-    return measure_spread([result.snapshot.posterior for result in _results], corpus.vocabulary)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
