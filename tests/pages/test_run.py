@@ -401,6 +401,7 @@ def test_a_race_by_held_out_data_is_called_so() -> None:
         f"seed {update.race_report.leader} won the race of 2 starts by the held-out log likelihood (2 → 1)"
     )
     assert said[-1].startswith(winner)
+    assert said[-1].endswith(" in all. Its held-out score chose it, and is too good on average.")
 
 
 def test_readers_cope_with_a_change_of_the_lead() -> None:

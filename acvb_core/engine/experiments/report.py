@@ -76,12 +76,13 @@ class Experiment:
 
     @property
     def scores(self) -> list[str]:
-        """Names of the held-out scores that the runs have; the samples of a start have the same ones."""
+        """Names of the held-out scores that the runs have; the samples of a start and a baseline have the same ones."""
         names = dict.fromkeys(name for row in self.rows for name in row)
+        others = ("heldout_seed", f"heldout_{self.plan.model.display.score.baseline}")
         return [
             name
             for name in names
-            if name.startswith("heldout_") and not name.startswith(_AVERAGED) and name != "heldout_seed"
+            if name.startswith("heldout_") and not name.startswith(_AVERAGED) and name not in others
         ]
 
     def check_score(self, score: str) -> None:
@@ -206,7 +207,8 @@ class Experiment:
         best = table[table["best"]].iloc[0]
         others = table[~table["best"] & (table["n"] > 0)]
         says = [
-            f"{best.condition} has the best mean ({write_number(best['mean'])}, {plural(int(best.n), 'split')})."
+            f"{best.condition} has the best mean ({write_number(best['mean'])}, {plural(int(best.n), 'split')})"
+            f"{self._describe_baseline(score)}."
         ]
         few = others[others["n"] < LEAST_SPLITS]
         if len(few):
@@ -224,9 +226,20 @@ class Experiment:
                 f"{row.condition} is worse by {write_number(-row.difference)} (95 % interval {interval}, "
                 f"p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
             )
+        if self.plan.restarts > 1 and self.plan.model.raced_by == "heldout":
+            says.append("Each run is the best of its restarts by what is held out: all scores are too good.")
         if len(others):
             says.append("This holds for these data; on other data the order may differ.")
         return " ".join(says)
+
+    def _describe_baseline(self, score: str) -> str:
+        """Return the mean of a score over the splits if its model's baseline predicts: "; column means have -1.44"."""
+        main = self.plan.model.display.score
+        values = self.scores_by_condition(f"heldout_{main.baseline}")
+        known = values[np.isfinite(values)]
+        if score != f"heldout_{main.field}" or not len(known):
+            return ""
+        return f"; the {main.baseline_name} have {write_number(float(known.mean()))}"
 
 
 def _score_of(row: Mapping[str, Any], score: str) -> float:

@@ -20,7 +20,7 @@ from acvb_core.evaluate.chains import measure_mixing
 from acvb_core.models.irm import sweeping
 from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples, prefer_average
+from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
 from acvb_core.models.irm.gibbs import chain
 from acvb_core.models.irm.gibbs.chain import keep_clusters, pack_samples, run_chain, take_sample
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
@@ -337,17 +337,6 @@ def test_runs_from_other_starts_have_no_samples() -> None:
     result = fit(few_columns(), "acvb0", init="random", heldout=0.1, max_sweeps=20)
     assert count_samples(result.posterior) == 0
     assert np.isnan(result.snapshot.heldout.averaged_skill)
-    assert not prefer_average(result.posterior, result.snapshot.heldout)
-
-
-def test_the_better_prediction_is_preferred() -> None:
-    result = fit(few_columns(), "acvb0", heldout=0.1, max_sweeps=40)
-    score = result.snapshot.heldout
-    worse = score._replace(averaged_log_likelihood=score.log_likelihood - 0.1)
-    better = score._replace(averaged_log_likelihood=score.log_likelihood + 0.1)
-    assert prefer_average(result.posterior, better)
-    assert prefer_average(result.posterior, None)
-    assert not prefer_average(result.posterior, worse)
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
