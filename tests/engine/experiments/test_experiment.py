@@ -20,6 +20,7 @@ from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
 from acvb_core.evaluate.significance import compare_with_best
+from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.store.csv_text import csv_text
 
 SHORT = {"max_sweeps": 5, "splits": 3}
@@ -278,3 +279,12 @@ def test_five_lines_of_the_documentation_give_the_table_again(
     assert table["failed"].sum() == 2, "both predictions of a run"
     assert table["p"].notna().any()
     assert table["cpu_seconds"].notna().all()
+
+
+def test_the_score_of_the_column_means_is_told_and_is_no_score_of_a_run() -> None:
+    table = planted_features(60, 8, 2, noise=0.3, seed=0).table
+    made = acvb_core.experiment(table, ["fab"], splits=2, heldout=0.3)
+    assert made.scores == ["heldout_log_likelihood", "heldout_rmse", "heldout_explained"]
+    means = np.mean([row["heldout_means_log_likelihood"] for row in made.rows])
+    assert f"2 splits); the column means have {write_number(means)}." in made.conclusion()
+    assert "column means" not in made.conclusion("heldout_rmse")
