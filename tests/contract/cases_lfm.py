@@ -45,6 +45,8 @@ class LfmCases:
     whole = 12
     fewest = 0
     has_loo = False
+    most_evidence = np.inf  # of densities
+    approximate = ()
 
     def data(self) -> dict[str, Table]:
         planted = planted_features(80, 12, 3, noise=0.4, seed=4).table

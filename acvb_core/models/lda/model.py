@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln, polygamma
+from scipy.special import gammaln, polygamma, xlogy
 
 from acvb_core.core.clusters import rearrange
 from acvb_core.core.parallel import map_together
@@ -54,6 +54,8 @@ from acvb_core.models.lda.transform import FixedTopics, fold_in, infer_topic_cou
 
 #: Documents of a corpus on disk that are shown.
 SHOWN = 2_000
+#: Pairs of a document and a word that are added up at a time.
+_PIECE = 1 << 20
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 
 
@@ -72,9 +74,11 @@ class LdaModel:
     @cached_property
     def most_evidence(self) -> float:
         """The log probability of the words (nats) by the frequencies of each document itself, which none exceeds."""
-        counts = self.tokens.counts.astype(np.float64)
-        lengths = np.repeat(self.corpus.lengths, np.diff(self.tokens.pointers))
-        return float((counts * np.log(counts / lengths)).sum())
+        counts, lengths = self.tokens.counts, self.corpus.lengths.astype(np.float64)
+        # A piece at a time: arrays as long as the corpus would be part of a run's memory.
+        pieces = (counts[at : at + _PIECE].astype(np.float64) for at in range(0, len(counts), _PIECE))
+        of_words = sum(float(xlogy(piece, piece).sum()) for piece in pieces)
+        return of_words - float(xlogy(lengths, lengths).sum())
 
     def lower_bound(
         self,

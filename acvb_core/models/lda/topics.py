@@ -36,7 +36,8 @@ def topics_in_use(posterior: Posterior) -> Order:
     masses = posterior.masses()["topics"]
     # The counts of a stream may add up to another number than the words that they stand for.
     tokens = float(posterior["sizes"].sum() if "sizes" in posterior.arrays else masses.sum())
-    return order_by_size(masses, LEAST_TOKENS / max(tokens, LEAST_TOKENS))
+    # A topic of one word may have lost a little of it by rounding.
+    return order_by_size(masses, (LEAST_TOKENS - 1e-4) / max(tokens, LEAST_TOKENS))
 
 
 def topic_share(posterior: Posterior) -> Array:

@@ -162,11 +162,13 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
     topics, words = spread["topics"], spread["words"]
     runs = int(topics["runs"].iloc[0])
     if runs == 1:
-        st.info(
-            "These topics come from one run, and another seed may find others. Shares and words on this page are "
-            f"given this run's topics. Press *Run {MORE_SEEDS} more seeds* above to see which topics come back.",
-            icon=":material/casino:",
+        text = (
+            "These topics come from one run, and another seed may find others. Shares and words on this page are given "
+            "this run's topics."
         )
+        if not current_workspace().view_only:
+            text += f" Press *Run {MORE_SEEDS} more seeds* above to see which topics come back."
+        st.info(text, icon=":material/casino:")
         return
     st.caption(
         f"The topics of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a topic if "
