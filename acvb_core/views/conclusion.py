@@ -11,17 +11,19 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
+from acvb_core.views.settings_table import settings_without_seeds
 
 #: From this agreement on runs agree well, or in part.
 WELL, PARTLY = 0.8, 0.4
 _NUMBERS = ("No", "One", "Both", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
-def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
+def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: int | None = None) -> str:
     """Return the conclusion about some runs; "" where there is none, as of runs on different data.
 
     `results`: runs that have ended.
     `labels`: the names of the runs.
+    `reference`: as for `order_compared`.
     """
     if not results or len({result.problem.fingerprint for result in results}) > 1:
         return ""
@@ -30,19 +32,45 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
     sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
     if not sound:
         return "All runs diverged: do not trust their answers."
-    order = _rank_runs(results, sound)
-    first = order[0] if order else sound[0]
+    order, once = _rank_runs(results, sound), order_compared(results, reference)
+    first = once[0]
     sizes = {tuple(results[at].snapshot.effective_k.values()) for at in sound}
     sentences = [_describe_parts(results[first], "" if len(sizes) == 1 else f" ({labels[first]})")]
-    once = _drop_copies(results, [first, *(at for at in sound if at != first)])
     if len(once) > 1:
-        sentences.append(_describe_agreement(results, first, sorted(once)))
+        compared = [results[at] for at in once]
+        sentences += [_describe_agreement(compared), _describe_bounds(compared)]
     if len(once) < len(sound):
         sentences.append("Runs of the same method and seed with the same answer count once.")
     if len(order) > 1:
         sentences.append(_describe_scores(results, labels, order))
     sentences += _describe_ends(results, labels)
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def order_compared(results: Sequence[Result], reference: int | None = None) -> list[int]:
+    """Return the places of the runs that are compared: the reference first, no diverged run, no copy of another.
+
+    `reference`: the run whose topics or features are looked for in the others; by default the one that predicts
+      held-out data best, or the first.
+    """
+    sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
+    ranked = [*_rank_runs(results, sound), *sound]
+    first = [reference] if reference in sound else ranked[:1]
+    return _drop_copies(results, [*first, *(at for at in sound if at not in first)])
+
+
+def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
+    """Return how many parts of the reference every other run has, in a sentence.
+
+    `parts`: what they are called, one and many.
+    """
+    one, many = parts
+    if found == n:
+        return f"{f'All {n:,} {many} are' if n > 1 else f'The {one} is'} found by every run."
+    if not found:
+        return f"None of {n:,} {many} is found by every run: do not present them as certain."
+    some = f"{'' if found >= WELL * n else 'Only '}{found:,} of {n:,} {many} {'is' if found == 1 else 'are'}"
+    return f"{some} found by every run: do not present the others as certain."
 
 
 def describe_run(result: Result) -> str:
@@ -164,21 +192,17 @@ def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Se
     return f"Best held-out prediction: {labels[order[0]]} ({text}).{_describe_baseline(results[order[0]])}"
 
 
-def _describe_agreement(results: Sequence[Result], first: int, sound: Sequence[int]) -> str:
-    """Return how well the answers of runs agree."""
-    row, chosen = results[first].problem.model_row, [results[at] for at in sound]
+def _describe_agreement(chosen: Sequence[Result]) -> str:
+    """Return how well the answers of runs agree with that of the first, or with each other."""
+    row = chosen[0].problem.model_row
     methods = {result.problem.settings.method for result in chosen}
     who = "methods" if len(methods) == len(chosen) else "runs"
     number = _NUMBERS[len(chosen)] if len(chosen) < len(_NUMBERS) else f"{len(chosen):,}"
     if row.count_alike is not None:
-        others = [results[at].snapshot.posterior for at in sound if at != first]
-        alike, n = row.count_alike([results[first].snapshot.posterior, *others])
+        alike, n = row.count_alike([result.snapshot.posterior for result in chosen])
         if not n:
             return ""
-        text = (
-            f"{alike:,} of {n:,} {row.display.parts[1]} come back in {'both' if len(chosen) == 2 else 'all'}"
-        )
-        return f"{number} {who} {_grade(alike / n)} ({text})."
+        return f"{number} {who} {_grade(alike / n)}. {describe_found(alike, n, row.display.parts)}"
     if not row.clusterings or not same_documents(chosen):
         return ""
     # Runs with one clustering beside runs with two are compared on both sides, as the first of these names them.
@@ -192,6 +216,18 @@ def _describe_agreement(results: Sequence[Result], first: int, sound: Sequence[i
         return f"{number} {who} {next(iter(grades.values()))} (ARI {', '.join(what)})."
     each = [f"{grades[name]} on {name} (ARI {value:.2f})" for name, value in values.items()]
     return f"{number} {who} {_join(each)}."
+
+
+def _describe_bounds(chosen: Sequence[Result]) -> str:
+    """Return how far apart the bounds of runs end that differ in the seed alone; "" for other runs."""
+    bounds = [bound for result in chosen if (bound := result.snapshot.lower_bound) is not None]
+    if len({settings_without_seeds(result) for result in chosen}) > 1 or len(bounds) < len(chosen):
+        return ""
+    gaps = np.abs(np.subtract.outer(bounds, bounds))[np.triu_indices(len(bounds), 1)]
+    if gaps.max() < 0.1:
+        return "Their bounds are less than 0.1 nats apart."
+    low, high = (f"{gap:,.0f}" if gap >= 10 else f"{gap:.1f}" for gap in (gaps.min(), gaps.max()))
+    return f"Their bounds are {high if low == high else f'{low} to {high}'} nats apart."
 
 
 def measure_agreement(results: Sequence[Result], domain: str) -> float:

@@ -14,9 +14,16 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
+from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features
-from acvb_core.views.conclusion import describe_run, describe_runs, measure_agreement
+from acvb_core.views.conclusion import (
+    describe_found,
+    describe_run,
+    describe_runs,
+    measure_agreement,
+    order_compared,
+)
 
 
 @pytest.fixture(scope="module")
@@ -117,17 +124,57 @@ def test_topics_agree_as_far_as_they_come_back() -> None:
     runs = [fit(corpus, method, k=10, heldout=0.1, max_sweeps=60) for method in ("cvb0", "vb")]
     said = describe_runs(runs, ["CVB0", "VB"])
     assert "10 topics" in said
-    assert " of 10 topics come back in both)" in said
+    found, n = count_alike_topics([runs[at].snapshot.posterior for at in order_compared(runs)])
+    assert describe_found(found, n, ("topic", "topics")) in said
+    assert " of 10 topics " in said
+    assert "nats apart" not in said  # their bounds are not of the same kind
     assert "(perplexity " in said
     alone = describe_runs([runs[0], shuffled(runs[0], "words")], ["A", "B"])
-    assert "hardly agree (" in alone
+    assert "hardly agree. " in alone
+    assert "do not present" in alone
+
+
+def test_runs_that_differ_in_the_seed_alone_say_how_far_apart_their_bounds_are() -> None:
+    novel = load_sample("les_miserables").relation
+    runs = [fit(novel, "vb", seed=seed) for seed in range(3)]
+    bounds = sorted(run.snapshot.lower_bound for run in runs)
+    low, high = min(np.diff(bounds)), bounds[-1] - bounds[0]
+    assert high > 0.2
+
+    def write(gap: float) -> str:
+        return f"{gap:.0f}" if gap >= 10 else f"{gap:.1f}"
+
+    said = describe_runs(runs, ["a", "b", "c"])
+    assert f"Their bounds are {write(low)} to {write(high)} nats apart." in said
+    other = fit(novel, "vb", seed=3, alpha=2.0)
+    assert "nats apart" not in describe_runs([*runs, other], ["a", "b", "c", "d"])
+    same = replace(runs[0], problem=runs[1].problem)
+    assert "Their bounds are less than 0.1 nats apart." in describe_runs([runs[0], same], ["a", "b"])
+
+
+@pytest.mark.parametrize(("found", "n", "said"), [
+    (20, 20, "All 20 topics are found by every run."),
+    (1, 1, "The topic is found by every run."),
+    (18, 20, "18 of 20 topics are found by every run: do not present the others as certain."),
+    (1, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
+    (0, 20, "None of 20 topics is found by every run: do not present them as certain."),
+])  # fmt: skip
+def test_parts_that_not_every_run_finds_are_not_certain(found: int, n: int, said: str) -> None:
+    assert describe_found(found, n, ("topic", "topics")) == said
+
+
+def test_the_reference_comes_first_and_diverged_runs_and_copies_are_left_out(planted: list[Result]) -> None:
+    runs = [scored(planted[0], 0.3), scored(planted[1], 0.6), scored(planted[2], 0.9, Verdict.DIVERGED)]
+    assert order_compared([*runs, runs[0]]) == [1, 0]
+    assert order_compared(runs, reference=0) == [0, 1]
+    assert order_compared(runs, reference=2) == [1, 0]
 
 
 def test_features_agree_as_far_as_they_come_back() -> None:
     table = load_sample("planted_features").table
     runs = [fit(table, "fab", heldout=0.1, seed=seed) for seed in (0, 1)]
     said = describe_runs(runs, ["a", "b"])
-    assert "Both runs agree well (5 of 5 features come back in both)." in said
+    assert "Both runs agree well. All 5 features are found by every run." in said
     assert "hardly agree" in describe_runs([runs[0], shuffled(runs[0], "objects")], ["A", "B"])
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
+from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import method_row
 from acvb_core.store.results import rebuild_problem
 from pages.ui.shared import format as say
@@ -64,6 +65,18 @@ def list_seeds(workspace: Workspace, job: Job) -> list[Job]:
         and other.outline.fingerprint == fingerprint
         and replace(other.outline.asked, seed=0) == settings
     ]
+
+
+def select_seeds(workspace: Workspace, job: Job, most: int) -> list[Job]:
+    """Return a run, then the newest that have ended from other seeds, each seed once and none diverged.
+
+    `most`: runs in all.
+    """
+    runs = {job.outline.asked.seed: job}
+    for other in reversed(list_seeds(workspace, job)):
+        if len(runs) < most and other.outline.verdict not in (None, Verdict.DIVERGED):
+            runs.setdefault(other.outline.asked.seed, other)
+    return list(runs.values())
 
 
 def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:

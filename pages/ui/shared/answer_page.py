@@ -11,19 +11,19 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION, Verdict
+from acvb_core.engine.snapshot import MOTION
 from acvb_core.views.theme import isolate
-from pages.ui.running.repeats import list_seeds, show_more_seeds
+from pages.ui.running.repeats import select_seeds, show_more_seeds
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
-from pages.ui.shared.picking import Key, answer_key, choose_run, read_answer
+from pages.ui.shared.picking import Key, answer_key, choose_run
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 #: Seeds that are summarised: each is read from the disk.
-MOST_SEEDS = 20
+MOST_SEEDS = 8
 
 
 def open_answer(
@@ -62,26 +62,16 @@ def open_answer(
 @contain_failure("part of the page")
 def show_seeds(workspace: Workspace, job: Job) -> None:
     """Draw how far runs that differ from one in the seed alone agree, and the button that starts more of them."""
-    ended = [other for other in list_seeds(workspace, job) if other.outline.verdict is not None]
-    if len(ended) > 1:
-        runs = ComparedRuns.gather(ended[-MOST_SEEDS:])
-        which = "last " if len(ended) > MOST_SEEDS else ""
-        show_conclusion(runs, key="seeds", heading=f"The {which}{len(runs.jobs)} seeds")
+    jobs = select_seeds(workspace, job, MOST_SEEDS)
+    if len(jobs) > 1:
+        show_conclusion(ComparedRuns.gather(jobs), key="seeds", heading=f"{len(jobs)} seeds", reference=0)
     show_more_seeds(workspace, job, key="more_seeds")
 
 
 def measure_seeds(workspace: Workspace, job: Job, result: Result) -> dict[str, pd.DataFrame]:
     """Return how far the parts of a run depend on its seed (`Combination.spread`), over repeats from other seeds."""
-    runs = {job.outline.asked.seed: (answer_key(job, result), result)}
-    for other in reversed(list_seeds(workspace, job)):
-        ended = other.outline.verdict not in (None, Verdict.DIVERGED)
-        if not ended or other.outline.asked.seed in runs or len(runs) == MOST_SEEDS:
-            continue
-        answer = read_answer(other)
-        if answer is not None:
-            runs[other.outline.asked.seed] = (answer_key(other, answer), answer)
-    keys, results = zip(*runs.values(), strict=True)
-    return _measure_seeds(keys, results)
+    others = ComparedRuns.gather(select_seeds(workspace, job, MOST_SEEDS)[1:])
+    return _measure_seeds((answer_key(job, result), *others.keys), (result, *others.results))
 
 
 @st.cache_resource(show_spinner="Comparing the seeds", max_entries=16)
