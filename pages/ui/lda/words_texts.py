@@ -101,8 +101,8 @@ You choose the number of topics, **K**. Two more numbers, the *concentrations*, 
 - **beta** says how many words a topic uses: the smaller, the fewer.
 
 No formula gives the exact answer. The methods approximate it in different ways, so compare their results. Another seed
-may give somewhat different topics. Rely on those that come back with several seeds. *How sure?* on the Topics page counts
-the runs that find a topic, and shows the range of its share and of its words.
+may give somewhat different topics. Rely on those that come back with several seeds. *How sure?* on the Topics page
+counts the runs that find a topic, and shows the range of its share and of its words.
 """
 
 _HELDOUT = """
