@@ -79,9 +79,11 @@ class CourseRecorder:
         """Return how far each quantity of the last run ends below its highest value, and the score of an entry.
 
         `drop_…`: relative to the highest value. `unit_lower_bound`: the bound divided by the number of known entries,
-        words or cells. `gap_log_likelihood`: of a known cell less that of a held-out one.
+        words or cells. `gap_log_likelihood`: of a known cell less that of a held-out one. `last_change`: of the
+        responsibilities in the last sweep, where there are some.
         """
-        facts: dict[str, float] = {}
+        change = self._last.get("change", np.nan)
+        facts = {"last_change": change} if np.isfinite(change) else {}
         known, unknown = (self._last.get(f"{which}_log_likelihood", np.nan) for which in ("train", "heldout"))
         if np.isfinite(known - unknown):
             facts["gap_log_likelihood"] = known - unknown
