@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.core.clusters import order_by_size, pair_clusters
+from acvb_core.core.clusters import Order, order_by_size, pair_clusters
 from acvb_core.core.errors import DataError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
@@ -89,18 +89,25 @@ def count_alike_features(posteriors: Sequence[Posterior]) -> tuple[int, int]:
 def measure_spread(posteriors: Sequence[Posterior], table: Table) -> dict[str, pd.DataFrame]:
     """Return how far the features of the first run depend on the run, as the frames `features` and `weights`.
 
-    features: feature (from 1, largest first), share, low, high, found, runs.
-    weights: feature, column, weight (in the column's units), low, high.
+    features: feature (from 1, largest first), share, low, high, found, runs, in_samples.
+    weights: feature, column, weight (in the column's units), low, high, sd.
 
     A feature is found in a run that has it with a correlation of `ALIKE` or more, of either sign: a flipped feature has
     its weights with the other sign, and the other share. `found` counts these runs, the first included, of the number
     in `runs`. `low` and `high` are the least and the largest value over the runs that have the feature; NaN where no
-    other run has it.
+    other run has it. Of the first run alone are `in_samples`, the share of a sampler's kept samples that have the
+    feature, and `sd`, the standard deviation of a weight given this run's features; NaN for methods without them.
 
     `posteriors`: of runs on one table, as their methods gave them; one or more.
     `table`: the fitted one.
     """
-    objects, weights = _read(posteriors[0])
+    first, order = posteriors[0], _order_by_size(posteriors[0])
+    objects, weights = _read(first)
+    in_samples, sd = np.full(len(weights), np.nan), np.full(weights.shape, np.nan)
+    if "in_samples" in first.arrays:
+        in_samples = first["in_samples"][order]
+    if "weight_variance" in first.arrays:
+        sd = table.scale.undo_weights(np.sqrt(first["weight_variance"][order]))
     shares, added, found = [objects.mean(axis=0)], [weights], np.ones(len(weights), np.int64)
     for posterior in posteriors[1:]:
         other, other_weights = _read(posterior)
@@ -122,18 +129,20 @@ def measure_spread(posteriors: Sequence[Posterior], table: Table) -> dict[str, p
         "weight": own[0].ravel(),
         "low": low.ravel(),
         "high": high.ravel(),
+        "sd": sd.ravel(),
     }
-    return {
-        "features": pd.DataFrame(features | {"runs": len(posteriors)}),
-        "weights": pd.DataFrame(of_columns),
-    }
+    features |= {"runs": np.full(len(numbers), len(posteriors)), "in_samples": in_samples}
+    return {"features": pd.DataFrame(features), "weights": pd.DataFrame(of_columns)}
 
 
 def _read(posterior: Posterior) -> tuple[Floats, Floats]:
     """Return the activations (N, K) and the weights (K, D) of a run, the largest feature first."""
-    objects, weights = (np.asarray(posterior[name], np.float64) for name in ("objects", "weights"))
-    order = order_by_size(objects.sum(axis=0))
-    return objects[:, order], weights[order]
+    order = _order_by_size(posterior)
+    return posterior["objects"][:, order].astype(np.float64), posterior["weights"][order].astype(np.float64)
+
+
+def _order_by_size(posterior: Posterior) -> Order:
+    return order_by_size(posterior.masses()["features"])
 
 
 def _range_over_runs(values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:

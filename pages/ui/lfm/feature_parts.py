@@ -43,8 +43,16 @@ _RANGES: Any = {
     name: st.column_config.NumberColumn(format="percent", width="small")
     for name in ("Share", "Lowest", "Highest")
 } | {
+    "Samples": st.column_config.NumberColumn(
+        format="percent", width="small", help="Share of the kept samples of this run that have the feature."
+    ),
     "Runs": st.column_config.TextColumn(width="small", help="Runs that have the feature, this one included."),
     "Columns": st.column_config.TextColumn(width="large"),
+}
+_WEIGHTS: Any = {
+    "Standard deviation": st.column_config.NumberColumn(
+        help="Of the weight within this run: given the features that this run found."
+    )
 }
 #: Changes of features in a run, by their column in its history.
 _CHANGES = {"dropped": "dropped", "merged": "merged", "turned": "flipped (absence shown as presence)"}
@@ -173,7 +181,11 @@ def _choose_row(view: FeatureView) -> int | None:
 
 @contain_failure("part of the page")
 def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None:
-    """Draw in how many runs from other seeds the features come back, and the range of their shares and weights."""
+    """Draw in how many runs from other seeds the features come back, and the range of their shares and weights.
+
+    Of a sampler it also says how many of its samples have each feature, and of methods that know it, how sure weights
+    are.
+    """
     spread = measure_seeds(current_workspace(), job, view.result)
     features, weights = spread["features"], spread["weights"]
     runs = int(features["runs"].iloc[0])
@@ -184,17 +196,20 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
             "come back.",
             icon=":material/casino:",
         )
-        return
-    st.caption(
-        f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a feature "
-        f"if the objects of one of its own correlate with it at {ALIKE:g} or more, or at -{ALIKE:g} or less if it is "
-        "flipped. Lowest and highest: over the runs that have the feature; empty if only this run has it. Rely less on "
-        "features that few runs have."
-    )
+        if weights["sd"].isna().all():
+            return
+    else:
+        st.caption(
+            f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a "
+            f"feature if the objects of one of its own correlate with it at {ALIKE:g} or more, or at -{ALIKE:g} or "
+            "less if it is flipped. Lowest and highest: over the runs that have the feature; empty if only this run "
+            "has it. Rely less on features that few runs have."
+        )
     table = pd.DataFrame(
         {
             "Feature": features["feature"],
             "Runs": [f"{found:,} of {runs:,}" for found in features["found"]],
+            "Samples": features["in_samples"],
             "Share": features["share"],
             "Lowest": features["low"],
             "Highest": features["high"],
@@ -202,20 +217,22 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
         }
     )
     height = min(460, 38 + 35 * len(table))
-    st.dataframe(table, hide_index=True, key="spread_features", height=height, column_config=_RANGES)
+    known = table.dropna(axis=1, how="all")
+    st.dataframe(known, hide_index=True, key="spread_features", height=height, column_config=_RANGES)
     st.text(f"The weights of feature {feature}, strongest columns first")
-    table = list_weights(view, weights, feature, units)
-    st.dataframe(table, hide_index=True, key="spread_weights", height=min(460, 38 + 35 * len(table)))
+    table = list_weights(view, weights, feature, units).dropna(axis=1, how="all")
+    height = min(460, 38 + 35 * len(table))
+    st.dataframe(table, hide_index=True, key="spread_weights", height=height, column_config=_WEIGHTS)
 
 
 def list_weights(view: FeatureView, weights: pd.DataFrame, feature: int, units: Units) -> pd.DataFrame:
     """Return the weights of a feature with their range over the runs, strongest columns first, in some units."""
     chosen = weights[weights["feature"] == feature].reset_index(drop=True)
-    numbers = chosen[["weight", "low", "high"]]
+    numbers = chosen[["weight", "low", "high", "sd"]]
     if units == "sd" and view.sd is not None:
         numbers = numbers.div(view.sd, axis=0)
     order = view.strongest_columns(feature, len(chosen))
-    names = {"weight": "Weight", "low": "Lowest", "high": "Highest"}
+    names = {"weight": "Weight", "low": "Lowest", "high": "Highest", "sd": "Standard deviation"}
     return pd.concat([chosen["column"].rename("Column"), numbers.rename(columns=names)], axis=1).iloc[order]
 
 

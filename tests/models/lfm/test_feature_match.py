@@ -130,6 +130,18 @@ def test_spread_is_over_the_runs_that_have_a_feature_flipped_or_not() -> None:
     assert weights_of[["low", "high"]].iloc[2:].isna().all(axis=None)
 
 
+def test_a_sampler_says_in_how_many_samples_a_feature_is_and_how_sure_its_weights_are() -> None:
+    table = planted_features(100, 5, 2, noise=0.3, seed=2).table
+    run = fit(table, "ibp", burn_in=20, max_sweeps=60)
+    spread = measure_spread([run.snapshot.posterior], table)
+    assert spread["features"]["in_samples"].tolist() == run.posterior["in_samples"].tolist()
+    sd = np.sqrt(run.posterior["weight_variance"]) * table.scale.sd
+    np.testing.assert_allclose(spread["weights"]["sd"], sd.ravel())
+    other = measure_spread([fit(table, "fab").snapshot.posterior], table)
+    assert other["features"]["in_samples"].isna().all()
+    assert other["weights"]["sd"].isna().all()
+
+
 def test_one_run_and_runs_without_features_have_no_spread() -> None:
     table = planted_features(50, 4, 1, seed=0).table
     empty = build_posterior(np.empty((50, 0)), np.empty((0, 4)), np.empty(0), np.zeros(4), np.ones(4))

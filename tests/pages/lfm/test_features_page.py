@@ -295,6 +295,17 @@ def test_features_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open) ->
     assert (table["runs"] == 1).all()
 
 
+def test_a_sampler_shows_how_many_of_its_samples_have_a_feature(open_app: Open) -> None:
+    found = fitted("ibp", burn_in=20, max_sweeps=60)
+    app = part(opened(open_app, found), "How sure?")
+    assert "given this run's features" in texts(app)
+    listed = next(frame.value for frame in app.dataframe if "Samples" in frame.value)
+    assert listed["Samples"].tolist() == found.posterior["in_samples"].tolist()
+    weights = next(frame.value for frame in app.dataframe if "Standard deviation" in frame.value)
+    assert not {"Lowest", "Highest"} & {*listed, *weights}
+    assert (weights["Standard deviation"] > 0).all()
+
+
 def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
     runs = [fitted(init="random", seed=seed) for seed in (0, 1, 2)]
     app = opened(open_app, *runs)
