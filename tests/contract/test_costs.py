@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from collections import deque
 from collections.abc import Callable
@@ -198,6 +199,20 @@ def test_a_sweep_of_more_parts_is_estimated_to_take_longer(
         build_problem(data, row.name, dict.fromkeys(sizes, k), model=row.model).sweep_seconds for k in (4, 8)
     )
     assert few == many == 0.0 if row.streams else 0.0 < 1.5 * few < many < 60.0
+
+
+def test_held_out_entries_do_not_make_sweeps_look_long() -> None:
+    """They are many times the links here, and each costs far less than an object does."""
+    relation = large_relation(800, 1_000, 10_000, 8, 8, 1).relation
+    values = {"k_rows": 20, "k_cols": 20, "init": "random", "split": False}
+    problem = build_problem(relation, "cvb0", values, heldout=0.3)
+    compile_for(problem)
+    state = problem.inference.init(np.random.default_rng(0))
+    with one_thread():
+        problem.inference.sweep(state, np.random.default_rng(1))
+        begin = time.thread_time()
+        problem.inference.sweep(state, np.random.default_rng(1))
+    assert problem.sweep_seconds < 10 * (time.thread_time() - begin)
 
 
 @methods_for("lda")

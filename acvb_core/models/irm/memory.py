@@ -11,7 +11,7 @@ from acvb_core.models.irm.moves.moves import TRIALS
 from acvb_core.models.irm.moves.schedule import limit_splits
 
 #: Nanoseconds of an idle processor for a block of one object, and for a cluster at one end of a link.
-_NS = {"vb": 3, "gibbs": 15, "cvb0": 30, "acvb0": 30, "cvb": 40, "acvb": 40}
+_NS, _LINK_NS = {"vb": 3, "gibbs": 15, "cvb0": 30, "acvb0": 30, "cvb": 40, "acvb": 40}, 1
 
 
 def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> float:
@@ -22,7 +22,8 @@ def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> fl
     blocks = sum(relation.shape) * k_rows * k_cols
     if "k_cols" not in values and values.get("variance") == "exact":
         return 1e-8 * k_rows**2 * relation.shape[0] ** 2
-    return 1e-9 * _NS[method] * (blocks + (relation.n_ones + relation.n_missing) * (k_rows + k_cols))
+    links = (relation.n_ones + relation.n_missing) * (k_rows + k_cols)
+    return 1e-9 * (_NS[method] * blocks + _LINK_NS * links)
 
 
 def _at_most(relation: Relation, values: dict[str, Any]) -> dict[str, Any]:

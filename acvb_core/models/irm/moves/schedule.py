@@ -18,8 +18,8 @@ MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN = 200, 60
 #: Splits may always go up to so many times the starting number of clusters.
 _FACTOR = 2
 #: They go further while each cluster can have so many objects on average, and while a sweep costs no more than this:
-#: clusters times clusters for every object, and clusters for either end of every link. It takes up to three seconds.
-OBJECTS_PER_CLUSTER, _WORK = 5, 1e8
+#: a unit for every object and block, and this for every cluster at either end of a link. It takes up to three seconds.
+OBJECTS_PER_CLUSTER, _WORK, _LINK = 5, 1e8, 1 / 30
 
 
 def limit_clusters(relation: Relation, values: Values) -> dict[str, int]:
@@ -37,9 +37,9 @@ def limit_clusters(relation: Relation, values: Values) -> dict[str, int]:
 def limit_splits(relation: Relation, values: Values) -> dict[str, int]:
     """Return the number of clusters of each domain that splits stop at."""
     starts = starting_clusters(values)
-    n_objects, n_links = sum(relation.shape), relation.n_ones + relation.n_missing
-    # The clusters k of which n_objects * k**2 + 2 * n_links * k is _WORK.
-    affordable = int((math.sqrt(n_links**2 + n_objects * _WORK) - n_links) / n_objects)
+    n_objects, links = sum(relation.shape), _LINK * (relation.n_ones + relation.n_missing)
+    # The clusters k of which n_objects * k**2 + 2 * links * k is _WORK.
+    affordable = int((math.sqrt(links**2 + n_objects * _WORK) - links) / n_objects)
     if len(starts) == 1 and values.get("variance") == "exact":  # pairs of nodes times pairs of clusters
         affordable = 0
     return {
