@@ -202,7 +202,9 @@ def _take_averageable(posterior: Posterior) -> dict[str, Array]:
     return {
         name: array
         for name, array in posterior.arrays.items()
-        if name not in posterior.derived and (any(posterior.axes[name]) or array.ndim == 1)
+        if name not in posterior.derived
+        and not name.startswith("sampled_")
+        and (any(posterior.axes[name]) or array.ndim == 1)
     }
 
 
