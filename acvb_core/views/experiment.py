@@ -32,7 +32,8 @@ def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
     summary = experiment.summary(score)
     lower = summary["difference"].isna() | ~summary["best"]
     order = summary.assign(rest=lower).sort_values(["rest", "difference"], ascending=[True, False])
-    names = [escape(name, _MOST_LETTERS) for name in order["condition"]]
+    # In two lines, which leaves a narrow page room for the points.
+    names = ["<br>".join(escape(name, _MOST_LETTERS).rsplit(" · ", 1)) for name in order["condition"]]
     place = {condition: at for at, condition in enumerate(order["condition"])}
     known = _list_points(experiment, score)
     traces = [
