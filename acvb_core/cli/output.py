@@ -11,6 +11,7 @@ from typing import Any
 from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.store.export import run_dict, to_plain
@@ -205,7 +206,7 @@ def _ending(result: Result) -> str:
         return f"did its {sweeps}"
     motion = "" if result.snapshot.has_settled is None else f", {MOTION[result.snapshot.has_settled]}"
     ended = f"{_ENDED[result.verdict]} after {sweeps}{motion}"
-    if result.verdict is Verdict.CONVERGED:
+    if result.verdict is Verdict.CONVERGED and depends_on_seed(result.problem.settings, row):
         ended += f"; {ELSEWHERE}"
     return f"{ended}; judged by: {row.describe_convergence()}"
 

@@ -63,6 +63,11 @@ def name_run(settings: Settings, row: Method | None = None) -> str:
     return " · ".join([row.label, *preset, *size, seeds])
 
 
+def depends_on_seed(settings: Settings, row: Method) -> bool:
+    """Return whether another seed gives another run: not where all the data are gone through from given topics."""
+    return row.streams or not settings.start
+
+
 #: Seconds of a sweep from which a user is told before the run.
 SLOW_SWEEP = 20.0
 

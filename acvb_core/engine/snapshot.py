@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 SETTLED = 0.01
 #: The sweeps of a converged run in words.
 MOTION = {True: "settled", False: "fluctuations remain"}
-#: Said of every converged run: all methods start at random, and converge to what is near their start.
+#: Said of converged runs that start at random: they end near their start.
 ELSEWHERE = "another seed may end elsewhere"
 
 #: Kinds of moves, as columns of a history: clusters merged or split; features dropped, recoded, or turned to their

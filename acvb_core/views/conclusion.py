@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
@@ -40,7 +41,7 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: i
         compared = [results[at] for at in once]
         sentences += [_describe_agreement(compared), _describe_bounds(compared)]
     if len(once) < len(sound):
-        sentences.append("Runs of the same method and seed with the same answer count once.")
+        sentences.append("Repeats of a run with the same answer count once.")
     if len(order) > 1:
         sentences.append(_describe_scores(results, labels, order))
     sentences += _describe_ends(results, labels)
@@ -107,7 +108,8 @@ def _describe_end(result: Result) -> str:
         rest = ""
         if result.snapshot.has_settled is False:
             rest = f" after {result.snapshot.sweep:,} sweeps ({MOTION[False]})"
-        return f"Converged{rest}. {ELSEWHERE.capitalize()}."
+        elsewhere = f" {ELSEWHERE.capitalize()}." if _depends_on_seed(result) else ""
+        return f"Converged{rest}.{elsewhere}"
     if result.verdict is Verdict.DIVERGED:
         return "The run diverged: do not trust this answer. Try another seed, or settings closer to the defaults."
     if result.verdict is Verdict.STOPPED:
@@ -161,7 +163,7 @@ def _describe_baseline(result: Result) -> str:
 
 
 def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
-    """Return the places of runs that are no copies of one before: the same method and seed, and the same bits."""
+    """Return the places of runs that are no copies of one before: the same method and start, and the same bits."""
     kept: list[int] = []
     for at in places:
         if not any(_is_copy(results[at], results[other]) for other in kept):
@@ -171,10 +173,16 @@ def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
 
 def _is_copy(one: Result, other: Result) -> bool:
     mine, theirs = one.problem.settings, other.problem.settings
-    if (mine.model, mine.method, mine.seed) != (theirs.model, theirs.method, theirs.seed):
+    if (mine.model, mine.method) != (theirs.model, theirs.method):
+        return False
+    if mine.seed != theirs.seed and _depends_on_seed(one):
         return False
     own, same = one.snapshot.posterior, other.snapshot.posterior
     return all(name in same.arrays and np.array_equal(own[name], same[name]) for name in own.averaged)
+
+
+def _depends_on_seed(result: Result) -> bool:
+    return depends_on_seed(result.problem.settings, result.problem.row)
 
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:

@@ -15,6 +15,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
 from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
+from acvb_core.models.lda.trained import trained_topics
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.views.conclusion import (
@@ -216,6 +217,18 @@ def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: 
     assert advice in describe_run(fit(relation, "cvb0", split=False, **few))
     for method in ("cvb0", "gibbs"):
         assert "start with more" not in describe_run(fit(relation, method, **few))
+
+
+def test_a_run_from_given_topics_has_nothing_random_and_agrees_with_no_other_seed() -> None:
+    corpus = load_sample("bars").corpus
+    topics = trained_topics(fit(corpus, "cvb0", k=10, max_sweeps=30))
+    runs = [fit(corpus, "cvb0", start=topics, seed=seed) for seed in (0, 1)]
+    assert [run.verdict for run in runs] == [Verdict.CONVERGED] * 2
+    np.testing.assert_array_equal(*(run.snapshot.posterior["words"] for run in runs))
+    assert "another seed" not in describe_run(runs[0]).lower()
+    said = describe_runs(runs, ["a", "b"])
+    assert "agree" not in said
+    assert "count once" in said
 
 
 def test_a_copy_of_a_run_is_no_agreement(planted: list[Result]) -> None:

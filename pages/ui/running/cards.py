@@ -10,6 +10,7 @@ import streamlit as st
 from acvb_core.core.display import write_number
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Snapshot, Verdict
 from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour
@@ -33,6 +34,8 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "longdashdot": (11, 3, 3, 3),
 }
 
+#: Changes that the tolerance is compared with, other than that of the curve of changes.
+_WATCHED = {"lower_bound": "bound moves by", "pseudo_loo": "score moves by"}
 _CONTINUE = "Continue from where it was last saved"
 _NO_START = "It started from trained topics that an older version did not save. Start a new run from them"
 
@@ -140,7 +143,8 @@ def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
         return "Finding a start"
     if change is None or goal is None:
         return f"{done:,} of {seen.max_sweeps:,} sweeps"
-    return f"{say.count(done, 'sweep')}, change {change:.1g} (goal {goal:g})"
+    watched = _WATCHED.get(seen.problem.row.monitored or "", "change")
+    return f"{say.count(done, 'sweep')}, {watched} {change:.1g} (goal {goal:g})"
 
 
 def _describe_end(seen: Inspection, done: int) -> str:
@@ -148,7 +152,8 @@ def _describe_end(seen: Inspection, done: int) -> str:
     still = None if seen.snapshot is None else seen.snapshot.has_settled
     if still is not None:
         text = f"{text}, {MOTION[still]}"
-    return f"{text}; {ELSEWHERE}" if seen.verdict is Verdict.CONVERGED else text
+    random = depends_on_seed(seen.problem.settings, seen.problem.row)
+    return f"{text}; {ELSEWHERE}" if random and seen.verdict is Verdict.CONVERGED else text
 
 
 def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:

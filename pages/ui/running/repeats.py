@@ -10,6 +10,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import method_row
 from acvb_core.store.results import rebuild_problem
@@ -82,11 +83,14 @@ def select_seeds(workspace: Workspace, job: Job, most: int) -> list[Job]:
 def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:
     """Draw the button that starts a run again with the next seeds, and how many such runs are under way.
 
-    `key`: of the button. A viewer has no button, nor has a run whose start an older version did not save.
+    `key`: of the button. A viewer has no button, nor has a run that no other seed would change, or whose start an older
+      version did not save.
     """
     alike = list_seeds(workspace, job)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_row"):
-        if not workspace.view_only and (job.problem.start is not None or not job.outline.settings.start):
+        settings, problem = job.outline.settings, job.problem
+        known = problem.start is not None or not settings.start
+        if known and depends_on_seed(settings, problem.row) and not workspace.view_only:
             seeds = _next_seeds(job, alike)
             pressed = st.button(
                 f"Run {MORE_SEEDS} more seeds",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from acvb_core.engine.handle import Handle, Status
 from acvb_core.engine.job import Job, RunOutline
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.run_label import clean_name
 from acvb_core.engine.snapshot import ELSEWHERE, Verdict
 
@@ -38,7 +39,7 @@ VERDICTS: dict[Verdict, State] = {
         "converged",
         "green",
         ":material/check:",
-        f"The watched quantity moved by less than the tolerance: going on would change little, but {ELSEWHERE}.",
+        "The watched quantity moved by less than the tolerance: going on would change little.",
     ),
     Verdict.MAX_SWEEPS: State(
         "sweep limit",
@@ -130,8 +131,12 @@ def describe_state(run: RunOutline) -> State:
             return STREAMED if row.monitored is None else EPOCH_LIMIT
         if row.monitored is None:
             return COMPLETE
-    state, still = VERDICTS[run.verdict], run.has_settled
-    return state if still is None else state._replace(meaning=f"{state.meaning} {_MOTION[still]}")
+    meaning = [VERDICTS[run.verdict].meaning]
+    if run.has_settled is not None:
+        meaning.append(_MOTION[run.has_settled])
+    if run.verdict is Verdict.CONVERGED and depends_on_seed(run.settings, run.row):
+        meaning.append(f"{ELSEWHERE.capitalize()}.")
+    return VERDICTS[run.verdict]._replace(meaning=" ".join(meaning))
 
 
 def label_runs(jobs: Sequence[Job]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.viewing import view_id
-from tests.pages.session import WORKSPACE, Open, chart, jobs_of, press, until
+from tests.pages.session import WORKSPACE, Open, chart, jobs_of, keys, press, until
 
 
 def opened(open_app: Open, *results: Result) -> AppTest:
@@ -43,6 +43,15 @@ def test_one_press_runs_three_more_seeds_and_says_how_far_they_agree(open_app: O
     assert "nats apart" in texts(app)
     press(app, "more_seeds")
     assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3, 4, 5, 6]
+    viewer = open_app("blocks", workspace=view_id(WORKSPACE))
+    assert "more_seeds" not in keys(viewer)
+
+
+def test_more_seeds_of_a_race_are_races_from_starts_of_their_own(open_app: Open) -> None:
+    raced = fit(load_sample("southern_women").relation, "vb", k_rows=4, k_cols=3, restarts=2, seed=5)
+    app = press(opened(open_app, raced), "more_seeds")
+    asked = [job.outline.asked for job in jobs_of(app)]
+    assert [(one.seed, one.restarts) for one in asked] == [(5, 2), (7, 2), (9, 2), (11, 2)]
 
 
 def texts(app: AppTest) -> str:
