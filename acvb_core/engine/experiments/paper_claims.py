@@ -47,6 +47,8 @@ class ClaimTest(NamedTuple):
 
 #: The score of a run that its limit of sweeps ended: 1 then, else 0.
 UNSETTLED = "unsettled"
+#: Scores that are 1 or 0.
+COUNTED = (UNSETTLED, "moving")
 #: A run that has not converged after fewer sweeps may yet do so soon.
 _ENOUGH = 5_000
 #: What tells the comparisons of a claim apart, the widest first.
@@ -253,9 +255,9 @@ def _test(
     test = compare_paired(more, less, ratio=cell.ratio, ranks=False)
     difference, p, n = float(test.difference[0]), float(test.p_t[0]), int(test.n[0])
     if n >= LEAST_SPLITS:
-        if score == UNSETTLED and other is None:
+        if score in COUNTED and other is None:
             p = _test_share(cell.scores[result.table.methods.index(claim.better)], claim)
-        elif score == UNSETTLED or np.isnan(p):
+        elif score in COUNTED or np.isnan(p):
             # Yes or no has no normal distribution, and the same difference on every split no spread to judge it by.
             p = compare_signs(more - less)
     return ClaimTest(*about, difference, p, n)

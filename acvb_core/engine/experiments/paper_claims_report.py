@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.papers import Claim
-from acvb_core.engine.experiments.paper_claims import UNSETTLED, ClaimEvidence, judge_claims
+from acvb_core.engine.experiments.paper_claims import COUNTED, ClaimEvidence, judge_claims
 from acvb_core.engine.experiments.papers import PaperResult
 from acvb_core.engine.experiments.report import LEVEL
 from acvb_core.evaluate.significance import LEAST_SPLITS
@@ -81,8 +81,8 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
         "Each claim as its paper makes it, and what came of it here, on the data named. The tests are t-tests over "
         f"{LEAST_SPLITS} splits of the data or more; fewer are not tested. They are corrected for the training data "
         "that splits share (Nadeau and Bengio 2003), and adjusted by Holm's method over all comparisons of the claim, "
-        f"p < {LEVEL:g}. How many runs do not converge is tested by exact binomial and sign tests, and a difference "
-        "that is the same on every split by its sign. The tests are about these data: methods that are equal on "
+        f"p < {LEVEL:g}. How many runs do not converge, or still move, is tested by exact binomial and sign tests, "
+        "and a difference that is the same on every split by its sign. The tests are about these data: methods that are equal on "
         "average over data sets are still called different on one data set in 7 to 13 % of cases. That scores are "
         "equal is shown by two one-sided tests that they differ by less than a margin; that no difference was found "
         "does not show it. *Holds*: every comparison "
@@ -129,7 +129,7 @@ def _describe_test(claim: Claim) -> str:
     """Return which test decides a claim, with its margin or limit."""
     if claim.untested:
         return ""
-    counted = claim.score == UNSETTLED
+    counted = claim.score in COUNTED
     test = "exact test of signs" if counted else "t-test of the difference"
     against = f"{'exact binomial test' if counted else 't-test'} against the limit"
     if claim.follows:
