@@ -78,18 +78,19 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         "# Claims of the papers",
         "",
-        "Each claim as its paper makes it, and what came of it here, on the data named. The tests are t-tests over "
-        f"{LEAST_SPLITS} splits of the data or more; fewer are not tested. They are corrected for the training data "
-        "that splits share (Nadeau and Bengio 2003), and adjusted by Holm's method over all comparisons of the claim, "
-        f"p < {LEVEL:g}. How many runs do not converge, or still move, is tested by exact binomial and sign tests, "
-        "and a difference that is the same on every split by its sign. The tests are about these data: methods that are "
-        "equal on average over data sets are still called different on one data set in 7 to 13 % of cases. That scores "
-        "are equal is shown by two one-sided tests that they differ by less than a margin; that no difference was "
-        "found does not show it. *Holds*: every comparison is significant. *Holds under …*: the comparisons named are significant; the others are not decided, unless it "
-        "says so. *Does not hold here*: only the opposite is significant, or a difference beyond the margin. *Not "
-        "decided*: nothing is, which may be for want of splits. *Quick look*: on these data the runs are shorter than "
-        "the paper's. The page of a paper has each comparison, which data stood in for the paper's, and which commands "
-        "made the runs.",
+        "Each claim as its paper makes it, and what came of it here, on the data named. The tests are t-tests "
+        f"over {LEAST_SPLITS} splits of the data or more; fewer are not tested. They are corrected for the "
+        "training data that splits share (Nadeau and Bengio 2003), and adjusted by Holm's method over all "
+        f"comparisons of the claim, p < {LEVEL:g}. How many runs do not converge, or still move, is tested by "
+        "exact binomial and sign tests, and a difference that is the same on every split by its sign. The tests "
+        "are about these data: methods that are equal on average over data sets are still called different on one "
+        "data set in 7 to 13 % of cases. That scores are equal is shown by two one-sided tests that they differ "
+        "by less than a margin; that no difference was found does not show it. *Holds*: every comparison is "
+        "significant. *Holds under …*: the comparisons named are significant; the others are not decided, unless "
+        "it says so. *Does not hold here*: only the opposite is significant, or a difference beyond the margin. "
+        "*Not decided*: nothing is, which may be for want of splits. *Quick look*: on these data the runs are "
+        "shorter than the paper's. The page of a paper has each comparison, which data stood in for the paper's, "
+        "and which commands made the runs.",
     ]
     for paper, content in papers.items():
         lines += ["", f"## [{paper}]({paper}.md)", "", *_list_claims(content["claims"])]
