@@ -15,12 +15,14 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.moves.neighbours import pattern_product
-from acvb_core.models.irm.moves.schedule import OBJECTS_PER_CLUSTER
 from acvb_core.models.irm.moves.subspace import leading_vectors
 
 #: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
 #: planted and real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.
 _ITERATIONS, _EXTRA = 7, 10
+#: The spectral start makes no more clusters than leave so many objects to each, on average: k-means on a handful of
+#: points finds chance, and moves have to undo it.
+_OBJECTS = 5
 #: Of so many points, a hierarchy finds clusters at least as good as k-means does, and far sooner.
 _FEW = 128
 #: Noise on the points of a hierarchy, as a share of their root mean square, so that seeds give different starts.
@@ -75,8 +77,7 @@ class Start:
 
 
 def _limit_clusters(n_clusters: int, n_objects: int) -> int:
-    # K-means on a handful of points finds chance, and moves have to undo it.
-    return min(n_clusters, max(n_objects // OBJECTS_PER_CLUSTER, 2))
+    return min(n_clusters, max(n_objects // _OBJECTS, 2))
 
 
 def _random_responsibilities(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:

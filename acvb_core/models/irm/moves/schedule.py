@@ -17,9 +17,9 @@ MOVES_EVERY = 5
 MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN = 200, 60
 #: Splits may always go up to so many times the starting number of clusters.
 _FACTOR = 2
-#: They go further while each cluster can have so many objects on average, and while a sweep costs no more than this:
-#: a unit for every object and block, and this for every cluster at either end of a link. It takes up to three seconds.
-OBJECTS_PER_CLUSTER, _WORK, _LINK = 5, 1e8, 1 / 30
+#: They go further while there are two objects for each cluster, and while a sweep costs no more than this: a unit for
+#: every object and block, and this for every cluster at either end of a link. It takes up to three seconds.
+_WORK, _LINK = 1e8, 1 / 30
 
 
 def limit_clusters(relation: Relation, values: Values) -> dict[str, int]:
@@ -43,7 +43,7 @@ def limit_splits(relation: Relation, values: Values) -> dict[str, int]:
     if len(starts) == 1 and values.get("variance") == "exact":  # pairs of nodes times pairs of clusters
         affordable = 0
     return {
-        domain: max(_FACTOR * k, min(affordable, n // OBJECTS_PER_CLUSTER))
+        domain: max(_FACTOR * k, min(affordable, n // 2))
         for (domain, k), n in zip(starts.items(), relation.shape, strict=False)
     }
 
