@@ -188,7 +188,10 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
         else:
             levels = _baselines(runs) if panel.measure.key == "heldout" else {}
             y_axis |= _first_view(panel, runs, list(levels))
-            layout["shapes"] += [level_line(panel.number, at, name) for at, name in levels.items()]
+            # Curves begin near it and end above it.
+            layout["shapes"] += [
+                level_line(panel.number, at, name, position="end") for at, name in levels.items()
+            ]
         if not _is_known(runs, panel.measure.column or panel.measure.key):
             y_axis["showticklabels"] = False
             layout["annotations"] += _announce_score(panel, runs) if panel.measure.key == "heldout" else []

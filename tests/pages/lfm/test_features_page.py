@@ -17,6 +17,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm import answer
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import planted_features
 from pages.ui.lfm.feature_detail import draw_weights, list_carriers, list_features
 from pages.ui.lfm.feature_files import list_files, list_spread, pack_everything
 from pages.ui.lfm.feature_parts import are_in_order, list_steps
@@ -282,6 +283,14 @@ def test_files() -> None:
         archive.namelist()
     )
     assert archive.read("features.csv").decode() == made["features.csv"]
+
+
+def test_a_run_that_overfits_says_so(open_app: Open) -> None:
+    app = opened(open_app, fit(planted_features(200, 14, 3, seed=0).table, "em", heldout=0.3))
+    said = texts(app)
+    assert "The run overfits: held-out cells were predicted best after sweep " in said
+    assert "To predict, try IBP or fewer features." in said
+    assert "no better than the column means (-1." in said
 
 
 def test_features_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open) -> None:

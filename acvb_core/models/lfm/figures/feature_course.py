@@ -79,7 +79,7 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
         means = history.last_value("heldout_means_log_likelihood")
         if np.isfinite(means):
             shown.append(np.array([means]))
-            layout["shapes"] = [level_line("2", means, "column means (held out)")]
+            layout["shapes"] = [level_line("2", means, "column means (held out)", position="end")]
         layout |= {"xaxis2": x | sweeps | {"matches": "x"}, "yaxis2": y | _extent(shown)}
         layout["annotations"].append(panel_title("Log likelihood per cell", "", right[0], 1.0))
     return {"data": data, "layout": layout}
