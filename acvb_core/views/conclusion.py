@@ -235,7 +235,8 @@ def _describe_bounds(chosen: Sequence[Result]) -> str:
     if gaps.max() < 0.1:
         return "Their bounds are less than 0.1 nats apart."
     low, high = (f"{gap:,.0f}" if gap >= 10 else f"{gap:.1f}" for gap in (gaps.min(), gaps.max()))
-    return f"Their bounds are {high if low == high else f'{low} to {high}'} nats apart."
+    text = high if low == high else f"up to {high}" if low == "0.0" else f"{low} to {high}"
+    return f"Their bounds are {text} nats apart."
 
 
 def measure_agreement(results: Sequence[Result], domain: str) -> float:

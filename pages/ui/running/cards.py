@@ -34,8 +34,13 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "longdashdot": (11, 3, 3, 3),
 }
 
-#: Changes that the tolerance is compared with, other than that of the curve of changes.
+#: Changes that the tolerance is compared with, while a run goes on and when it has converged.
 _WATCHED = {"lower_bound": "bound moves by", "pseudo_loo": "score moves by"}
+_JUDGES = {
+    "lower_bound": "lower bound",
+    "pseudo_loo": "leave-one-out score",
+    "mean_change": "change of the mean",
+}
 _CONTINUE = "Continue from where it was last saved"
 _NO_START = "It started from trained topics that an older version did not save. Start a new run from them"
 
@@ -62,6 +67,7 @@ def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Ins
                         _show_card(job, seen[job.id], way, head)
                         if job.id in unsaved and not seen[job.id].status.active:
                             _show_unsaved(workspace, job, unsaved[job.id])
+                    st.space("stretch")  # the buttons stand at the lower end, whatever a card has to say
                     with contain_failure("row of buttons"):
                         _show_buttons(workspace, job, seen[job.id])
 
@@ -99,7 +105,7 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     if seen.error is not None:
         st.text(seen.error)
     if seen.verdict is not None and (reason := seen.reason):
-        st.caption(reason)
+        st.caption(f"Rule: {_JUDGES[job.problem.row.monitored or '']}", help=reason)
     st.html(_render_figures(_list_figures(job, seen)))
     if seen.verdict is not None:
         _show_chain(job)
@@ -110,11 +116,12 @@ def _show_chain(job: Job) -> None:
     result = read_answer(job)
     if result is None or (chain := result.chain) is None:
         return
+    help = f"{chain.describe()} {CHAIN_HELP}"
     if chain.has_mixed is False:
-        help = f"{chain.describe()} {CHAIN_HELP}"
         st.badge("samples: chain has not mixed", icon=":material/warning:", color="orange", help=help)
     else:
-        st.caption(chain.describe(), help=CHAIN_HELP)
+        worth = f", worth {chain.effective_size:,.0f}" if chain.has_mixed else ""
+        st.caption(f"{say.count(chain.n_samples, 'sample')}{worth}", help=help)
 
 
 def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:
