@@ -165,8 +165,8 @@ def test_python_example_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # it writes a model
-    # The four lines need the runs of an experiment, and are run by its test.
-    for block in re.findall(r"(?<!<!-- four lines -->\n)```python\n(.*?)```", TEXT, re.DOTALL):
+    # The five lines need the runs of an experiment, and are run by its test.
+    for block in re.findall(r"(?<!<!-- five lines -->\n)```python\n(.*?)```", TEXT, re.DOTALL):
         exec(compile(block, "the documentation", "exec"), {})
     assert "CONVERGED" in capsys.readouterr().out
 
