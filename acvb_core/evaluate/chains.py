@@ -15,14 +15,15 @@ Floats = NDArray[np.float64]
 #: Fewer draws than these in a half of a chain say nothing.
 _FEWEST = 4
 #: A chain has not mixed if an R-hat is above the first, or the draws are worth fewer independent ones than the second:
-#: the intervals of such chains are often much too narrow (`benchmarks.uncertainty.mixing`).
+#: the intervals of such chains are often much too narrow (`benchmarks.uncertainty.mixing`). The usual limit of R-hat,
+#: 1.01, is for several long chains: by chance alone, the halves of 140 independent draws exceed it one time in five.
 MOST_R_HAT, FEWEST_EFFECTIVE = 1.1, 20
 
 
 class Mixing(NamedTuple):
     """R-hat and effective sample size of one quantity; NaN where it never changes, or draws are too few."""
 
-    r_hat: float  #: near 1 when the chains agree; from 1.01 on they have not mixed
+    r_hat: float  #: near 1 when the chains agree; from 1.01 on, several long chains have not mixed
     effective_size: float  #: independent draws that estimate the mean as well as all draws together
 
 
