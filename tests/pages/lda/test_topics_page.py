@@ -131,6 +131,7 @@ def test_topics_are_shown_with_their_range_over_seeds(open_app: Open, found: Res
     part(app, "How sure?")
     topics, words = (frame.value for frame in app.dataframe)
     assert topics["Runs"].tolist() == ["2 of 2", "2 of 2"]
+    assert "2 seeds: 2 topics. Both runs agree well. All 2 topics are found by every run." in texts(app)
     assert (topics["Lowest"] <= topics["Share"]).all()
     assert (topics["Share"] <= topics["Highest"]).all()
     assert words["In the top ten of"].iloc[0] == "2 of 2"
