@@ -4,11 +4,13 @@
                                        [--set k_rows=40 --set split=false] [--runs 10]
 
 Skill = 1 - LL / LL of one block, where LL is the mean log likelihood of a held-out entry and the one block predicts
-the training density for every entry. One line a split, then the mean and the worst. With --pairs the file is read as a
-network whichever model is fitted, so that both models are judged on the same pairs.
+the training density for every entry. One line a split, then the mean and the worst: skill and roc_auc of what the
+clusters predict (of Gibbs sampling: the mean of its samples), averaged_skill of the samples that a run begins with.
+With --pairs the file is read as a network whichever model is fitted, so that both models are judged on the same pairs.
 
-With --runs, so many runs from different seeds are made on each split. Their mean prediction is held against that of the
-luckiest (chosen by the held-out score itself), of the one with the highest bound (known without it), and their mean.
+With --runs, so many runs from different seeds are made on each split. Each predicts by its samples, or by its clusters
+if it has none. Their mean prediction is compared with that of the luckiest (chosen by the held-out score itself), of
+the one with the highest bound (known without it), and their mean.
 """
 
 from __future__ import annotations
@@ -93,12 +95,14 @@ def main() -> None:
                 }
             )
     frame = pd.DataFrame(rows)
+    own = "by its samples" if method_row(model, options.method).sampled else "by the clusters"
     print(relation.size_text)
     print(frame.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
     print(
-        f"mean skill {frame.skill.mean():.4f}, worst {frame.skill.min():.4f}, "
-        f"mean ROC AUC {frame.roc_auc.mean():.4f}, mean skill by samples {frame.averaged_skill.mean():.4f}, "
-        f"mean bound {frame.lower_bound.mean():.1f}, mean CPU s {frame.cpu_seconds.mean():.2f}"
+        f"{own}: mean skill {frame.skill.mean():.4f}, worst {frame.skill.min():.4f}, "
+        f"mean ROC AUC {frame.roc_auc.mean():.4f}; by samples of the start: mean skill "
+        f"{frame.averaged_skill.mean():.4f}; mean bound {frame.lower_bound.mean():.1f}, "
+        f"mean CPU s {frame.cpu_seconds.mean():.2f}"
     )
     if combined:
         table = pd.DataFrame(combined)

@@ -69,7 +69,7 @@ def line(case: str, run: str, found: Any, truth: Truth) -> dict[str, Any]:
         "sweeps": last.sweep,
         "clusters": "x".join(map(str, last.effective_k.values())),
         **{f"ari_{domain}": agreement(truth[domain], found.labels(domain))["ari"] for domain in truth},
-        "heldout": None if last.heldout is None else last.heldout.log_likelihood,
+        "heldout_clusters": None if last.heldout is None else last.heldout.log_likelihood,
         "lower_bound": last.lower_bound,
     }
 
@@ -98,7 +98,7 @@ def from_truth(
         "run": "truth",
         "clusters": "x".join(str(array.shape[1]) for array in q.values()),
         **{f"ari_{d}": agreement(truth[d], posterior.labels(d))["ari"] for d in truth},
-        "heldout": None if scores is None else scores.log_likelihood,
+        "heldout_clusters": None if scores is None else scores.log_likelihood,
         "lower_bound": model.lower_bound(posterior),
     }
 
@@ -178,7 +178,11 @@ def main() -> None:
     with pd.option_context("display.width", 200, "display.max_columns", 20):
         print(frame.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.5g}"))
         summary = frame[frame["run"] != "truth"].groupby("case", sort=False)
-        print(summary[["cpu_seconds"]].sum().join(summary[["ari_rows", "heldout", "lower_bound"]].min()))
+        print(
+            summary[["cpu_seconds"]]
+            .sum()
+            .join(summary[["ari_rows", "heldout_clusters", "lower_bound"]].min())
+        )
     print(f"load average {os.getloadavg()[0]:.2f}")
 
 

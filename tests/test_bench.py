@@ -22,6 +22,7 @@ from acvb_core.evaluate.split import HeldOut
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.svg import draw_curves
 from benchmarks.peers import __main__ as command
+from benchmarks.peers import communities
 from benchmarks.peers.answers import mean_of_later_half
 from benchmarks.peers.blocks import block_probability, degree_corrected_probability
 from benchmarks.peers.cases import METHODS, Case, list_cases
@@ -122,6 +123,29 @@ def test_degrees_predict_as_karrer_and_newman() -> None:
     train = Relation.build(star, network=Network(directed=False))
     predicted = degree_corrected_probability(train, [0, 0, 0, 0], held_links([0, 1], [1, 2], [True, False]))
     assert predicted == pytest.approx([1 - math.exp(-3 * 1 * 6 / 36), 1 - math.exp(-1 * 1 * 6 / 36)])
+
+
+@pytest.mark.parametrize(("predict_by", "expected"), [("clusters", 1.0), ("samples", 0.5)])
+def test_graph_tool_predicts_by_its_groups_or_by_its_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, predict_by: str, expected: float
+) -> None:
+    """As ours do, so that clusters are compared with clusters and samples with samples."""
+    python = tmp_path / "python"
+    groups, one_group = [0, 0, 0, 1, 1, 1], [0] * 6
+    reply = {"labels": groups, "cpu_seconds": 1.0, "version": "2"}
+    with_samples = json.dumps(reply | {"samples": [groups, one_group]})
+    without = json.dumps(reply | {"samples": []})
+    python.write_text(f"#!/bin/sh\ngrep -q '\"samples\": 0' && echo '{without}' || echo '{with_samples}'\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(communities, "GRAPH_TOOL_PYTHON", str(python))
+    links = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
+    train = Relation.build(links, network=Network(directed=False))
+    trial = Trial("networks", train, held_links([0], [4], [False]))
+    (answer,) = communities.fit_graph_tool(trial, 0, degrees=False, predict_by=predict_by)
+    density = 12 / 30
+    apart, together = density / (9 + 1), (12 + density) / (30 + 1)
+    assert answer.predicted == pytest.approx([expected * apart + (1 - expected) * together])
+    assert answer.clusters == groups
 
 
 def test_unknown_cells_are_predicted_by_the_known_ones() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from acvb_core.cli.listings import methods_markdown, papers_markdown
 from pages.ui.irm.words_relation import RELATION
+from pages.ui.lfm.words_table import TABLES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -47,6 +48,23 @@ def test_tables_of_which_method_predicts_best_are_the_measured_one() -> None:
     assert len(tables[0]) == 6
     assert tables[1] == tables[0]
     assert tables[2] == tables[0]
+
+
+def test_tables_of_what_predicts_cells_best_are_the_measured_one() -> None:
+    ((_, advice),) = TABLES.advice
+    measured, *short = [_read_cells(text) for text in (PAGES[ROOT / "docs" / "measured.md"], README, advice)]
+    assert len(measured) == 11
+    for found in short:
+        assert list(found) == ["FAB", "IBP", "Factor analysis", "Column means"]
+        assert found == {method: measured[method] for method in found}
+
+
+def _read_cells(text: str) -> dict[str, list[str]]:
+    """Return the log likelihoods of each method in the table of a text, without the numbers of features."""
+    below = re.search(r"\|[^\n]*\| Wine, 178 x 13 [^\n]*\n\s*\|[-|]+\n((?:\s*\|[^\n]*\n)+)", text)
+    assert below is not None
+    rows = [re.split(r"\s*\|\s*", line.strip().strip("| ")) for line in below.group(1).splitlines()]
+    return {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in rows}
 
 
 def _read_skills(text: str) -> dict[str, list[str]]:
@@ -147,8 +165,8 @@ def test_python_example_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # it writes a model
-    # The four lines need the runs of an experiment, and are run by its test.
-    for block in re.findall(r"(?<!<!-- four lines -->\n)```python\n(.*?)```", TEXT, re.DOTALL):
+    # The five lines need the runs of an experiment, and are run by its test.
+    for block in re.findall(r"(?<!<!-- five lines -->\n)```python\n(.*?)```", TEXT, re.DOTALL):
         exec(compile(block, "the documentation", "exec"), {})
     assert "CONVERGED" in capsys.readouterr().out
 

@@ -19,7 +19,7 @@ from acvb_core.cli.source import Source
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
-from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.experiments.report import TWO_WAYS, Experiment
 from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.store.plans.experiments import ExperimentFolder
 
@@ -123,8 +123,11 @@ def _text(
         "\n* no difference from the best was found (p at least 0.05, adjusted for the number of pairs)\n"
         "p: corrected for training data that the splits share; p (uncorrected) and p (ranks) are about further splits "
         "of the same data. Methods that are equal on average over data sets are still called different on one data set "
-        "in 7 to 13 % of cases.\n\n"
+        "in 7 to 13 % of cases.\n"
     )
+    if (table["predicts_by"] == "samples").any():
+        text += f"{TWO_WAYS}\n"
+    text += "\n"
     text += f"{now.conclusion(score)}\n"
     failed = [row for row in now.rows if row.get("error")]
     if failed:

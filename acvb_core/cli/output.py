@@ -11,8 +11,9 @@ from typing import Any
 from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION, Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.store.export import run_dict, to_plain
 from acvb_core.store.known_labels import compare_known_labels
 
@@ -92,13 +93,18 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
     last, own = result.snapshot, result.problem.model_row.part("text")
     facts = [
         ("how it ended", _ending(result)),
+        *([("why", result.reason)] if result.reason else []),
         *_race(result),
         *_stream(result),
         ("found", _clusters(result)),
         *([] if result.problem.row.streams else [("lower bound", _nats(last.lower_bound))]),
         *([] if last.pseudo_loo is None else [("pseudo leave-one-out", _nats(last.pseudo_loo))]),
     ]
+    if result.chain is not None:
+        facts.append(("samples", result.chain.describe()))
     facts += own.facts(result)
+    if result.heldout_peak is not None:
+        facts.append(("prediction", result.heldout_peak.describe(result.problem.model_row)))
     facts.append(
         (
             "time",
@@ -133,6 +139,9 @@ def comparison_text(
     parts = [data_text(first.problem.data, _report_lines(first, lines)), table, "\n"]
     if first.problem.heldout is not None:
         parts.append("\n{}: {}\n".format(*first.problem.model_row.part("text").held_out(first)))
+    for result in comparison.results:
+        if result.heldout_peak is not None:
+            parts.append(f"{result.label}: {result.heldout_peak.describe(result.problem.model_row)}\n")
     if len(comparison.results) > 1:
         for name, objects in first.problem.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")
@@ -196,7 +205,10 @@ def _ending(result: Result) -> str:
     if row.monitored is None and result.verdict is Verdict.MAX_SWEEPS:
         return f"did its {sweeps}"
     motion = "" if result.snapshot.has_settled is None else f", {MOTION[result.snapshot.has_settled]}"
-    return f"{_ENDED[result.verdict]} after {sweeps}{motion}; judged by: {row.describe_convergence()}"
+    ended = f"{_ENDED[result.verdict]} after {sweeps}{motion}"
+    if result.verdict is Verdict.CONVERGED and depends_on_seed(result.problem.settings, row):
+        ended += f"; {ELSEWHERE}"
+    return f"{ended}; judged by: {row.describe_convergence()}"
 
 
 def _race(result: Result) -> list[tuple[str, str]]:
@@ -206,13 +218,11 @@ def _race(result: Result) -> list[tuple[str, str]]:
         return []
     first, last = race_report.first_seed, race_report.first_seed + race_report.restarts - 1
     what = "won by" if race_report.is_decided else "stopped, led by"
-    return [
-        (
-            "race",
-            f"{what} seed {race_report.leader} of {first} to {last}; {table['sweeps'].sum():,} "
-            f"sweeps and {table['cpu_seconds'].sum():.2f} s of CPU in all",
-        )
-    ]
+    told = (
+        f"{what} seed {race_report.leader} of {first} to {last}; {table['sweeps'].sum():,} "
+        f"sweeps and {table['cpu_seconds'].sum():.2f} s of CPU in all"
+    )
+    return [("race", f"{told}. {race_report.caution}" if race_report.caution else told)]
 
 
 def _clusters(result: Result) -> str:
@@ -221,7 +231,7 @@ def _clusters(result: Result) -> str:
         more = ""
         if domain in result.full_domains:
             (cap,) = (p for p in result.problem.row.parameters if p.name == model.caps[domain])
-            more = f" (all starting clusters are in use; start with a larger {cap.flag})"
+            more = f" (all that the run may have; start with a larger {cap.flag})"
         found.append(plural(k, model.domains[domain].removesuffix("s")) + more)
     return ", ".join(found)
 

@@ -58,7 +58,7 @@ class Progress:
         if problem.sweep_seconds >= SLOW_SWEEP:
             fewer = " or ".join(dict.fromkeys(problem.model_row.domains.values()))
             took = _rough_duration(problem.sweep_seconds)
-            text = f"{problem.label}  a sweep will take about {took}; fewer {fewer} take less"
+            text = f"{problem.label}  a sweep may take about {took}; fewer {fewer} take less"
             _write_line(self._stream, text, last=True)
         self._wait(problem, _START)
 

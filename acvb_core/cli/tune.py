@@ -16,6 +16,7 @@ from acvb_core.cli.output import as_json, data_text, format_facts, output_files,
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source, choose_models
 from acvb_core.data.report import plural
+from acvb_core.engine.race_report import TOO_GOOD
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning import Search, Tuning, plan_search, refuse_untunable, run_search
@@ -99,7 +100,7 @@ def _text(source: Source, planned: Search, tuning: Tuning, out: Path | None, rem
         flags = {parameter.name: parameter.flag for parameter in row.parameters}
         typed = " ".join(f"{flags[name]} {value!r}" for name, value in tuning.best.items())
         summary = f"trial {best.number}, perplexity {best.perplexity:,.1f}; the defaults {first:,.1f}"
-        text += format_facts([("best", summary), ("its steps", typed)])
+        text += format_facts([("best", summary), ("", TOO_GOOD), ("its steps", typed)])
     if out is not None:
         text += f"\nwritten to {out}: trials.csv, and the best run; the same command goes on with it\n"
     if removed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -37,6 +38,23 @@ class HeldOutScore(NamedTuple):
     field: str
     write: Callable[[float], str]
     averaged: str = ""  #: the field of the same score of averaged predictions
+    #: `baseline`, `baseline_name`: the field of the same score of predictions without a model, and their name.
+    baseline: str = ""
+    baseline_name: str = ""
+
+    def write_with_baseline(self, scores: Mapping[str, float]) -> str:
+        """Return the score, and that of the baseline if it is known: "-1.19 (column means -1.44)"."""
+        text, baseline = self.write(scores[self.field]), self.find_baseline(scores)
+        return text if baseline is None else f"{text} ({self.baseline_name} {self.write(baseline)})"
+
+    def find_baseline(self, scores: Mapping[str, float]) -> float | None:
+        """Return the score of the baseline; None where it is not known, as in runs before there was one."""
+        baseline = scores.get(self.baseline)
+        return None if baseline is None or math.isnan(baseline) else baseline
+
+    def are_level(self, best: float, other: float) -> bool:
+        """Return whether scores differ by a hundredth of the better one at most, or 0.01 if that one is below 1."""
+        return abs(best - other) <= 0.01 * max(1.0, abs(best))
 
 
 def write_share(share: float) -> str:
@@ -59,6 +77,8 @@ class ModelDisplay:
     score: HeldOutScore
     parts: tuple[str, str] = ("cluster", "clusters")  #: what a run finds, one and many, in a sentence
     part: str = "cluster"  #: what moves merge, split or drop
+    asked: str = ""  #: the parameter with the number of parts, of which those that hold nothing are empty
+    to_predict: str = ""  #: what may predict better than a run that overfits
     scores: str = "scores"  #: what the held-out scores are, in the plural
     unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best
     unmarked_reason: str = ""  #: why, for people

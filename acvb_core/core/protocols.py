@@ -295,6 +295,12 @@ def predict_averaged(model: Model, posterior: Posterior, heldout: Any) -> Array 
     return None if predict is None else predict(posterior, heldout)
 
 
+def count_in_use(model: Model, posterior: Posterior) -> dict[str, int]:
+    """Return how many clusters of each domain are in use: all, unless the model says which hold nothing."""
+    count = getattr(model, "count_in_use", None)
+    return posterior.n_clusters() if count is None else dict(count(posterior))
+
+
 def find_samples(model: Model, posterior: Posterior, domain: str) -> Array | None:
     """Return the cluster of each object in each sample of a posterior, shape (S, N); None without samples."""
     find = getattr(model, "sampled_labels", None)

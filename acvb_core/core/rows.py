@@ -152,7 +152,7 @@ class ModelRow:
     scoring_bytes: int  #: memory that scoring takes, for each held-out entry or word
     #: Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
     clusterings: dict[str, str]
-    #: Domain -> the parameter that is only a limit to its clusters, which die out when they are not needed.
+    #: Domain -> the parameter that says how many clusters it starts with; those that are not needed die out.
     caps: dict[str, str]
     display: ModelDisplay  #: how its runs are shown
     #: Whether data of that type are of the kind the model is for.
@@ -174,6 +174,8 @@ class ModelRow:
     unit: tuple[str, str] = ("entry", "entries")  #: what one of those is called, and many
     #: (data, method name, values) -> about how many seconds of an idle processor a sweep takes; a stream's are short.
     sweep_seconds: Callable[[Any, str, Values], float] = lambda data, method, values: 0.0
+    #: (training data, values) -> the most clusters that a run may have, of each domain that has such a limit.
+    limits: Callable[[Any, Values], dict[str, int]] = lambda data, values: {}
     one_domain: bool = False  #: the model is for relations with the same objects on both sides
     #: Raises ParameterError for an object that no run of the model can continue from.
     check_start: Callable[[Any], None] | None = None

@@ -19,7 +19,13 @@ from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.state import RunState
-from acvb_core.engine.stopping import estimate_sweeps_left, read_course, share_done, worst_case_sweeps
+from acvb_core.engine.stopping import (
+    estimate_sweeps_left,
+    explain_convergence,
+    read_course,
+    share_done,
+    worst_case_sweeps,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,6 +155,11 @@ class Inspection(JobState, RunState):
         """The last change that the tolerance is compared with; None where there is none (yet)."""
         course = read_course(self.problem, self.history)
         return None if course is None or not len(course.change) else float(course.change[-1])
+
+    @cached_property
+    def reason(self) -> str:
+        """The rule that ended a converged run, in words; "" for other runs (`explain_convergence`)."""
+        return "" if self.snapshot is None else explain_convergence(self.problem, self.history, self.snapshot)
 
     @property
     def _most_sweeps_left(self) -> float:

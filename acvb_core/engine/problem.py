@@ -92,6 +92,11 @@ def number_name(name: str, taken: Collection[str]) -> str:
     return next(each for each in numbered if each not in taken)
 
 
+def depends_on_seed(settings: Settings, row: Method) -> bool:
+    """Return whether another seed gives another run: not where all the data are gone through from given topics."""
+    return row.streams or not settings.start
+
+
 #: Seconds of a sweep from which a user is told before the run.
 SLOW_SWEEP = 20.0
 
@@ -157,7 +162,7 @@ class Problem:
 
     @property
     def sweep_seconds(self) -> float:
-        """Rough estimate of how long a sweep will take, by the sizes of the data and the settings."""
+        """Rough estimate of how long a sweep may take, by the sizes of the data and the settings."""
         return self.model_row.sweep_seconds(self.train, self.row.name, dict(self.settings.values))
 
     def refuse_too_large(self) -> None:

@@ -11,6 +11,8 @@ from acvb_core.engine.snapshot import Snapshot
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Is said of a run that was chosen by what is held out.
+TOO_GOOD = "Its held-out score chose it, and is too good on average."
 #: What restarts may be ranked by, in words.
 RACE_CRITERIA = {
     "lower_bound": "lower bound",
@@ -86,6 +88,11 @@ class RaceReport:
     def is_decided(self) -> bool:
         """True when all but one were beaten."""
         return sum(entrant.out_after is None for entrant in self.entrants) == 1
+
+    @property
+    def caution(self) -> str:
+        """A warning about the held-out score of the winner; empty if it did not choose the winner."""
+        return TOO_GOOD if self.judged_by == "heldout" else ""
 
     @property
     def sweeps(self) -> int:

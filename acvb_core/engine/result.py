@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,39 @@ from acvb_core.core.clusters import order_by_size, rearrange
 from acvb_core.core.errors import ParameterError, shorten
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.references import references_to
+from acvb_core.core.rows import ModelRow
 from acvb_core.data.report import ReadReport, plural
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from acvb_core.engine.state import RunState
+from acvb_core.engine.stopping import explain_convergence
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from acvb_core.evaluate.chains import ChainReport
+
+#: Nats by which all held-out data together must have been predicted better before, so that it is no chance. On seven
+#: tables the differences beyond it were three standard errors or more, those below it less.
+_CLEARLY = 100.0
+
+
+class HeldOutPeak(NamedTuple):
+    """The sweep after which held-out data were predicted best, and clearly better than at the end of the run."""
+
+    sweep: int
+    best: float  #: score after this sweep, as the model's `display.score` has it
+    last: float  #: score at the end
+
+    def describe(self, row: ModelRow) -> str:
+        """Return in words when a run of a model predicted best, and what may predict better than its end."""
+        display, write = row.display, row.display.score.write
+        return (
+            f"The run overfits: held-out {row.unit[1]} were predicted best after sweep {self.sweep:,} "
+            f"({display.score.name} {write(self.best)}), and the last sweep has {write(self.last)}. To predict, try "
+            f"{display.to_predict}."
+        )
 
 
 _ARCHIVES = references_to("store.archives.results")
@@ -123,6 +148,14 @@ class Result:
         return self.snapshot.verdict or Verdict.STOPPED
 
     @property
+    def reason(self) -> str:
+        """The rule that ended a converged run, with the last change and the tolerance, in words; "" for other runs.
+
+        The rule may be about the bound or the leave-one-out score, while single assignments still change.
+        """
+        return explain_convergence(self.problem, self.state.history, self.snapshot)
+
+    @property
     def history(self) -> pd.DataFrame:
         """Diagnostics of every sweep, one row each."""
         return self.state.history.frame()
@@ -141,12 +174,48 @@ class Result:
         orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
         return rearrange(posterior, orders)
 
+    @cached_property
+    def chain(self) -> ChainReport | None:
+        """R-hat and effective sample size of the Gibbs samples of the run; None for a run without samples.
+
+        Samples of the chain before a run on a relation are judged by their bounds and numbers of clusters, the kept
+        sweeps of a sampler by the hyper-parameters that it draws: its bound is that of the mean.
+        """
+        from acvb_core.evaluate.chains import ChainReport  # SciPy's statistics take a while to import
+
+        if self.problem.row.sampled:
+            kept = self.state.history.column("samples") > 0
+            columns = {name: self.state.history.column(name)[kept] for name in self.snapshot.hyper}
+            draws = {name: values for name, values in columns.items() if len(values) and np.ptp(values) > 0.0}
+        else:
+            read = getattr(self.problem.model, "read_chain", None)
+            draws = {} if read is None else read(self.snapshot.posterior)
+        return ChainReport.of_draws(draws)
+
     @property
-    def full_domains(self) -> list[str]:
-        """Domains with as many clusters in use as the settings ask for, or more: a larger number may fit better."""
-        values, caps = self.problem.settings.values, self.problem.model_row.caps
-        used = self.snapshot.effective_k
-        return [domain for domain, cap in caps.items() if used[domain] >= values.get(cap, np.inf) > 1]
+    def full_domains(self) -> dict[str, int]:
+        """Domains with as many clusters in use as the run may have, and that number: a larger one may fit better."""
+        problem, used = self.problem, self.snapshot.effective_k
+        limits = problem.model_row.limits(problem.train, dict(problem.settings.values))
+        return {domain: most for domain, most in limits.items() if used[domain] >= most > 1}
+
+    @cached_property
+    def heldout_peak(self) -> HeldOutPeak | None:
+        """When held-out data were predicted best, if that was clearly better than at the end: the run overfits.
+
+        Clearly: all of them together by more than 100 nats, and the scores are not level (they differ by more than a
+        hundredth). None otherwise, for samplers, whose scores are of ever more samples, and if nothing is held out.
+        """
+        heldout, score = self.problem.heldout, self.problem.model_row.display.score
+        likelihood = self.state.history.column("heldout_log_likelihood")
+        known = np.flatnonzero(np.isfinite(likelihood))
+        if heldout is None or self.problem.row.sampled or not len(known):
+            return None
+        at, end = known[np.argmax(likelihood[known])], known[-1]
+        best, last = self.state.history.column(f"heldout_{score.field}")[[at, end]].tolist()
+        if (likelihood[at] - likelihood[end]) * heldout.n <= _CLEARLY or score.are_level(best, last):
+            return None
+        return HeldOutPeak(int(self.state.history.column("sweep")[at]), best, last)
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -288,7 +357,8 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race".
 
-        `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean.
+        `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean; "samples", what
+        the Gibbs samples of the run are worth (`chain`); "heldout_peak", that it overfits (`heldout_peak`).
         """
         last, race = self.snapshot, self._race
         heldout = None if last.heldout is None else _known_scores(last.heldout)
@@ -311,7 +381,9 @@ class Result:
             "hyper": dict(last.hyper),
             **last.extras,
             "heldout": heldout,
+            **({} if self.heldout_peak is None else {"heldout_peak": self.heldout_peak._asdict()}),
             **self._throughput(),
+            **({} if self.chain is None else {"samples": self.chain.to_dict()}),
             **({} if race is None else {"race": race.to_dict()}),
         }
 
@@ -336,10 +408,10 @@ class Result:
 
 
 def _known_scores(heldout: Any) -> dict[str, float]:
-    """Return the held-out scores by name, those of averaged predictions only where there are some."""
+    """Return the held-out scores by name, those of averaged predictions and of a baseline only if known."""
     scores: dict[str, float] = heldout._asdict()
     return {
         name: value
         for name, value in scores.items()
-        if not (name.startswith("averaged_") and np.isnan(value))
+        if not (name.startswith(("averaged_", "means_")) and np.isnan(value))
     }

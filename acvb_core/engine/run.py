@@ -20,6 +20,7 @@ from acvb_core.core.protocols import (
     Checkpoint,
     Posterior,
     SweepInfo,
+    count_in_use,
     no_checkpoint,
     predict_averaged,
 )
@@ -235,7 +236,7 @@ class _Runner:
             scaled_change=None if mean_change is None else phase.samples * mean_change,
             samples=phase.samples,
             burn_in=phase.burn_in,
-            effective_k=dict(info.effective or posterior.n_clusters()),
+            effective_k=dict(info.effective or count_in_use(problem.model, posterior)),
             hyper=dict(posterior.hyper),
             extras=extras,
             heldout=heldout,

@@ -24,7 +24,9 @@ class Verdict(StrEnum):
 #: object's probability is in another cluster.
 SETTLED = 0.01
 #: The sweeps of a converged run in words.
-MOTION = {True: "settled", False: "still moving around its mean"}
+MOTION = {True: "settled", False: "fluctuations remain"}
+#: Said of converged runs that start at random: they end near their start.
+ELSEWHERE = "another seed may end elsewhere"
 
 #: Kinds of moves, as columns of a history: clusters merged or split; features dropped, recoded, or turned to their
 #: complement; and, which changes nothing else, workers that were lost and replaced, and states of shards that could not

@@ -12,7 +12,7 @@ from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.snapshot import Snapshot, Verdict
 
 
 def judge(
@@ -85,6 +85,22 @@ class Course(NamedTuple):
     at: NDArray[np.float64]
     change: NDArray[np.float64]  #: shape (n,); positive
     first: float  #: change that counts as nothing done
+
+
+def explain_convergence(problem: Problem, history: History, last: Snapshot) -> str:
+    """Return which rule ended a converged run, and what it does not judge, in sentences; "" for any other run."""
+    watched, tolerance = problem.row.monitored, problem.settings.values.get("tol")
+    if last.verdict is not Verdict.CONVERGED or watched is None or tolerance is None:
+        return ""
+    values = history.column(watched)
+    before, now = [None, None, *values[np.isfinite(values)].tolist()][-2:]
+    change = monitored_change(watched, {watched: now}, {watched: before}, problem.bound_unit)
+    rule = problem.row.describe_convergence().removesuffix(" (guaranteed)")
+    size = "" if change is None else f" was {change:.1e},"
+    text = f"The {rule}{size} below the tolerance {tolerance:g}."
+    if last.change is not None and last.change >= tolerance:
+        text += f" Assignments still changed by {last.change:.1e}: this rule does not judge them."
+    return text
 
 
 def share_done(problem: Problem, history: History, max_sweeps: int) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +14,76 @@ Floats = NDArray[np.float64]
 
 #: Fewer draws than these in a half of a chain say nothing.
 _FEWEST = 4
+#: A chain has not mixed if an R-hat is above the first, or the draws are worth fewer independent ones than the second:
+#: the intervals of such chains are often much too narrow (`benchmarks.uncertainty.mixing`). The usual limit of R-hat,
+#: 1.01, is for several long chains: by chance alone, the halves of 140 independent draws exceed it one time in five.
+MOST_R_HAT, FEWEST_EFFECTIVE = 1.1, 20
 
 
 class Mixing(NamedTuple):
     """R-hat and effective sample size of one quantity; NaN where it never changes, or draws are too few."""
 
-    r_hat: float  #: near 1 when the chains agree; from 1.01 on they have not mixed
+    r_hat: float  #: near 1 when the chains agree; from 1.01 on, several long chains have not mixed
     effective_size: float  #: independent draws that estimate the mean as well as all draws together
+
+
+@dataclass(frozen=True)
+class ChainReport:
+    """R-hat and effective sample size of one Gibbs chain, by the quantities that were measured."""
+
+    n_samples: int
+    quantities: Mapping[str, Mixing]  #: "lower_bound", "k_rows", …; NaN where a quantity never changes
+
+    @classmethod
+    def of_draws(cls, draws: Mapping[str, ArrayLike]) -> ChainReport | None:
+        """Return the report on draws of the same chain, shape (S,) each; None without any."""
+        sizes = [np.size(values) for values in draws.values()]
+        if not sizes or not sizes[0]:
+            return None
+        return cls(sizes[0], {name: measure_mixing(values) for name, values in draws.items()})
+
+    @property
+    def r_hat(self) -> float:
+        """The largest R-hat of all quantities; NaN if none is known."""
+        return max((one.r_hat for one in self._known), default=float("nan"))
+
+    @property
+    def effective_size(self) -> float:
+        """The smallest effective sample size of all quantities; NaN if none is known."""
+        return min((one.effective_size for one in self._known), default=float("nan"))
+
+    @property
+    def has_mixed(self) -> bool | None:
+        """True if the samples are worth enough; None if there are too few to tell, or none differs from another."""
+        if self.n_samples < FEWEST_EFFECTIVE or not self._known:
+            return None
+        return self.r_hat <= MOST_R_HAT and self.effective_size >= FEWEST_EFFECTIVE
+
+    @property
+    def _known(self) -> list[Mixing]:
+        return [one for one in self.quantities.values() if np.isfinite(one.effective_size)]
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the number of samples, and the worst R-hat and effective sample size, None where unknown."""
+        worst = {"effective": self.effective_size, "r_hat": self.r_hat}
+        return {"n": self.n_samples} | {
+            name: value if np.isfinite(value) else None for name, value in worst.items()
+        }
+
+    def describe(self) -> str:
+        """Return the report in sentences."""
+        if self.has_mixed is None:
+            few = self.n_samples < FEWEST_EFFECTIVE
+            why = "too few to show" if few else "all alike, which does not show"
+            return f"{self.n_samples:,} samples: {why} whether their chain has mixed."
+        worth = f"{self.n_samples:,} samples, worth {self.effective_size:,.0f} independent ones"
+        if self.r_hat > MOST_R_HAT:
+            text = f"{worth}; the first and the second half differ (R-hat {self.r_hat:.2f})."
+        else:
+            text = f"{worth} (R-hat {self.r_hat:.2f})."
+        if self.has_mixed:
+            return text
+        return f"{text} They come from one chain that has not mixed: intervals may be too narrow."
 
 
 def measure_mixing(draws: ArrayLike) -> Mixing:

@@ -45,20 +45,23 @@ class CellScore(NamedTuple):
     rmse: float  #: root of the mean squared error, in standard deviations of the columns
     #: 1 - squared error / squared error of the columns' means: the share of the variance that is predicted.
     explained: float
+    #: The same as `log_likelihood` if each column's mean and variance in the training data are all that is known.
+    means_log_likelihood: float = float("nan")
 
 
 def score_cells(predicted: NDArray[np.longdouble], truth: NDArray[np.float64]) -> CellScore:
     """Score predicted cells.
 
     `predicted`: shape (n, 2); density and mean of each held-out cell.
-    `truth`: shape (n,); on the standardised scale, where the mean of every column is 0.
+    `truth`: shape (n,); on the standardised scale, where every column has mean 0 and variance 1.
     """
     # A density too small for the type counts as its smallest number.
     density = np.maximum(predicted[:, 0], np.finfo(predicted.dtype).tiny)
     error = float(np.mean((truth - predicted[:, 1]) ** 2))
     by_mean = float(np.mean(truth**2))
     explained = 1.0 - error / by_mean if by_mean > 0 else float("nan")
-    return CellScore(float(np.log(density).mean()), float(np.sqrt(error)), explained)
+    means = -0.5 * (float(np.log(2.0 * np.pi)) + by_mean)
+    return CellScore(float(np.log(density).mean()), float(np.sqrt(error)), explained, means)
 
 
 def score_words(probability: NDArray[np.float64], counts: NDArray[np.int32]) -> WordScore:

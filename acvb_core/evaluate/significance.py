@@ -83,7 +83,8 @@ def compare_with_margin(one: ArrayLike, other: ArrayLike, margin: float, *, rati
     """Test whether mean scores are equal but for a margin: a difference that is not found may still be there.
 
     Two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987), each corrected as by
-    `compare_paired`. The same difference on every split is within the margin or beyond it for certain.
+    `compare_paired`. The same difference on every split has no spread to judge it by: the signs of its distances from
+    the margin are tested (`compare_signs`).
 
     `one`, `other`, `ratio`: as for `compare_paired`.
     `margin`: in the scores' units, not below 0.
@@ -91,10 +92,11 @@ def compare_with_margin(one: ArrayLike, other: ArrayLike, margin: float, *, rati
     """
     _, n, mean, variance, has_spread = _measure_differences(one, other)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.where(has_spread, np.sqrt((1 / n + ratio) * variance), 0.0)
-        edge = (np.abs(mean) - margin) / error  # infinite without spread
-    edge = np.where(np.isnan(edge), -np.inf, edge)  # as far apart as the margin, without spread
+        edge = (np.abs(mean) - margin) / np.sqrt((1 / n + ratio) * variance)
     p_within, p_beyond = stats.t.cdf(edge, n - 1), np.minimum(2 * stats.t.sf(edge, n - 1), 1.0)
+    for place in np.flatnonzero(~has_spread):
+        is_within = np.abs(mean[place]) <= margin
+        p_within[place], p_beyond[place] = (0.5 ** n[place], 1.0) if is_within else (1.0, 2 * 0.5 ** n[place])
     p_within, p_beyond = (np.where(n >= LEAST_SPLITS, p, np.nan) for p in (p_within, p_beyond))
     return MarginTests(n, mean, p_within, p_beyond)
 
@@ -122,6 +124,16 @@ def _measure_differences(
 
 def _test_signed_ranks(differences: Floats) -> float:
     return float(stats.wilcoxon(differences).pvalue)
+
+
+def compare_signs(differences: ArrayLike) -> float:
+    """Test whether differences are above 0 as often as below; return the two-sided p of the exact sign test.
+
+    `differences`: shape (n,). A 0 and a NaN count for neither; without any other the p is 1.
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    above, below = int((values > 0).sum()), int((values < 0).sum())
+    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
 def adjust_holm(p: ArrayLike) -> Floats:

@@ -36,6 +36,7 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
     "pseudo_loo": ("Leave-one-out", write_number, 1),
     "loo_perplexity": ("Leave-one-out perplexity", write_number, 0),
     "heldout_log_likelihood": ("Held-out log likelihood", write_number, 1),
+    "heldout_means_log_likelihood": ("Column means", write_number, 0),
     "heldout_perplexity": ("Held-out perplexity", write_number, -1),
     "heldout_skill": ("Skill", write_number, 1),
     "heldout_averaged_skill": ("Skill, averaged", write_number, 1),
@@ -56,10 +57,13 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
 HELP = {
     "Sweeps and mean": "Settled: the last sweep lies close to the average that is the answer.",
     "Lower bound": "On the log probability of the data, in nats (natural logarithms).",
-    "Collapsed bound": "An approximation of the bound, in nats; a higher one need not be better.",
+    "Collapsed bound": "An approximation of the bound, in nats; a higher one need not be better. Empty if it broke "
+    "down, because the counts are too small for it.",
     "Its error": "The collapsed bound, which is of second order, less the exact one, in nats. Known of exact methods.",
     "Leave-one-out": "Sum of the log probabilities of all entries, each predicted from the others, in nats.",
     "Held-out log likelihood": "Mean log probability of what was hidden from the run, in nats. Higher is better.",
+    "Column means": "Held-out log likelihood if the mean and variance of its column predict each cell. A run below it "
+    "predicts worse than no model.",
     "Held-out perplexity": "Hidden words are as uncertain as a fair choice among so many words. Lower is better.",
     "Leave-one-out perplexity": "As held-out perplexity, but each word is predicted from all the others.",
     "Skill": "How well hidden entries are predicted: 0 no better than guessing the density, 1 perfect.",
@@ -184,6 +188,10 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
         notes.append("CPU time is compared among converged runs only.")
     if same_split:
         notes += [model.display.unmarked_reason for model in models if model.display.unmarked]
+    if any(np.isnan(result.snapshot.extras.get("collapsed_bound", 0.0)) for result in results):
+        notes.append(
+            "A collapsed bound broke down, because the counts are too small for it: that run is shown without one."
+        )
     if same_split and results and not any(results[0].problem.settings.split[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes

@@ -7,23 +7,24 @@ from itertools import combinations
 
 import numpy as np
 
+from acvb_core.engine.problem import depends_on_seed
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
+from acvb_core.views.settings_table import settings_without_seeds
 
-#: Two scores are level when they differ by at most a hundredth of the better one, or 0.01 if that one is below 1.
-LEVEL = 0.01
 #: From this agreement on runs agree well, or in part.
 WELL, PARTLY = 0.8, 0.4
 _NUMBERS = ("No", "One", "Both", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
-def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
+def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: int | None = None) -> str:
     """Return the conclusion about some runs; "" where there is none, as of runs on different data.
 
     `results`: runs that have ended.
     `labels`: the names of the runs.
+    `reference`: as for `order_compared`.
     """
     if not results or len({result.problem.fingerprint for result in results}) > 1:
         return ""
@@ -32,48 +33,83 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str]) -> str:
     sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
     if not sound:
         return "All runs diverged: do not trust their answers."
-    order = _rank_runs(results, sound)
-    first = order[0] if order else sound[0]
+    order, once = _rank_runs(results, sound), order_compared(results, reference)
+    first = once[0]
     sizes = {tuple(results[at].snapshot.effective_k.values()) for at in sound}
     sentences = [_describe_parts(results[first], "" if len(sizes) == 1 else f" ({labels[first]})")]
-    once = _drop_copies(results, [first, *(at for at in sound if at != first)])
     if len(once) > 1:
-        sentences.append(_describe_agreement(results, first, sorted(once)))
+        compared = [results[at] for at in once]
+        sentences += [_describe_agreement(compared), _describe_bounds(compared)]
     if len(once) < len(sound):
-        sentences.append("Runs of the same method and seed with the same answer count once.")
+        sentences.append("Repeats of a run with the same answer count once.")
     if len(order) > 1:
         sentences.append(_describe_scores(results, labels, order))
     sentences += _describe_ends(results, labels)
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def order_compared(results: Sequence[Result], reference: int | None = None) -> list[int]:
+    """Return the places of the runs that are compared: the reference first, no diverged run, no copy of another.
+
+    `reference`: the run whose topics or features are looked for in the others; by default the one that predicts
+      held-out data best, or the first.
+    """
+    sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
+    ranked = [*_rank_runs(results, sound), *sound]
+    first = [reference] if reference in sound else ranked[:1]
+    return _drop_copies(results, [*first, *(at for at in sound if at not in first)])
+
+
+def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
+    """Return how many parts of the reference every other run has, in a sentence.
+
+    `parts`: what they are called, one and many.
+    """
+    one, many = parts
+    if found == n:
+        return f"{f'All {n:,} {many} are' if n > 1 else f'The {one} is'} found by every run."
+    if not found:
+        return f"None of {n:,} {many} is found by every run: do not present them as certain."
+    some = f"{'' if found >= WELL * n else 'Only '}{found:,} of {n:,} {many} {'is' if found == 1 else 'are'}"
+    return f"{some} found by every run: do not present the others as certain."
+
+
 def describe_run(result: Result) -> str:
     """Return the conclusion about one run: what it found, how it ended, how well it predicts."""
     score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}"
-    score += _describe_average(result) if score else ""
+    score += _describe_average(result) + _describe_baseline(result) if score else ""
     full = ""
     if result.full_domains:
-        names = [result.problem.model_row.domains[domain] for domain in result.full_domains]
-        full = f"All starting {_join(names)} are in use; start with more."
-    return " ".join(part for part in (_describe_parts(result), full, _describe_end(result), score) if part)
+        domains = result.problem.model_row.domains
+        names = [f"{most:,} {domains[domain]}" for domain, most in result.full_domains.items()]
+        full = f"All {_join(names)} that the run may have are in use; start with more."
+    over = "" if result.heldout_peak is None else result.heldout_peak.describe(result.problem.model_row)
+    said = (_describe_parts(result), full, _describe_end(result), score, over)
+    return " ".join(part for part in said if part)
 
 
 def _describe_parts(result: Result, by: str = "") -> str:
     """Return what a run found: "12 × 24 clusters."."""
-    sizes, (one, many) = list(result.snapshot.effective_k.values()), result.problem.model_row.display.parts
+    sizes, row = list(result.snapshot.effective_k.values()), result.problem.model_row
+    one, many = row.display.parts
     if not any(sizes):
         return f"No {one} found{by}."
-    if all(size == 1 for size in sizes) and result.problem.model_row.clusterings:
+    if all(size == 1 for size in sizes) and row.clusterings:
         return f"No structure found{by}: one {one} holds everything."
+    asked = result.problem.settings.values.get(row.display.asked, 0)
+    if sum(sizes) < asked:
+        return f"{sum(sizes):,} of {asked:,} {many} in use{by}; the others are empty."
     return f"{' × '.join(f'{size:,}' for size in sizes)} {one if sizes == [1] else many}{by}."
 
 
 def _describe_end(result: Result) -> str:
     """Return how one run ended."""
     if result.verdict is Verdict.CONVERGED:
+        rest = ""
         if result.snapshot.has_settled is False:
-            return "Its average has converged; the single sweeps still move around it."
-        return "Converged."
+            rest = f" after {result.snapshot.sweep:,} sweeps ({MOTION[False]})"
+        elsewhere = f" {ELSEWHERE.capitalize()}." if _depends_on_seed(result) else ""
+        return f"Converged{rest}.{elsewhere}"
     if result.verdict is Verdict.DIVERGED:
         return "The run diverged: do not trust this answer. Try another seed, or settings closer to the defaults."
     if result.verdict is Verdict.STOPPED:
@@ -114,8 +150,20 @@ def _describe_average(result: Result) -> str:
     return f" by the {result.problem.model_row.display.parts[1]} alone, {score.write(averaged)} by the mean of samples."
 
 
+def _describe_baseline(result: Result) -> str:
+    """Return how the score compares with that of the baseline: " The column means have -1.44."."""
+    score, scores = result.problem.model_row.display.score, result.snapshot.heldout._asdict()
+    baseline = score.find_baseline(scores)
+    if baseline is None:
+        return ""
+    text = score.write(baseline)
+    if scores[score.field] <= baseline or score.are_level(scores[score.field], baseline):
+        return f" This is no better than the {score.baseline_name} ({text})."
+    return f" The {score.baseline_name} have {text}."
+
+
 def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
-    """Return the places of runs that are no copies of one before: the same method and seed, and the same bits."""
+    """Return the places of runs that are no copies of one before: the same method and start, and the same bits."""
     kept: list[int] = []
     for at in places:
         if not any(_is_copy(results[at], results[other]) for other in kept):
@@ -125,43 +173,44 @@ def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
 
 def _is_copy(one: Result, other: Result) -> bool:
     mine, theirs = one.problem.settings, other.problem.settings
-    if (mine.model, mine.method, mine.seed) != (theirs.model, theirs.method, theirs.seed):
+    if (mine.model, mine.method) != (theirs.model, theirs.method):
+        return False
+    if mine.seed != theirs.seed and _depends_on_seed(one):
         return False
     own, same = one.snapshot.posterior, other.snapshot.posterior
     return all(name in same.arrays and np.array_equal(own[name], same[name]) for name in own.averaged)
 
 
+def _depends_on_seed(result: Result) -> bool:
+    return depends_on_seed(result.problem.settings, result.problem.row)
+
+
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:
     """Return which run predicts best, and which are level with it."""
-    best = _score_of(results[order[0]])
-    level = [labels[at] for at in order[1:] if _is_level(best, _score_of(results[at]))]
+    best, are_level = (
+        _score_of(results[order[0]]),
+        results[order[0]].problem.model_row.display.score.are_level,
+    )
+    level = [labels[at] for at in order[1:] if are_level(best, _score_of(results[at]))]
     text = _write_score(results[order[0]], named=True)
     if len(level) == len(order) - 1:
-        return f"All predict held-out data equally well ({text})."
+        return f"All predict held-out data equally well ({text}).{_describe_baseline(results[order[0]])}"
     if level:
         text += f", {_join(level)} level with it"
-    return f"Best held-out prediction: {labels[order[0]]} ({text})."
+    return f"Best held-out prediction: {labels[order[0]]} ({text}).{_describe_baseline(results[order[0]])}"
 
 
-def _is_level(best: float, other: float) -> bool:
-    return abs(best - other) <= LEVEL * max(1.0, abs(best))
-
-
-def _describe_agreement(results: Sequence[Result], first: int, sound: Sequence[int]) -> str:
-    """Return how well the answers of runs agree."""
-    row, chosen = results[first].problem.model_row, [results[at] for at in sound]
+def _describe_agreement(chosen: Sequence[Result]) -> str:
+    """Return how well the answers of runs agree with that of the first, or with each other."""
+    row = chosen[0].problem.model_row
     methods = {result.problem.settings.method for result in chosen}
     who = "methods" if len(methods) == len(chosen) else "runs"
     number = _NUMBERS[len(chosen)] if len(chosen) < len(_NUMBERS) else f"{len(chosen):,}"
     if row.count_alike is not None:
-        others = [results[at].snapshot.posterior for at in sound if at != first]
-        alike, n = row.count_alike([results[first].snapshot.posterior, *others])
+        alike, n = row.count_alike([result.snapshot.posterior for result in chosen])
         if not n:
             return ""
-        text = (
-            f"{alike:,} of {n:,} {row.display.parts[1]} come back in {'both' if len(chosen) == 2 else 'all'}"
-        )
-        return f"{number} {who} {_grade(alike / n)} ({text})."
+        return f"{number} {who} {_grade(alike / n)}. {describe_found(alike, n, row.display.parts)}"
     if not row.clusterings or not same_documents(chosen):
         return ""
     # Runs with one clustering beside runs with two are compared on both sides, as the first of these names them.
@@ -177,6 +226,19 @@ def _describe_agreement(results: Sequence[Result], first: int, sound: Sequence[i
     return f"{number} {who} {_join(each)}."
 
 
+def _describe_bounds(chosen: Sequence[Result]) -> str:
+    """Return how far apart the bounds of runs end that differ in the seed alone; "" for other runs."""
+    bounds = [bound for result in chosen if (bound := result.snapshot.lower_bound) is not None]
+    if len({settings_without_seeds(result) for result in chosen}) > 1 or len(bounds) < len(chosen):
+        return ""
+    gaps = np.abs(np.subtract.outer(bounds, bounds))[np.triu_indices(len(bounds), 1)]
+    if gaps.max() < 0.1:
+        return "Their bounds are less than 0.1 nats apart."
+    low, high = (f"{gap:,.0f}" if gap >= 10 else f"{gap:.1f}" for gap in (gaps.min(), gaps.max()))
+    text = high if low == high else f"up to {high}" if low == "0.0" else f"{low} to {high}"
+    return f"Their bounds are {text} nats apart."
+
+
 def measure_agreement(results: Sequence[Result], domain: str) -> float:
     """Return the adjusted Rand index of a domain's clusterings, on average over the pairs of runs."""
     clusters = [clusters_of(result, domain) for result in results]
@@ -188,7 +250,7 @@ def _grade(value: float) -> str:
 
 
 def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str]:
-    """Return which runs have not converged, and which diverged."""
+    """Return which runs have not converged, which overfit, and which diverged."""
     open_ended = [
         label
         for result, label in zip(results, labels, strict=True)
@@ -199,6 +261,12 @@ def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str
         label for result, label in zip(results, labels, strict=True) if result.verdict is Verdict.DIVERGED
     ]
     sentences = [f"{_join(open_ended)} did not converge."] if open_ended else []
+    over = [label for result, label in zip(results, labels, strict=True) if result.heldout_peak is not None]
+    if over:
+        verb, score = ("overfits", "its") if len(over) == 1 else ("overfit", "their")
+        sentences.append(
+            f"{_join(over)} {verb}: {score} held-out score was clearly better in earlier sweeps."
+        )
     return [*sentences, f"Left out, as diverged: {_join(diverged)}."] if diverged else sentences
 
 

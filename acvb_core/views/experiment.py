@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from acvb_core.core.display import write_number
 from acvb_core.engine.experiments.answers import COURSE, read_course
+from acvb_core.engine.experiments.plan import Condition
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.evaluate.significance import compare_paired
 from acvb_core.views.axes import axis_title
 from acvb_core.views.theme import LINE, TEXT, Figure, base_layout, escape, method_style, rgba
 
 _TIMES = 60  # points of a curve over time
+_MOST_LETTERS = 50  # of a name
 _ROW, _AROUND = 44, 92  # pixels: of a method, and above and below all of them
 
 
 def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
-    """Return one row a condition, the best mean on top: its runs as points, and its mean.
+    """Return one row for each row of the summary, the best mean on top: its runs as points, and its mean.
 
     The bar is the mean's 95 % interval, corrected for the training data that splits share. A line joins the runs of one
     split, as differences are judged split by split.
@@ -30,13 +32,13 @@ def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
     summary = experiment.summary(score)
     lower = summary["difference"].isna() | ~summary["best"]
     order = summary.assign(rest=lower).sort_values(["rest", "difference"], ascending=[True, False])
-    names = [escape(name, 40) for name in order["condition"]]
+    # In two lines, which leaves a narrow page room for the points.
+    names = ["<br>".join(escape(name, _MOST_LETTERS).rsplit(" · ", 1)) for name in order["condition"]]
     place = {condition: at for at, condition in enumerate(order["condition"])}
-    table = experiment.table()
-    known = table[np.isfinite(pd.to_numeric(table.get(score), errors="coerce"))]
+    known = _list_points(experiment, score)
     traces = [
-        _split_lines(known, place, score),
-        *_condition_points(known, order, place, score, experiment.plan.test_train_ratio),
+        _split_lines(known, place),
+        *_condition_points(known, order, place, experiment.plan.test_train_ratio),
     ]
     layout = base_layout(
         _AROUND + _ROW * len(names),
@@ -61,12 +63,23 @@ def experiment_figure(experiment: Experiment, score: str, title: str) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _split_lines(known: pd.DataFrame, place: dict[str, int], score: str) -> Figure:
+def _list_points(experiment: Experiment, score: str) -> pd.DataFrame:
+    """Return the scores of all runs by the rows of the summary: condition, split and value."""
+    table, points = experiment.table(), []
+    for one in experiment.list_predictors(score):
+        own = table[table["condition"] == one.conditions[0].label].reindex(columns=["split", one.column])
+        value = pd.to_numeric(own[one.column], errors="coerce")
+        points.append(pd.DataFrame({"condition": one.label, "split": own["split"], "value": value}))
+    known = pd.concat(points)
+    return known[np.isfinite(known["value"])]
+
+
+def _split_lines(known: pd.DataFrame, place: dict[str, int]) -> Figure:
     x: list[float | None] = []
     y: list[int | None] = []
     for _, rows in known.groupby("split"):
         rows = rows.assign(at=rows["condition"].map(place)).sort_values("at")
-        x += [*rows[score].astype(float), None]
+        x += [*rows["value"], None]
         y += [*rows["at"], None]
     line = {"color": rgba(LINE, 0.35), "width": 1}
     return {
@@ -81,13 +94,13 @@ def _split_lines(known: pd.DataFrame, place: dict[str, int], score: str) -> Figu
 
 
 def _condition_points(
-    known: pd.DataFrame, order: pd.DataFrame, place: dict[str, int], score: str, ratio: float
+    known: pd.DataFrame, order: pd.DataFrame, place: dict[str, int], ratio: float
 ) -> list[Figure]:
     traces: list[Figure] = []
     for row in order.to_dict("records"):
         rows = known[known["condition"] == row["condition"]]
         colour, at = method_style(row["method"]).colour, place[row["condition"]]
-        values = rows[score].astype(float).tolist()
+        values = rows["value"].tolist()
         traces.append(
             {
                 "type": "scatter",
@@ -116,7 +129,7 @@ def _condition_points(
                         "line": {"color": TEXT, "width": 1},
                     },
                     "error_x": {"array": [half or 0.0], "color": colour, "thickness": 2, "width": 7},
-                    "hovertemplate": f"{escape(row['condition'], 40)}<br>{text}<extra></extra>",
+                    "hovertemplate": f"{escape(row['condition'], _MOST_LETTERS)}<br>{text}<extra></extra>",
                     "uid": f"mean {row['condition']}",
                 }
             )
@@ -136,15 +149,15 @@ def _half_width(values: list[float], ratio: float) -> float | None:
 def course_figure(experiment: Experiment, title: str) -> Figure:
     """Return the score over CPU seconds: each condition's mean as a line, and the range of its runs as a band.
 
-    A run counts with its last score so far, from the time at which all runs of its condition have one, and with its
-    final one once it is over.
+    The samples of a start predict alike from the start on, and have no line. A run counts with its last score so far,
+    from the time at which all runs of its condition have one, and with its final one once it is over.
 
     `title`: what the score is called.
     """
     traces: list[Figure] = []
     dashes = ("solid", "dash", "dot", "dashdot", "longdash")
     seen: Counter[str] = Counter()
-    for condition in experiment.plan.conditions:
+    for label, condition in _label_conditions(experiment):
         courses = [
             read_course(row[COURSE])
             for row in experiment.rows
@@ -154,7 +167,7 @@ def course_figure(experiment: Experiment, title: str) -> Figure:
             continue
         times = _common_times(courses)
         values = np.array([_values_at(course, times) for course in courses])
-        colour, name = method_style(condition.method).colour, escape(condition.label, 40)
+        colour, name = method_style(condition.method).colour, escape(label, _MOST_LETTERS)
         dash = dashes[seen[condition.method] % len(dashes)]
         seen[condition.method] += 1
         band = {"type": "scatter", "mode": "lines", "x": times, "line": {"width": 0}, "hoverinfo": "skip"}
@@ -188,6 +201,11 @@ def course_figure(experiment: Experiment, title: str) -> Figure:
         yaxis={"title": axis_title(escape(title)), "automargin": True, "zeroline": False},
     )
     return {"data": traces, "layout": layout}
+
+
+def _label_conditions(experiment: Experiment) -> list[tuple[str, Condition]]:
+    """Return the conditions with what their own answers are called."""
+    return [(one.label, one.conditions[0]) for one in experiment.list_predictors() if one.by != "samples"]
 
 
 def _common_times(courses: list[NDArray[np.float64]]) -> NDArray[np.float64]:

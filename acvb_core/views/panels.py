@@ -179,19 +179,36 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
             # With five, an axis of little more than one decade has a label for each digit.
             y_axis |= {"type": "log", "exponentformat": "power", "nticks": 4}
             y_axis["autorangeoptions"] = {"clipmin": min([_NO_CHANGE, *tolerances])}
+            whose = "" if len(averaged) == len(runs) else ", judges averaged runs only"
             layout["shapes"] += [
-                level_line(panel.number, level, f"tolerance {level:g}") for level in tolerances
+                level_line(panel.number, level, f"tolerance {level:g}{whose}") for level in tolerances
             ]
         elif panel.measure.step:
             y_axis |= {"rangemode": "tozero", "tickformat": "d", "nticks": 5} | _count_ticks(panel, runs)
         else:
-            y_axis |= _first_view(panel, runs)
+            levels = _baselines(runs) if panel.measure.key == "heldout" else {}
+            y_axis |= _first_view(panel, runs, list(levels))
+            # Curves begin near it and end above it.
+            layout["shapes"] += [
+                level_line(panel.number, at, name, position="end") for at, name in levels.items()
+            ]
         if not _is_known(runs, panel.measure.column or panel.measure.key):
             y_axis["showticklabels"] = False
             layout["annotations"] += _announce_score(panel, runs) if panel.measure.key == "heldout" else []
         layout[f"xaxis{panel.number}"], layout[f"yaxis{panel.number}"] = x_axis, y_axis
         layout["annotations"].append(panel_title(panel.measure.title, note, panel.x_domain[0], top))
     return layout
+
+
+def _baselines(runs: Sequence[RunCurve]) -> dict[float, str]:
+    """Return the scores that predictions without a model have on what the runs hold out, with their names."""
+    found = {}
+    for run in runs:
+        score = model_row(run.model).display.score
+        level = run.history.last_value(f"heldout_{score.baseline}")
+        if math.isfinite(level):
+            found[level] = score.baseline_name
+    return found
 
 
 def _announce_score(panel: Panel, runs: Sequence[RunCurve]) -> list[Figure]:
@@ -211,8 +228,8 @@ def _count_ticks(panel: Panel, runs: Sequence[RunCurve]) -> Figure:
     return whole_ticks(max(highest, default=math.inf))
 
 
-def _first_view(panel: Panel, runs: Sequence[RunCurve]) -> Figure:
-    """Return where the view that Plotly chooses ends, and how the numbers are written.
+def _first_view(panel: Panel, runs: Sequence[RunCurve], levels: Sequence[float]) -> Figure:
+    """Return where the view that Plotly chooses ends, and how the numbers are written; all of some levels are in it.
 
     The first sweeps of a run, which may lie far below the rest, do not decide the view; zooming out shows them.
     """
@@ -223,11 +240,12 @@ def _first_view(panel: Panel, runs: Sequence[RunCurve]) -> Figure:
     shown = [rest if len(rest) else every for rest, every in zip(later, finite, strict=True) if len(every)]
     if not shown:
         return {}
-    low, high = min(float(values.min()) for values in shown), max(float(values.max()) for values in shown)
+    ends = [float(end) for values in shown for end in (values.min(), values.max())]
+    low, high = min([*ends, *levels]), max([*ends, *levels])
     width = high - low
     low, high = view_range(low, high)
     options: Figure = {"clipmin": low, "clipmax": high}
-    if high - low > 2 * width:  # by itself Plotly would blow up next to nothing
+    if levels or high - low > 2 * width:  # by itself Plotly would blow up next to nothing, and ignore a level
         options["include"] = [low, high]
     return {
         # Not a range: one that changes at every refresh would throw away the user's zoom.

@@ -63,7 +63,7 @@ def summarise_seeds(results: Sequence[Result], rows: pd.DataFrame) -> pd.DataFra
     """
     groups: dict[Any, list[int]] = {}
     for at, result in enumerate(results):
-        groups.setdefault(_settings_without_seeds(result), []).append(at)
+        groups.setdefault(settings_without_seeds(result), []).append(at)
     if max(map(len, groups.values()), default=0) < 2:
         return None
     differing = compare_settings(results, [str(at) for at in range(len(results))])
@@ -105,7 +105,8 @@ def _describe_mixing(results: Sequence[Result]) -> dict[str, str]:
     }
 
 
-def _settings_without_seeds(result: Result) -> Any:
+def settings_without_seeds(result: Result) -> Any:
+    """Return the data and the settings of a run, except the seeds, as one key."""
     told = result.problem.settings
     values = tuple(sorted((name, str(value)) for name, value in told.values.items()))
     held_out = (told.heldout, told.heldout_documents)

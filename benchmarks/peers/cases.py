@@ -50,8 +50,15 @@ METHODS: dict[str, tuple[Method, ...]] = {
     "networks": (
         ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
         ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
-        ("graph-tool", f"{COMMUNITIES}:fit_graph_tool", {"degrees": False}),
-        ("graph-tool, degree-corrected", f"{COMMUNITIES}:fit_graph_tool", {"degrees": True}),
+        *(
+            (
+                f"graph-tool{form}, {by}",
+                f"{COMMUNITIES}:fit_graph_tool",
+                {"degrees": bool(form), "predict_by": way},
+            )
+            for form in ("", " degree-corrected")
+            for by, way in (("clusters", "clusters"), ("mean of samples", "samples"))
+        ),
         ("scikit-network Louvain", f"{COMMUNITIES}:fit_louvain", {}),
         ("leidenalg", f"{COMMUNITIES}:fit_leiden", {}),
     ),

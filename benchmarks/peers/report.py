@@ -138,9 +138,10 @@ EXPLANATIONS = {
     ),
     "networks": (
         "10 % of the pairs are held out. Methods that give only groups predict by the density of the block, "
-        "degree-corrected ones by degrees as well; they fit as if pairs held out were not linked. graph-tool takes the "
-        "best of five starts by description length. ARI: adjusted Rand index with the groups known "
-        "beforehand, where there are such."
+        "degree-corrected ones by degrees as well. These peers fit as if pairs held out were not linked, and ours "
+        "knows that they are unknown. graph-tool takes the best of five starts by description length (*clusters*), and "
+        "from there samples of its posterior (*mean of samples*). Compare clusters with clusters, and samples with "
+        "samples. ARI: adjusted Rand index with the groups known beforehand, where there are such."
     ),
     "relations": (
         "10 % of the entries are held out; the peers fit as if they were zeros. scikit-learn is given numbers of "

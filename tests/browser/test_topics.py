@@ -384,6 +384,6 @@ def test_no_page_of_topics_is_wider_than_its_window(open_page: OpenPage, sample:
         page.goto(sample)
         names = ("Data", "Run", "Blocks", "Compare", "How many topics?", "Topics")
         no_page_is_wider(page, names, sizes)
-        for part in ("Documents", "Quality", "Known labels"):
+        for part in ("Documents", "Quality", "How sure?", "Known labels"):
             press(page, part)
             no_wider_than_its_window(page, f"Topics, {part}", sizes)

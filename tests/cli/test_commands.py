@@ -59,6 +59,8 @@ def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout:
         assert told[name] < 0
     assert told["effective_k"].keys() == {"rows", "cols"}
     assert told["hyper"].keys() == {"alpha_rows", "alpha_cols", "a", "b"}
+    if method != "gibbs":
+        assert told["samples"]["n"] > 0
     assert told["report"]
     assert (told["heldout_seed"], told["heldout_share"]) == (0, heldout)
     assert told["out"] is None

@@ -24,10 +24,15 @@ def test_the_json_has_the_runs_the_summary_and_the_conclusion(run: Run, tmp_path
     told = run("experiment", WOMEN, *SMALL, "--json", "--out", str(tmp_path / "out"))
     assert told.code == 0
     assert len(told.json["runs"]) == 12
-    summary = pd.DataFrame(told.json["summary"])
+    both = pd.DataFrame(told.json["summary"])
+    assert both["best"].sum() == 1
+    summary = both[both["predicts_by"] == "clusters"]
+    assert both["condition"].tolist()[4:] == [
+        "CVB0 · K 2 / VB · K 2 · Gibbs samples of the start",
+        "CVB0 · K 4 / VB · K 4 · Gibbs samples of the start",
+    ]
     assert {"method", "k", "n", "mean", "sd", "best", "significant", "p"} <= set(summary)
     assert summary["k"].tolist() == [2, 4, 2, 4]
-    assert summary["best"].sum() == 1
     assert "has the best mean" in told.json["conclusion"]
     # Three lines give every mean and standard deviation of the table.
     runs = pd.read_csv(tmp_path / "out" / "runs.csv")
@@ -51,7 +56,9 @@ def test_people_read_the_table_and_the_answer(run: Run, tmp_path: Path) -> None:
     assert "CVB0 · K 2" in told.out
     assert "has the best mean" in told.out
     table = (tmp_path / "out" / "summary.tex").read_text()
-    assert table.count(r"\\") == 5
+    assert table.count(r"\\") == 1 + 4 + 2
+    assert "CVB0 · K 2 / VB · K 2 · Gibbs samples of the start & 3 & " in table
+    assert "predict in two ways: by their clusters, and by the mean of these samples." in told.out
     assert r"\textbf{" in table
     assert table.startswith("% p: t-test against the best over splits of one data set, corrected")
     assert "* no difference from the best was found" in told.out

@@ -336,12 +336,12 @@ def test_every_mistake_is_one_line(
 
 
 def test_a_larger_number_is_advised_only_where_no_cluster_was_left_over(run: Run, karate: Path) -> None:
-    """From 3 clusters splits lead to 4; of 20, 5 are left."""
-    few, many = (
-        run("fit", karate, "--method", "cvb0", "--init", "spectral", "--k-rows", k).out for k in (3, 20)
-    )
-    assert "4 clusters (all starting clusters are in use; start with a larger --k-rows)" in few
-    assert "in use" not in many
+    """Without splits 2 clusters stay 2. With them 3 become 4, of 6 that the run may have; of 20, 5 are left."""
+    fit = ("fit", karate, "--method", "cvb0", "--init", "spectral", "--k-rows")
+    few, split, many = (run(*fit, *more).out for more in ((2, "--no-split"), (3,), (20,)))
+    assert "2 clusters (all that the run may have; start with a larger --k-rows)" in few
+    assert "4 clusters" in split
+    assert "larger --k-rows" not in split + many
 
 
 def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from acvb_core.core.papers import PaperData, PaperSource, PaperTable
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.experiments.paper_calls import PaperCall
 from acvb_core.engine.experiments.papers import PaperLimits, plan_part
+from acvb_core.engine.fitting import fit
 
 WOMEN = PaperData("Women", (PaperSource("southern_women", False),))
 FIRST = PaperTable(
@@ -50,6 +51,9 @@ def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None
     assert course[-1][-1] == pytest.approx(row["pseudo_loo"], rel=1e-5)
     falls = sum(b[-1] < a[-1] for a, b in zip(course[:-1], course[1:], strict=True))
     assert row["falls_pseudo_loo"] == falls / 2
+    plan = again[0].plan
+    alone = fit(plan.data, "cvb0", k_rows=2, k_cols=2, max_sweeps=3, seed=0, heldout=0.1, heldout_seed=0)
+    assert row["last_change"] == alone.snapshot.change, "of the responsibilities, whatever the rule looks at"
 
 
 def test_the_data_with_the_least_time_go_first() -> None:

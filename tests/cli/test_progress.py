@@ -38,7 +38,7 @@ def test_a_slow_sweep_is_told_before_the_run(monkeypatch: pytest.MonkeyPatch) ->
     assert stream.getvalue() == ""
     monkeypatch.setattr(Problem, "sweep_seconds", 400.0)
     Progress(stream).starting(problem)
-    told = "CVB0 · K 20 × 20 · seed 0  a sweep will take about 7 min; fewer row clusters or column clusters take less\n"
+    told = "CVB0 · K 20 × 20 · seed 0  a sweep may take about 7 min; fewer row clusters or column clusters take less\n"
     assert stream.getvalue() == told
     Progress(stream, quiet=True).starting(problem)
     assert stream.getvalue() == told

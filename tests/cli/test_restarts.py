@@ -52,6 +52,16 @@ def test_people_are_told_of_the_race(run: Run) -> None:
     assert "race" not in run("fit", WOMEN, "--max-sweeps", "3").out
 
 
+def test_a_score_that_chose_the_winner_is_called_too_good(run: Run) -> None:
+    short = ("--model", "lfm", "--k-max", "3", "--max-sweeps", "3", "--restarts", "2", "--heldout", "0.1")
+    told = run("fit", "sample:planted_features", "--method", "fab", *short)
+    assert "of CPU in all. Its held-out score chose it, and is too good on average.\n" in told.out
+    compared = run("experiment", "sample:planted_features", "--methods", "vb", "--splits", "1", *short)
+    assert (
+        "Each run is the best of its restarts by what is held out: all scores are too good." in compared.out
+    )
+
+
 @pytest.mark.parametrize("wrong", ["0", "-1", "2.5", "many"])
 def test_a_number_of_restarts_is_at_least_one(run: Run, wrong: str) -> None:
     told = run("fit", WOMEN, "--restarts", wrong)

@@ -64,7 +64,7 @@ def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout:
     assert told["data"].keys() == {"name", "shape", "missing", "standardise", "fingerprint"}
     assert "race" not in told
     if heldout:
-        assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained"}
+        assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained", "means_log_likelihood"}
         assert told["heldout"]["log_likelihood"] > -1.5, "a cell that nothing is known of has -1.42"
     else:
         assert told["heldout"] is None
@@ -141,6 +141,14 @@ def test_likelihoods_are_on_the_standardised_scale(run: Run, table: Path, scaled
     assert first["heldout"]["rmse"] == pytest.approx(second["heldout"]["rmse"], rel=0.02)
 
 
+def test_a_run_that_overfits_says_so(run: Run, table: Path) -> None:
+    said = " ".join(run("fit", table, "--method", "em", "--heldout", "0.3", *TAKEN).out.split())
+    assert "prediction The run overfits: held-out cells were predicted best after sweep " in said
+    assert "To predict, try IBP or fewer features." in said
+    both = " ".join(run("compare", table, "--methods", "em,fab", "--heldout", "0.3", *TAKEN).out.split())
+    assert "EM · seed 0: The run overfits: held-out cells" in both
+
+
 def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("fit", table, "--method", "fab", "--heldout", "0.1", "--out", out, *TAKEN)
@@ -150,7 +158,7 @@ def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
     for words in (
         "pictures: 60 rows × 35 columns · 1 missing cell", "2 known groups of rows", "FAB · seed 0", "converged after",
         "judged by: change of the lower bound per object", f"{found} features", "training cells", "nats each",
-        "held-out cells  210: ", "% of the variance explained", f"written to      {out}",
+        "held-out cells  210: ", "% of the variance explained", "; the column means have -1.", f"written to      {out}",
     ):  # fmt: skip
         assert words in done.out, words
     assert "leave-one-out" not in done.out

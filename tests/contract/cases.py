@@ -51,6 +51,10 @@ class ModelCases(Protocol):
         Clusters that are left at least.
     has_loo : bool
         Whether there is a pseudo leave-one-out log likelihood.
+    most_evidence : float
+        What no log probability of the data exceeds, nor a lower bound of it: 0 of discrete data.
+    approximate : tuple of str
+        Diagnostics that are NaN where the approximation which they are of broke down.
     """
 
     small: dict[str, Any]
@@ -63,6 +67,8 @@ class ModelCases(Protocol):
     whole: int
     fewest: int
     has_loo: bool
+    most_evidence: float
+    approximate: tuple[str, ...]
 
     def data(self) -> dict[str, Any]:
         """Return data by name, all that are odd among them."""

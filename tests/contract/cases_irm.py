@@ -44,6 +44,8 @@ class IrmCases:
     whole = MOVES_EVERY + 2
     fewest = 1
     has_loo = True
+    most_evidence = 0.0
+    approximate = ()
 
     def data(self) -> dict[str, Relation]:
         nothing = np.zeros((9, 7), dtype=bool)

@@ -15,7 +15,7 @@ from acvb_core.samples.planted_mixtures import planted_features
 
 from .closeness import all_between, assert_close
 
-OPTIONAL = {"weight_variance", "bound"}
+OPTIONAL = {"weight_variance", "bound", "in_samples"}
 
 
 def holed(table: Table, share: float, seed: int = 0) -> Table:
@@ -45,6 +45,8 @@ class LfmCases:
     whole = 12
     fewest = 0
     has_loo = False
+    most_evidence = np.inf  # of densities
+    approximate = ()
 
     def data(self) -> dict[str, Table]:
         planted = planted_features(80, 12, 3, noise=0.4, seed=4).table
@@ -93,7 +95,7 @@ class LfmCases:
         (k,) = posterior.n_clusters().values()
         shapes = {
             "objects": (n, k), "weights": (k, d), "pi": (k,), "bias": (d,), "precision": (d,),
-            "weight_variance": (k, d), "bound": (1,),
+            "weight_variance": (k, d), "bound": (1,), "in_samples": (k,),
         }  # fmt: skip
         assert set(posterior.arrays) - OPTIONAL == set(shapes) - OPTIONAL
         assert {name: array.shape for name, array in posterior.arrays.items()} == {
@@ -117,6 +119,8 @@ class LfmCases:
             "weight_variance" not in posterior.arrays
         ):  # VB orders its features when it has learned how many there are
             assert (np.diff(mu.sum(axis=0)) <= 1e-9).all()
+        present = posterior.arrays.get("in_samples", np.ones(k))
+        assert ((present >= 0.5) & (present <= 1)).all()
         assert (posterior["precision"] > 0).all()
         assert (posterior.arrays.get("weight_variance", np.zeros(1)) >= 0).all()
         assert_close(posterior.hyper["noise"], np.sqrt(1 / posterior["precision"]).mean(), rtol=1e-9)

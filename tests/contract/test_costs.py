@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from collections import deque
 from collections.abc import Callable
@@ -19,8 +20,10 @@ from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
 from acvb_core.models.irm import memory
 from acvb_core.models.irm.gibbs import chain
+from acvb_core.models.irm.moves.schedule import starting_clusters
 from acvb_core.registry import METHODS
 from acvb_core.samples.planted_mixtures import planted_topics
+from acvb_core.samples.planted_relations import large_relation
 from tests.costs import Gaps, find_kernels
 
 from .cases import (
@@ -140,6 +143,7 @@ def test_memory_is_as_estimated(
     row: Method, values: dict[str, Any], heldout: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chain, "BURN_IN", 4)  # nothing is kept of it
+    expect_no_growth(monkeypatch)
     if values.get("k_rows") != 40 and not values.get(
         "split"
     ):  # all samples count where they, or moves, take the most
@@ -156,6 +160,23 @@ def test_memory_is_as_estimated(
     assert 0.3 <= ratio <= 1.3, f"{ratio:.2f}"
 
 
+def expect_no_growth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimate costs at the starting number of clusters: runs of a few sweeps have no more."""
+    monkeypatch.setattr(memory, "limit_splits", lambda _, values: starting_clusters(values))
+
+
+def test_memory_covers_the_clusters_that_splits_add() -> None:
+    """Of 3 starting clusters a run makes the 16 that there are."""
+    relation = large_relation(1_000, 250, 20_000, 16, 16, 1).relation
+    assert relation.transposed.shape == (250, 1_000)
+    few = {"k_rows": 3, "k_cols": 3, "init": "spectral", "max_sweeps": 35}
+    problem, alone = (build_problem(relation, "cvb0", {**few, "split": split}) for split in (True, False))
+    compile_for(problem)
+    peak = peak_of(lambda: deque(run(problem), maxlen=0))
+    assert 1.3 * alone.memory_bytes < peak < 1.3 * problem.memory_bytes
+    assert alone.sweep_seconds < problem.sweep_seconds < 5.0
+
+
 @every_method
 def test_little_memory_is_used_before_the_check(row: Method) -> None:
     """A run is put together before it is known whether there is memory for it: that must take no more than the data."""
@@ -167,14 +188,31 @@ def test_little_memory_is_used_before_the_check(row: Method) -> None:
 
 
 @every_method
-def test_a_sweep_of_more_parts_is_estimated_to_take_longer(row: Method) -> None:
+def test_a_sweep_of_more_parts_is_estimated_to_take_longer(
+    row: Method, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The windows of a stream are short in any case."""
+    expect_no_growth(monkeypatch)
     data = wide(row.model)[0]
     sizes = [parameter.name for parameter in row.parameters if parameter.name.split("_")[0] == "k"]
     few, many = (
         build_problem(data, row.name, dict.fromkeys(sizes, k), model=row.model).sweep_seconds for k in (4, 8)
     )
     assert few == many == 0.0 if row.streams else 0.0 < 1.5 * few < many < 60.0
+
+
+def test_held_out_entries_do_not_make_sweeps_look_long() -> None:
+    """They are many times the links here, and each costs far less than an object does."""
+    relation = large_relation(800, 1_000, 10_000, 8, 8, 1).relation
+    values = {"k_rows": 20, "k_cols": 20, "init": "random", "split": False}
+    problem = build_problem(relation, "cvb0", values, heldout=0.3)
+    compile_for(problem)
+    state = problem.inference.init(np.random.default_rng(0))
+    with one_thread():
+        problem.inference.sweep(state, np.random.default_rng(1))
+        begin = time.thread_time()
+        problem.inference.sweep(state, np.random.default_rng(1))
+    assert problem.sweep_seconds < 10 * (time.thread_time() - begin)
 
 
 @methods_for("lda")

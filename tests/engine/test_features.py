@@ -396,7 +396,7 @@ def test_all_features_may_go() -> None:
     # What stays is as it was, whatever went.
     assert result.history["change"].tolist() == [0.0, 0.0, 0.0]
     assert result.posterior["objects"].shape == (10, 0)
-    assert (result.full_domains, len(result.tables["features"])) == ([], 0)
+    assert (result.full_domains, len(result.tables["features"])) == ({}, 0)
     assert result.summary()["effective_k"] == {"features": 0}
     with pytest.raises(ParameterError, match=r"no clusters.*features"):
         result.labels("objects")

@@ -18,6 +18,7 @@ from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import SETTLED, Verdict
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json
 from acvb_core.views.comparison_table import comparison_table
 from tests.engine.fakes import Script, Scripted, small_problem, small_relation, soft
@@ -76,18 +77,45 @@ def test_results_and_files_say_it(moving: Result, still: Result) -> None:
 
 
 def test_the_command_line_says_it(moving: Result, still: Result) -> None:
-    assert "sweeps, still moving around its mean; judged by" in result_text(moving, [], None)
-    assert "sweeps, settled; judged by" in result_text(still, [], None)
+    assert "sweeps, fluctuations remain; another seed may end elsewhere; judged by" in result_text(
+        moving, [], None
+    )
+    assert "sweeps, settled; another seed may end elsewhere; judged by" in result_text(still, [], None)
     stream = io.StringIO()
     Progress(stream)(moving.problem, moving.snapshot)
-    assert "CONVERGED  still moving around its mean" in stream.getvalue()
+    assert "CONVERGED  fluctuations remain" in stream.getvalue()
 
 
 def test_the_compare_table_says_it(moving: Result, still: Result) -> None:
     frame = comparison_table([moving, still], ["one", "other"]).frame
-    assert frame["Sweeps and mean"].tolist() == ["still moving around its mean", "settled"]
+    assert frame["Sweeps and mean"].tolist() == ["fluctuations remain", "settled"]
     alone = fit(small_relation(), "vb", k_rows=3, k_cols=3, max_sweeps=5)
     assert "Sweeps and mean" not in comparison_table([alone, alone], ["one", "other"]).frame
+
+
+@pytest.mark.parametrize(("sample", "method", "rule"), [
+    ("southern_women", "vb", "relative change of the lower bound"),
+    ("bars", "cvb0", "relative change of the pseudo leave-one-out log likelihood"),
+    ("planted_features", "em", "change of the lower bound per object"),
+])  # fmt: skip
+def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
+    sample: str, method: str, rule: str
+) -> None:
+    size = {"k": 10} if sample == "bars" else {}
+    result = fit(load_sample(sample).data, method, heldout=0.1, **size)
+    last, tolerance = result.snapshot, result.problem.settings.values["tol"]
+    assert result.verdict is Verdict.CONVERGED
+    assert last.change > tolerance
+    assert result.reason.startswith(f"The {rule} was ")
+    told = float(result.reason.split(" was ")[1].split(",")[0])
+    watched = result.history[result.problem.row.monitored].dropna()
+    change = abs(watched.iloc[-1] - watched.iloc[-2])
+    expected = change / (result.problem.bound_unit or abs(watched.iloc[-2]))
+    assert told == pytest.approx(expected, rel=0.05)
+    assert told < tolerance
+    assert f"Assignments still changed by {last.change:.1e}: this rule does not judge them." in result.reason
+    assert result.reason in result_text(result, [], None)
+    assert result.with_state(snapshot=replace(last, verdict=Verdict.STOPPED)).reason == ""
 
 
 def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:

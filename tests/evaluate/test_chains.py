@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from acvb_core.evaluate.chains import measure_mixing
+from acvb_core.evaluate.chains import ChainReport, measure_mixing
 
 
 def draw_chains(correlation: float, n_chains: int = 4, n_draws: int = 2000, seed: int = 0) -> np.ndarray:
@@ -82,3 +82,32 @@ def test_chains_in_different_places_have_not_mixed() -> None:
 @pytest.mark.parametrize("draws", [np.ones((2, 50)), np.zeros((2, 3)), np.full((2, 50), np.nan)])
 def test_what_says_nothing_has_no_number(draws: np.ndarray) -> None:
     assert np.isnan(measure_mixing(draws)).all()
+
+
+def test_a_chain_that_drifts_or_hardly_moves_has_not_mixed() -> None:
+    still, slow = draw_chains(0.0, 1, 140)[0], draw_chains(0.99, 1, 140)[0]
+    report = ChainReport.of_draws({"lower_bound": still + np.linspace(0.0, 3.0, 140), "k_rows": still})
+    assert report is not None
+    assert report.has_mixed is False
+    assert report.r_hat == report.quantities["lower_bound"].r_hat > 1.1
+    assert "the first and the second half differ (R-hat" in report.describe()
+    assert report.describe().endswith("one chain that has not mixed: intervals may be too narrow.")
+    lazy = ChainReport.of_draws({"lower_bound": slow})
+    assert lazy is not None
+    assert lazy.has_mixed is False
+    mixed = ChainReport.of_draws({"lower_bound": still, "k_rows": np.ones(140)})
+    assert mixed is not None
+    assert mixed.has_mixed is True
+    assert mixed.effective_size == pytest.approx(measure_mixing(still).effective_size)
+    assert "not mixed" not in mixed.describe()
+
+
+@pytest.mark.parametrize("draws", [np.arange(10.0), np.ones(140)])
+def test_few_samples_or_samples_that_are_all_alike_do_not_show_whether_a_chain_has_mixed(
+    draws: np.ndarray,
+) -> None:
+    report = ChainReport.of_draws({"lower_bound": draws})
+    assert report is not None
+    assert report.has_mixed is None
+    assert report.describe().startswith(f"{len(draws)} samples: ")
+    assert ChainReport.of_draws({}) is None

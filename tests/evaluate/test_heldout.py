@@ -92,3 +92,4 @@ def test_cells_by_hand() -> None:
     assert found.log_likelihood == pytest.approx(-2.0 * math.log(2.0), rel=1e-14)
     assert found.rmse == pytest.approx(math.sqrt((0.25 + 4.0) / 3), rel=1e-14)
     assert found.explained == pytest.approx(1 - 4.25 / 14, rel=1e-14)
+    assert found.means_log_likelihood == pytest.approx(-0.5 * math.log(2 * math.pi) - 14 / 6, rel=1e-14)

@@ -7,13 +7,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import History
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
+from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
+from acvb_core.models.lda.trained import trained_topics
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.conclusion import describe_run, describe_runs, measure_agreement
+from acvb_core.samples.planted_mixtures import planted_features
+from acvb_core.views.conclusion import (
+    describe_found,
+    describe_run,
+    describe_runs,
+    measure_agreement,
+    order_compared,
+)
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +105,20 @@ def test_other_splits_and_other_data_are_not_compared(planted: list[Result]) -> 
 
 
 def test_one_run_says_what_it_found_and_how_it_ended(planted: list[Result]) -> None:
-    assert describe_run(scored(planted[2], 0.642)) == "4 × 5 clusters. Converged. Held-out skill 64.2 %."
+    assert describe_run(scored(planted[2], 0.642)) == (
+        "4 × 5 clusters. Converged. Another seed may end elsewhere. Held-out skill 64.2 %."
+    )
     assert "Not converged: it reached its limit first." in describe_run(
         scored(planted[2], 0.6, Verdict.MAX_SWEEPS)
     )
     moving = replace(planted[0].snapshot, scaled_change=0.5)
-    assert "the single sweeps still move around it" in describe_run(replace(planted[0], snapshot=moving))
+    said = describe_run(planted[0].with_state(snapshot=moving))
+    assert f"Converged after {moving.sweep} sweeps (fluctuations remain). Another seed may" in said
 
 
 def test_nothing_found_is_said(planted: list[Result]) -> None:
     one_group = replace(planted[2].snapshot, effective_k={"rows": 1, "cols": 1})
-    said = describe_run(replace(planted[2], snapshot=one_group))
+    said = describe_run(planted[2].with_state(snapshot=one_group))
     assert said.startswith("No structure found: one cluster holds everything.")
 
 
@@ -113,25 +127,111 @@ def test_topics_agree_as_far_as_they_come_back() -> None:
     runs = [fit(corpus, method, k=10, heldout=0.1, max_sweeps=60) for method in ("cvb0", "vb")]
     said = describe_runs(runs, ["CVB0", "VB"])
     assert "10 topics" in said
-    assert " of 10 topics come back in both)" in said
+    found, n = count_alike_topics([runs[at].snapshot.posterior for at in order_compared(runs)])
+    assert describe_found(found, n, ("topic", "topics")) in said
+    assert " of 10 topics " in said
+    assert "nats apart" not in said  # their bounds are not of the same kind
     assert "(perplexity " in said
     alone = describe_runs([runs[0], shuffled(runs[0], "words")], ["A", "B"])
-    assert "hardly agree (" in alone
+    assert "hardly agree. " in alone
+    assert "do not present" in alone
+
+
+def test_runs_that_differ_in_the_seed_alone_say_how_far_apart_their_bounds_are() -> None:
+    novel = load_sample("les_miserables").relation
+    runs = [fit(novel, "vb", seed=seed) for seed in range(3)]
+    bounds = sorted(run.snapshot.lower_bound for run in runs)
+    low, high = min(np.diff(bounds)), bounds[-1] - bounds[0]
+    assert high > 0.2
+
+    def write(gap: float) -> str:
+        return f"{gap:.0f}" if gap >= 10 else f"{gap:.1f}"
+
+    said = describe_runs(runs, ["a", "b", "c"])
+    some = "up" if low < 0.05 else write(low)
+    assert f"Their bounds are {some} to {write(high)} nats apart." in said
+    other = fit(novel, "vb", seed=3, alpha=2.0)
+    assert "nats apart" not in describe_runs([*runs, other], ["a", "b", "c", "d"])
+    same = runs[0].with_state(problem=runs[1].problem)
+    assert "Their bounds are less than 0.1 nats apart." in describe_runs([runs[0], same], ["a", "b"])
+
+
+@pytest.mark.parametrize(("found", "n", "said"), [
+    (20, 20, "All 20 topics are found by every run."),
+    (1, 1, "The topic is found by every run."),
+    (18, 20, "18 of 20 topics are found by every run: do not present the others as certain."),
+    (1, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
+    (0, 20, "None of 20 topics is found by every run: do not present them as certain."),
+])  # fmt: skip
+def test_parts_that_not_every_run_finds_are_not_certain(found: int, n: int, said: str) -> None:
+    assert describe_found(found, n, ("topic", "topics")) == said
+
+
+def test_the_reference_comes_first_and_diverged_runs_and_copies_are_left_out(planted: list[Result]) -> None:
+    runs = [scored(planted[0], 0.3), scored(planted[1], 0.6), scored(planted[2], 0.9, Verdict.DIVERGED)]
+    assert order_compared([*runs, runs[0]]) == [1, 0]
+    assert order_compared(runs, reference=0) == [0, 1]
+    assert order_compared(runs, reference=2) == [1, 0]
 
 
 def test_features_agree_as_far_as_they_come_back() -> None:
     table = load_sample("planted_features").table
     runs = [fit(table, "fab", heldout=0.1, seed=seed) for seed in (0, 1)]
     said = describe_runs(runs, ["a", "b"])
-    assert "Both runs agree well (5 of 5 features come back in both)." in said
+    assert "Both runs agree well. All 5 features are found by every run." in said
     assert "hardly agree" in describe_runs([runs[0], shuffled(runs[0], "objects")], ["A", "B"])
 
 
+def test_a_run_that_predicted_better_before_overfits() -> None:
+    """EM with a feature for each column learns the noise; FAB on the same cells does not."""
+    table = planted_features(200, 14, 3, seed=0).table
+    em, fab = (fit(table, method, heldout=0.3) for method in ("em", "fab"))
+    scores = em.state.history.column("heldout_log_likelihood")
+    assert fab.heldout_peak is None
+    assert em.heldout_peak == (scores.argmax() + 1, scores.max(), scores[-1])
+    assert em.summary()["heldout_peak"]["last"] == scores[-1]
+    said = describe_run(em)
+    assert f"were predicted best after sweep {scores.argmax() + 1} (log likelihood -1." in said
+    assert "To predict, try IBP or fewer features." in said
+    assert f"This is no better than the column means ({write_number(em.snapshot.heldout[3])})" in said
+    assert "overfits" not in describe_run(fab)
+    assert f"The column means have {write_number(fab.snapshot.heldout[3])}." in describe_run(fab)
+    assert "EM overfits: its held-out score was clearly better in earlier" in describe_runs(
+        [em, fab], ["EM", "FAB"]
+    )
+
+
+@pytest.mark.parametrize(("fall", "found"), [(0.11, False), (0.13, True)])
+def test_overfitting_is_more_than_a_hundred_nats(fall: float, found: bool) -> None:
+    run = fit(planted_features(200, 14, 2, seed=0).table, "fab", heldout=0.3, max_sweeps=4)
+    assert run.problem.heldout.n == 840
+    frame = run.state.history.frame()
+    frame["heldout_log_likelihood"] = [-2.0, -1.2, np.nan, -1.2 - fall]
+    peak = run.with_state(history=History.from_frame(frame)).heldout_peak
+    assert peak == ((2, -1.2, -1.2 - fall) if found else None)
+
+
 def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: list[Result]) -> None:
-    advice = "All starting row clusters are in use; start with more."
+    """Without splits a run has no more than it starts with; splits find the others, and a sampler has no limit."""
+    advice = "All 2 row clusters that the run may have are in use; start with more."
     assert advice not in describe_run(planted[1])
     relation = load_sample("synth1").relation
-    assert advice in describe_run(fit(relation, "cvb0", k_rows=2, k_cols=8, heldout=0.1))
+    few = {"k_rows": 2, "k_cols": 8, "heldout": 0.1}
+    assert advice in describe_run(fit(relation, "cvb0", split=False, **few))
+    for method in ("cvb0", "gibbs"):
+        assert "start with more" not in describe_run(fit(relation, method, **few))
+
+
+def test_a_run_from_given_topics_has_nothing_random_and_agrees_with_no_other_seed() -> None:
+    corpus = load_sample("bars").corpus
+    topics = trained_topics(fit(corpus, "cvb0", k=10, max_sweeps=30))
+    runs = [fit(corpus, "cvb0", start=topics, seed=seed) for seed in (0, 1)]
+    assert [run.verdict for run in runs] == [Verdict.CONVERGED] * 2
+    np.testing.assert_array_equal(*(run.snapshot.posterior["words"] for run in runs))
+    assert "another seed" not in describe_run(runs[0]).lower()
+    said = describe_runs(runs, ["a", "b"])
+    assert "agree" not in said
+    assert "count once" in said
 
 
 def test_a_copy_of_a_run_is_no_agreement(planted: list[Result]) -> None:

@@ -124,6 +124,8 @@ def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
     )  # the numbers of the axis touch it without a space
     plain = RunCurve("r", "x", "vb", 0, history_of(change=[0.5, 0.1]), tolerance=1e-5)
     assert live_figure([plain])["layout"]["shapes"] == []
+    (line,) = live_figure([averaged(), plain])["layout"]["shapes"]
+    assert line["label"]["text"].endswith("tolerance 1e-05, judges averaged runs only")
     assert "upper limit" not in str(live_figure([plain])["layout"]["annotations"])
     assert "upper limit" in str(live_figure([averaged()])["layout"]["annotations"])
 

@@ -64,6 +64,8 @@ def test_the_end_of_a_run_is_described() -> None:
     ended = describe_end("MAX_SWEEPS", {"pseudo_loo": course, "lower_bound": course[:1]})
     falls = {"falls_pseudo_loo": 0.25, "single_pseudo_loo": -10.0}
     assert ended == {"unsettled": 1.0, "reach_pseudo_loo": 4.0, **falls}
+    moving = [describe_end("CONVERGED", {}, last_change=change)["moving"] for change in (0.0009, 0.0011)]
+    assert moving == [0.0, 1.0]
     # Less than a thousandth of the way is no fall; one sample is what a sampler has until it takes a mean.
     steps = [[sweep, 0, 0, value] for sweep, value in enumerate([0.0, 5.0, 5.0 - 1e-9, 4.0, 10.0], start=1)]
     sampled = describe_end("MAX_SWEEPS", {"score": steps}, burn_in=4)

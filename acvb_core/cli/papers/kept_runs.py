@@ -108,7 +108,8 @@ class PartRuns:
         for run, kept, row in self._list_rows():
             courses = kept.notes.get(row["split"], {}).get("courses", {})
             is_sampled = method_row(self.plan.model.name, row["method"]).sampled
-            end = describe_end(row["verdict"], courses, row["setting_burn_in"] if is_sampled else None)
+            burn_in = row["setting_burn_in"] if is_sampled else None
+            end = describe_end(row["verdict"], courses, burn_in, row.get("last_change"))
             rows.append({**row, **end, **self.plan.describe_run(run)})
         return Experiment(self.plan, tuple(rows))
 

@@ -92,6 +92,29 @@ class Combination:
             table[f"run_{number}"] = result.posterior.labels(domain) + 1
         return table
 
+    def spread(self) -> dict[str, pd.DataFrame]:
+        """Return how far the parts that the first run found depend on the run.
+
+        Returns
+        -------
+        dict of DataFrame
+            Of topics (LDA) "topics": topic, share, low, high, found (runs that have it, of so many `runs`); and
+            "words": topic, rank, word, probability, low, high, in_top_ten. Of latent features "features": feature,
+            share, low, high, found, runs; and "weights": feature, column, weight, low, high. low and high are over the
+            runs that have the topic or feature, NaN where only the first has it.
+
+        Raises
+        ------
+        ParameterError
+            The model has no such parts; of clusters, see `consensus`.
+        """
+        measure = getattr(self._problem.model, "spread", None)
+        if measure is None:
+            model = self._problem.settings.model
+            raise ParameterError(f"Model {model!r} measures no spread of parts; of clusters, see consensus.")
+        spread: dict[str, pd.DataFrame] = measure([result.snapshot.posterior for result in self.results])
+        return spread
+
     @cached_property
     def posterior(self) -> Posterior:
         """The mean of the runs' posteriors, clusters or topics of each matched with those of the first."""
@@ -142,9 +165,10 @@ def combine(results: Sequence[Result]) -> Combination:
 
 def _predict(result: Result) -> Array:
     """Return what a run predicts of the held-out data: by its samples, where it has some."""
-    model, heldout = result.problem.model, result.problem.heldout
-    averaged = predict_averaged(model, result.posterior, heldout)
-    return model.predict(result.posterior, heldout) if averaged is None else averaged
+    # The run's own posterior, as it was scored: the ordered one leaves out topics that are empty.
+    model, heldout, posterior = result.problem.model, result.problem.heldout, result.snapshot.posterior
+    averaged = predict_averaged(model, posterior, heldout)
+    return model.predict(posterior, heldout) if averaged is None else averaged
 
 
 def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
@@ -183,7 +207,9 @@ def _take_averageable(posterior: Posterior) -> dict[str, Array]:
     return {
         name: array
         for name, array in posterior.arrays.items()
-        if name not in posterior.derived and (any(posterior.axes[name]) or array.ndim == 1)
+        if name not in posterior.derived
+        and not name.startswith("sampled_")
+        and (any(posterior.axes[name]) or array.ndim == 1)
     }
 
 

@@ -13,7 +13,13 @@ from scipy import stats
 from acvb_core.core.papers import Claim
 from acvb_core.engine.experiments.papers import Cell, PaperResult, label_method, sign_of
 from acvb_core.engine.experiments.report import LEVEL
-from acvb_core.evaluate.significance import LEAST_SPLITS, adjust_holm, compare_paired, compare_with_margin
+from acvb_core.evaluate.significance import (
+    LEAST_SPLITS,
+    adjust_holm,
+    compare_paired,
+    compare_signs,
+    compare_with_margin,
+)
 
 
 class ClaimTest(NamedTuple):
@@ -39,6 +45,10 @@ class ClaimTest(NamedTuple):
         return bool(np.isfinite(self.p))
 
 
+#: The score of a run that its limit of sweeps ended: 1 then, else 0.
+UNSETTLED = "unsettled"
+#: Scores that are 1 or 0.
+COUNTED = (UNSETTLED, "moving")
 #: A run that has not converged after fewer sweeps may yet do so soon.
 _ENOUGH = 5_000
 #: What tells the comparisons of a claim apart, the widest first.
@@ -214,12 +224,12 @@ def _ended_early(result: PaperResult, claim: Claim, cell: Cell, method: str) -> 
     """
     ends, sweeps = (
         next(one.scores for one in result.list_cells(score) if (one.data, one.k) == (cell.data, cell.k))
-        for score in ("unsettled", "sweeps")
+        for score in (UNSETTLED, "sweeps")
     )
     place = result.table.methods.index(claim.better)
     cut = ends == 1.0
     other = result.table.methods.index(method) if method else place
-    if not method or claim.score == "unsettled":
+    if not method or claim.score == UNSETTLED:
         return any(bool((cut[one] & (sweeps[one] < _ENOUGH)).any()) for one in (place, other))
     own_time, other_time = cell.scores[place], cell.scores[other]
     unknown = (cut[place] & ~(own_time > other_time)) | (cut[other] & ~(other_time > own_time))
@@ -244,10 +254,20 @@ def _test(
         return ClaimTest(*about, float(near.difference[0]), within, int(near.n[0]), p_beyond=beyond)
     test = compare_paired(more, less, ratio=cell.ratio, ranks=False)
     difference, p, n = float(test.difference[0]), float(test.p_t[0]), int(test.n[0])
-    if n >= LEAST_SPLITS and np.isnan(p):
-        # The same difference on every split, as where all runs end at a limit, needs no test.
-        p = float(difference == 0.0)
+    if n >= LEAST_SPLITS:
+        if score in COUNTED and other is None:
+            p = _test_share(cell.scores[result.table.methods.index(claim.better)], claim)
+        elif score in COUNTED or np.isnan(p):
+            # Yes or no has no normal distribution, and the same difference on every split no spread to judge it by.
+            p = compare_signs(more - less)
     return ClaimTest(*about, difference, p, n)
+
+
+def _test_share(ends: NDArray[np.float64], claim: Claim) -> float:
+    """Return the two-sided p of the exact binomial test: so many runs did not converge, against the limit."""
+    known = ends[np.isfinite(ends)]
+    limit = claim.at_most if claim.at_least is None else claim.at_least
+    return float(stats.binomtest(int(known.sum()), len(known), limit).pvalue)
 
 
 def _orient(

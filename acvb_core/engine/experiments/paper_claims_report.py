@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.papers import Claim
-from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
+from acvb_core.engine.experiments.paper_claims import COUNTED, ClaimEvidence, judge_claims
 from acvb_core.engine.experiments.papers import PaperResult
 from acvb_core.engine.experiments.report import LEVEL
 from acvb_core.evaluate.significance import LEAST_SPLITS
@@ -78,17 +78,19 @@ def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         "# Claims of the papers",
         "",
-        "Each claim as its paper makes it, and what came of it here, on the data named. The tests are t-tests over "
-        f"{LEAST_SPLITS} splits of the data or more; fewer are not tested. They are corrected for the training data "
-        "that splits share (Nadeau and Bengio 2003), and adjusted by Holm's method over all comparisons of the claim, "
-        f"p < {LEVEL:g}. They are about these data: methods that are equal on average over data sets are still called "
-        "different on one data set in 7 to 13 % of cases. That scores are equal is shown by two one-sided tests that "
-        "they differ by less than a margin; that no difference was found does not show it. *Holds*: every comparison "
-        "is significant. *Holds under …*: the comparisons named are significant; the others are not decided, unless it "
-        "says so. *Does not hold here*: only the opposite is significant, or a difference beyond the margin. *Not "
-        "decided*: nothing is, which may be for want of splits. *Quick look*: on these data the runs are shorter than "
-        "the paper's. The page of a paper has each comparison, which data stood in for the paper's, and which commands "
-        "made the runs.",
+        "Each claim as its paper makes it, and what came of it here, on the data named. The tests are t-tests "
+        f"over {LEAST_SPLITS} splits of the data or more; fewer are not tested. They are corrected for the "
+        "training data that splits share (Nadeau and Bengio 2003), and adjusted by Holm's method over all "
+        f"comparisons of the claim, p < {LEVEL:g}. How many runs do not converge, or still move, is tested by "
+        "exact binomial and sign tests, and a difference that is the same on every split by its sign. The tests "
+        "are about these data: methods that are equal on average over data sets are still called different on one "
+        "data set in 7 to 13 % of cases. That scores are equal is shown by two one-sided tests that they differ "
+        "by less than a margin; that no difference was found does not show it. *Holds*: every comparison is "
+        "significant. *Holds under …*: the comparisons named are significant; the others are not decided, unless "
+        "it says so. *Does not hold here*: only the opposite is significant, or a difference beyond the margin. "
+        "*Not decided*: nothing is, which may be for want of splits. *Quick look*: on these data the runs are "
+        "shorter than the paper's. The page of a paper has each comparison, which data stood in for the paper's, "
+        "and which commands made the runs.",
     ]
     for paper, content in papers.items():
         lines += ["", f"## [{paper}]({paper}.md)", "", *_list_claims(content["claims"])]
@@ -127,15 +129,17 @@ def _describe_test(claim: Claim) -> str:
     """Return which test decides a claim, with its margin or limit."""
     if claim.untested:
         return ""
-    test = "t-test of the difference"
+    counted = claim.score in COUNTED
+    test = "exact test of signs" if counted else "t-test of the difference"
+    against = f"{'exact binomial test' if counted else 't-test'} against the limit"
     if claim.follows:
         test = "correlation over all runs"
     elif claim.margin is not None:
         test = f"two one-sided t-tests, margin {claim.margin:g}"
     elif claim.at_most is not None:
-        test = f"t-test against the limit, at most {claim.at_most:g}"
+        test = f"{against}, at most {claim.at_most:g}"
     elif claim.at_least is not None:
-        test = f"t-test against the limit, at least {claim.at_least:g}"
+        test = f"{against}, at least {claim.at_least:g}"
     return f"{test} ({claim.why})" if claim.why else test
 
 

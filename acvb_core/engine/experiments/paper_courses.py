@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.core.papers import PaperFigure
 from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.problem import Problem
@@ -79,9 +80,11 @@ class CourseRecorder:
         """Return how far each quantity of the last run ends below its highest value, and the score of an entry.
 
         `drop_…`: relative to the highest value. `unit_lower_bound`: the bound divided by the number of known entries,
-        words or cells. `gap_log_likelihood`: of a known cell less that of a held-out one.
+        words or cells. `gap_log_likelihood`: of a known cell less that of a held-out one. `last_change`: of the
+        responsibilities in the last sweep, where there are some.
         """
-        facts: dict[str, float] = {}
+        change = self._last.get("change", np.nan)
+        facts = {"last_change": change} if np.isfinite(change) else {}
         known, unknown = (self._last.get(f"{which}_log_likelihood", np.nan) for which in ("train", "heldout"))
         if np.isfinite(known - unknown):
             facts["gap_log_likelihood"] = known - unknown
@@ -102,15 +105,20 @@ class CourseRecorder:
         ]
 
 
-def describe_end(verdict: str, courses: Mapping[str, Course], burn_in: int | None = None) -> dict[str, float]:
+def describe_end(
+    verdict: str, courses: Mapping[str, Course], burn_in: int | None = None, last_change: float | None = None
+) -> dict[str, float]:
     """Return how a run came to its end, from what was kept of it.
 
-    `unsettled`: 1 where the limit of sweeps ended it, else 0. `reach_…`: the sweep from which on a quantity is within a
+    `unsettled`: 1 where the limit of sweeps ended it, else 0. `moving`: 1 where the responsibilities changed by more in
+    the last sweep than when a burn-in ends, else 0. `reach_…`: the sweep from which on a quantity is within a
     twentieth of the way from its first value to its last. `falls_…`: share of the points kept that are visibly lower
     than the one before. `single_…`: the last value; of a sampler, whose `burn_in` is given, the last of one sample,
     as no mean is taken until then.
     """
     facts = {"unsettled": float(verdict == Verdict.MAX_SWEEPS)}
+    if last_change is not None:
+        facts["moving"] = float(last_change > BURN_IN_TOLERANCE)
     for name, course in courses.items():
         values = np.array([point[-1] for point in course])
         if len(values) > 1:

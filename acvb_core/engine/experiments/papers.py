@@ -24,7 +24,17 @@ from acvb_core.registry import MODELS, method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
 
 #: Beginnings of further scores of which a lower one is better.
-_LESS_IS_BETTER = ("falls_", "drop_", "reach_", "effective_k_", "gap_", "loo_", "sweeps", "unsettled")
+_LESS_IS_BETTER = (
+    "falls_",
+    "drop_",
+    "reach_",
+    "effective_k_",
+    "gap_",
+    "loo_",
+    "sweeps",
+    "unsettled",
+    "moving",
+)
 #: Splits of a quick look.
 QUICK_SPLITS = 5
 #: Seed of the split that searches are judged on: none of the runs'.

@@ -14,8 +14,9 @@ from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.answers import measure_stability
-from acvb_core.engine.experiments.plan import Plan
+from acvb_core.engine.experiments.plan import Condition, Plan
 from acvb_core.evaluate.significance import LEAST_SPLITS, compare_with_best
+from acvb_core.registry import method_row
 
 #: The score that decides, unless another is asked for.
 SCORE = "heldout_log_likelihood"
@@ -24,6 +25,26 @@ LOWER_IS_BETTER = ("heldout_perplexity", "heldout_rmse", "cpu_seconds", "wall_se
 #: A difference with a smaller p is called one.
 LEVEL = 0.05
 _IDENTITY = ("run", "split", "condition", "method", "k", "seed", "heldout_seed", "verdict", "error")
+#: Begins the scores of what the samples of a run's start predict; those of its own answer have the rest of the name.
+_AVERAGED = "heldout_averaged_"
+_SAMPLES = "Gibbs samples of the start"
+#: What is said under a summary with rows of samples.
+TWO_WAYS = (
+    "Runs that begin with Gibbs samples predict in two ways: by their clusters, and by the mean of these samples. "
+    "Methods that began with the same samples share a row."
+)
+#: Names in a label; more are counted.
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """One row of the summary: a condition, or one of the two ways in which its runs predict."""
+
+    label: str
+    by: str  #: "clusters" or "samples"; empty for a method that predicts in one way only
+    conditions: tuple[Condition, ...]  #: several if they began with the same samples
+    column: str  #: its scores in the table of runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,44 +86,76 @@ class Experiment:
 
     @property
     def scores(self) -> list[str]:
-        """Names of the held-out scores that the runs have."""
+        """Names of the held-out scores that the runs have; the samples of a start and a baseline have the same ones."""
         names = dict.fromkeys(name for row in self.rows for name in row)
-        return [name for name in names if name.startswith("heldout_") and name != "heldout_seed"]
+        others = ("heldout_seed", f"heldout_{self.plan.model.display.score.baseline}")
+        return [
+            name
+            for name in names
+            if name.startswith("heldout_") and not name.startswith(_AVERAGED) and name not in others
+        ]
 
     def check_score(self, score: str) -> None:
         """Raise ParameterError for a score that no run has, once runs have scores."""
         if self.scores and not any(score in row for row in self.rows):
             raise ParameterError(f"No run has the score {score!r}; they have {', '.join(self.scores)}.")
 
-    def summary(self, score: str = SCORE) -> pd.DataFrame:
-        """Return one row a condition.
+    def list_predictors(self, score: str = SCORE) -> list[Predictor]:
+        """Return what the summary compares by a score: each condition, or both of its ways to predict.
 
-        Columns: condition, method, k, what is varied, n (runs with a score), failed, mean, sd, best (has the best
-        mean), difference (mean distance from the best on the same splits; below 0 is worse), low and high (its 95 %
-        interval, corrected), p (corrected resampled t-test), p_uncorrected (paired t-test) and p_wilcoxon (signed
-        ranks), all adjusted by Holm over all pairs of conditions (`compare_paired`), significant (worse than the best,
-        p < 0.05), cpu_seconds (mean of the runs that did not fail). Fewer than five splits are not tested.
+        A run that begins with Gibbs samples predicts by its clusters and by the mean of these samples. Conditions whose
+        samples predict the same on every split began with the same ones, which are compared once.
+        """
+        model = self.plan.model
+        both = f"heldout_{model.display.score.averaged}"
+        of_samples = score if score.startswith(_AVERAGED) else score.replace("heldout_", _AVERAGED, 1)
+        sampled = self.scores_by_condition(of_samples)
+        found, begun = [], dict[bytes, list[Condition]]()
+        for place, condition in enumerate(self.plan.conditions):
+            own = [row for row in self.rows if row["condition"] == condition.label]
+            has_both = not method_row(model.name, condition.method).sampled and any(
+                np.isfinite(_score_of(row, both)) for row in own
+            )
+            label = f"{condition.label} · {model.display.parts[1]}" if has_both else condition.label
+            if not (has_both and score == of_samples):
+                found.append(Predictor(label, "clusters" if has_both else "", (condition,), score))
+            if has_both and np.isfinite(sampled[place]).any():
+                begun.setdefault(sampled[place].tobytes(), []).append(condition)
+        for same in begun.values():
+            names = [condition.label for condition in same]
+            if len(names) > _MOST_NAMES:
+                names = [names[0], f"{len(names) - 1} more"]
+            found.append(Predictor(f"{' / '.join(names)} · {_SAMPLES}", "samples", tuple(same), of_samples))
+        return found
+
+    def summary(self, score: str = SCORE) -> pd.DataFrame:
+        """Return one row for each way to predict (`list_predictors`).
+
+        Columns: condition (and the way, if it has two), method, predicts_by ("clusters" or "samples" then), k, what is
+        varied, n (runs with a score), failed, mean, sd, best (has the best mean), difference (mean distance from the
+        best on the same splits; below 0 is worse), low and high (its 95 % interval, corrected), p (corrected resampled
+        t-test), p_uncorrected (paired t-test) and p_wilcoxon (signed ranks), all adjusted by Holm over all pairs of
+        rows (`compare_paired`), significant (worse than the best, p < 0.05), cpu_seconds (mean of the runs that did not
+        fail, which make both predictions), stability (of the clusters or topics). Fewer than five splits are not
+        tested.
 
         Raises ParameterError: no run has such a score.
         """
         self.check_score(score)
-        values = self.scores_by_condition(score)
+        predictors = self.list_predictors(score)
+        known = {one.column: self.scores_by_condition(one.column) for one in predictors}
+        places = {condition.label: place for place, condition in enumerate(self.plan.conditions)}
+        values = np.array([known[one.column][places[one.conditions[0].label]] for one in predictors])
         sign = -1.0 if score in LOWER_IS_BETTER else 1.0
         best, tests = compare_with_best(sign * values, ratio=self.plan.test_train_ratio)
-        known = np.isfinite(values)
         rows = []
-        for place, condition in enumerate(self.plan.conditions):
-            own = values[place][known[place]]
-            over = [row for row in self.rows if row["condition"] == condition.label]
-            seconds = [value for row in over if np.isfinite(value := _score_of(row, "cpu_seconds"))]
+        for place, one in enumerate(predictors):
+            own = values[place][np.isfinite(values[place])]
             rows.append(
                 {
-                    "condition": condition.label,
-                    "method": condition.method,
-                    "k": condition.k,
-                    **condition.factors,
+                    **self._describe(one),
                     "n": len(own),
-                    "failed": sum(not np.isfinite(_score_of(row, score)) for row in over),
+                    "failed": self._count_failed(one),
                     "mean": float(own.mean()) if len(own) else np.nan,
                     "sd": float(own.std(ddof=1)) if len(own) > 1 else np.nan,
                     "best": place == best,
@@ -111,11 +164,32 @@ class Experiment:
                     "p_uncorrected": float(tests.p_uncorrected[place]),
                     "p_wilcoxon": float(tests.p_wilcoxon[place]),
                     "significant": bool(tests.p_t[place] < LEVEL),
-                    "cpu_seconds": float(np.mean(seconds or [np.nan])),
-                    "stability": measure_stability(pd.DataFrame(over)),
+                    **self._measure_runs(one),
                 }
             )
         return pd.DataFrame(rows)
+
+    def _describe(self, one: Predictor) -> dict[str, Any]:
+        first, *others = one.conditions
+        varied = {
+            name: value
+            for name, value in first.factors.items()
+            if all(other.factors.get(name) == value for other in others)
+        }
+        about = {"condition": one.label, "method": first.method, "predicts_by": one.by, "k": first.k}
+        return {**about, **varied}
+
+    def _count_failed(self, one: Predictor) -> int:
+        own = [row for row in self.rows if row["condition"] == one.conditions[0].label]
+        return sum(not np.isfinite(_score_of(row, one.column)) for row in own)
+
+    def _measure_runs(self, one: Predictor) -> dict[str, float]:
+        """Return the mean CPU seconds of the runs, and how alike their clusters or topics are."""
+        labels = {condition.label for condition in one.conditions}
+        own = [row for row in self.rows if row["condition"] in labels]
+        seconds = [value for row in own if np.isfinite(value := _score_of(row, "cpu_seconds"))]
+        alike = np.nan if one.by == "samples" else measure_stability(pd.DataFrame(own))
+        return {"cpu_seconds": float(np.mean(seconds or [np.nan])), "stability": alike}
 
     def scores_by_condition(self, score: str, group: int = 0) -> np.ndarray:
         """Return the scores, shape (n_conditions, n_splits); NaN where a run has none.
@@ -143,7 +217,8 @@ class Experiment:
         best = table[table["best"]].iloc[0]
         others = table[~table["best"] & (table["n"] > 0)]
         says = [
-            f"{best.condition} has the best mean ({write_number(best['mean'])}, {plural(int(best.n), 'split')})."
+            f"{best.condition} has the best mean ({write_number(best['mean'])}, {plural(int(best.n), 'split')})"
+            f"{self._describe_baseline(score)}."
         ]
         few = others[others["n"] < LEAST_SPLITS]
         if len(few):
@@ -161,9 +236,20 @@ class Experiment:
                 f"{row.condition} is worse by {write_number(-row.difference)} (95 % interval {interval}, "
                 f"p {_write_p(row.p)}, {plural(int(row.n), 'split')})."
             )
+        if self.plan.restarts > 1 and self.plan.model.raced_by == "heldout":
+            says.append("Each run is the best of its restarts by what is held out: all scores are too good.")
         if len(others):
             says.append("This holds for these data; on other data the order may differ.")
         return " ".join(says)
+
+    def _describe_baseline(self, score: str) -> str:
+        """Return the mean of a score over the splits if its model's baseline predicts: "; column means have -1.44"."""
+        main = self.plan.model.display.score
+        values = self.scores_by_condition(f"heldout_{main.baseline}")
+        known = values[np.isfinite(values)]
+        if score != f"heldout_{main.field}" or not len(known):
+            return ""
+        return f"; the {main.baseline_name} have {write_number(float(known.mean()))}"
 
 
 def _score_of(row: Mapping[str, Any], score: str) -> float:

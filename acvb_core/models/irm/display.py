@@ -24,6 +24,7 @@ def _heldout(unit: str) -> Measure:
 
 
 _SCORE = HeldOutScore("skill", "skill", write_share, "averaged_skill")
+_TO_PREDICT = "the mean of Gibbs samples or fewer clusters"
 _COMMON = (BOUND, LOO_NATS, CHANGE)
 RELATION_DISPLAY = ModelDisplay(
     (
@@ -33,6 +34,7 @@ RELATION_DISPLAY = ModelDisplay(
         Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
     ),
     _SCORE,
+    to_predict=_TO_PREDICT,
 )
 NETWORK_DISPLAY = ModelDisplay(
     (
@@ -41,5 +43,6 @@ NETWORK_DISPLAY = ModelDisplay(
         Measure("k_rows", "Clusters", "effective_k_rows", 4, step=True, small=True),
     ),
     _SCORE,
+    to_predict=_TO_PREDICT,
     titles={"k_rows": ("Clusters", "Clusters (rows)")},
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.models.irm.evaluate.sampled import prefer_average
+from acvb_core.models.irm.evaluate.sampled import count_samples
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.leftovers import has_heading
@@ -103,13 +103,13 @@ def links_table(result: Result, number: int) -> pd.DataFrame:
     """Return the pairs that are most likely linked: first of the unknown ones, then of those known to be unlinked.
 
     At most `number` of each, with a column pair ("unknown" or "unlinked") before those of `likely_links`. The mean of
-    samples predicts, unless the clusters predict held-out pairs better (`prefer_average`).
+    the samples predicts where a run has some. Held-out scores do not choose: one that did would no longer be unbiased.
     """
     import pandas as pd
 
     data, posterior = result.problem.data, result.posterior
     strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
-    averaged = prefer_average(posterior, result.snapshot.heldout)
+    averaged = count_samples(posterior) > 0
     unknown = likely_links(data, posterior, strengths, number, among="missing", averaged=averaged)
     unlinked = likely_links(data, posterior, strengths, number, among="unlinked", averaged=averaged)
     unknown.insert(0, "pair", "unknown")
@@ -130,7 +130,7 @@ def write_links(result: Result, number: int, folder: Path) -> list[Path]:
     tables = {
         "links.csv": links_table(result, number),
         "surprising.csv": surprising_links(
-            data, posterior, strengths, number, averaged=prefer_average(posterior, result.snapshot.heldout)
+            data, posterior, strengths, number, averaged=count_samples(posterior) > 0
         ),
     }
     for name, table in tables.items():

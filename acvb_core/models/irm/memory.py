@@ -7,32 +7,44 @@ from typing import Any
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.chain import KEPT
 from acvb_core.models.irm.moves.moves import TRIALS
+from acvb_core.models.irm.moves.schedule import limit_splits
 
 #: Nanoseconds of an idle processor for a block of one object, and for a cluster at one end of a link.
-_NS = {"vb": 3, "gibbs": 15, "cvb0": 30, "acvb0": 30, "cvb": 40, "acvb": 40}
+_NS, _LINK_NS = {"vb": 3, "gibbs": 15, "cvb0": 30, "acvb0": 30, "cvb": 40, "acvb": 40}, 1
 
 
 def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> float:
-    """Return about how long a sweep takes: objects times blocks, and the links of either side times clusters."""
+    """Return about how long a sweep takes at most: objects times blocks, and links of either side times clusters."""
+    values = _at_most(relation, values)
     k_rows = values["k_rows"]
     k_cols = values.get("k_cols", k_rows)
     blocks = sum(relation.shape) * k_rows * k_cols
     if "k_cols" not in values and values.get("variance") == "exact":
         return 1e-8 * k_rows**2 * relation.shape[0] ** 2
-    return 1e-9 * _NS[method] * (blocks + (relation.n_ones + relation.n_missing) * (k_rows + k_cols))
+    links = (relation.n_ones + relation.n_missing) * (k_rows + k_cols)
+    return 1e-9 * (_NS[method] * blocks + _LINK_NS * links)
+
+
+def _at_most(relation: Relation, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with the most clusters that the run may get by splits; a chain makes as many as it likes."""
+    if not values.get("split", True) and values["init"] != "gibbs":
+        return values
+    return values | {f"k_{domain}": most for domain, most in limit_splits(relation, values).items()}
 
 
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
     """Return the peak memory of a run in bytes, beyond the relation and its transpose.
 
-    Counted at the clusters a run begins with, for whichever is largest: the start; a sweep, with responsibilities
-    before, now and in the making, the sums over links and zeros of both passes, and the mean of an averaged run; a
-    split, with the states that wait for their trial. Block by block work is small beside them. A sampler's clusters
-    have no upper limit.
+    Counted at the most clusters that splits may lead to, for whichever is largest: the start; a sweep, with
+    responsibilities before, now and in the making, the sums over links and zeros of both passes, and the mean of an
+    averaged run; a split, with the states that wait for their trial. Block by block work is small beside them. A
+    sampler's clusters have no upper limit, but seldom are more than that.
     """
     n_rows, n_cols = relation.shape
+    fewest = min(values["k_rows"], values.get("k_cols", values["k_rows"]))
+    values = _at_most(relation, values)
     if "k_cols" not in values:
-        return _network_bytes(relation, method, values)
+        return _network_bytes(relation, method, values, fewest)
     own = n_rows * values["k_rows"] + n_cols * values["k_cols"]
     across = n_rows * values["k_cols"] + n_cols * values["k_rows"]
     sweep = 4 * own + 2 * across
@@ -51,7 +63,7 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
         start = max(start, 9 * own + 2 * across)
     split = 0
     if values.get("split", False):
-        split = (4 + TRIALS) * own + across + 9 * _largest(relation, min(values["k_rows"], values["k_cols"]))
+        split = (4 + TRIALS) * own + across + 9 * _largest(relation, fewest)
     return 8 * max(start, sweep, split) + _sample_bytes(n_rows + n_cols, values)
 
 
@@ -70,10 +82,10 @@ def _largest(relation: Relation, k: int) -> int:
     return (relation.n_ones + relation.n_missing) * min(3, k) // k
 
 
-def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
+def _network_bytes(relation: Relation, method: str, values: dict[str, Any], fewest: int) -> int:
     """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node.
 
-    For whichever is largest: the start, a sweep, or a split.
+    For whichever is largest: the start, a sweep, or a split. `fewest`: the starting number of clusters.
     """
     n_nodes, k = relation.shape[0], values["k_rows"]
     own = n_nodes * k
@@ -95,6 +107,6 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any]) -> i
     if values.get("split", False):
         both_ways = relation.network is None or relation.network.directed
         # A chain leaves several clusters, however few it began with.
-        clusters = max(k, 8) if values["init"] == "gibbs" else k
+        clusters = max(fewest, 8) if values["init"] == "gibbs" else fewest
         split = (4 + TRIALS) * own + 6 * _largest(relation, clusters) * (2 if both_ways else 1)
     return 8 * max(start, sweep, split) + _sample_bytes(n_nodes, values)

@@ -14,7 +14,13 @@ from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.evaluate.products import pair_products
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.domain import DomainPass
-from acvb_core.models.irm.evaluate.sampled import SampledPairs, SampledStrengths, count_samples, share_company
+from acvb_core.models.irm.evaluate.sampled import (
+    SampledPairs,
+    SampledStrengths,
+    count_samples,
+    read_chain,
+    share_company,
+)
 from acvb_core.models.irm.gibbs.chain import LABELS
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
@@ -129,6 +135,10 @@ class IrmModel:
     def sampled_labels(self, posterior: Posterior, domain: str) -> Array | None:
         """Return the cluster of each object in each sample, shape (S, N); None where there are no samples."""
         return posterior[LABELS.format(domain)] if count_samples(posterior) else None
+
+    def read_chain(self, posterior: Posterior) -> dict[str, Array]:
+        """Return what tells whether the chain of the samples has mixed, by name (`sampled.read_chain`)."""
+        return read_chain(posterior)
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""

@@ -19,7 +19,7 @@ from acvb_core.core.rows import (
     max_sweeps,
 )
 from acvb_core.models.irm.display import NETWORK_DISPLAY, RELATION_DISPLAY
-from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
+from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, limit_clusters
 
 _MEMORY, _MODEL = references_to("models.irm.memory"), references_to("models.irm.model")
 _CVB, _VB = references_to("models.irm.cvb"), references_to("models.irm.vb")
@@ -47,6 +47,7 @@ IRM = ModelRow(
     {"rows": "k_rows", "cols": "k_cols"},
     RELATION_DISPLAY,
     sweep_seconds=_MEMORY("sweep_seconds"),
+    limits=limit_clusters,
     observed=lambda relation: relation.n_observed,
 )
 
@@ -69,6 +70,7 @@ NETWORK = ModelRow(
     wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
     "`acvb_core.as_network`)",
     sweep_seconds=_MEMORY("sweep_seconds"),
+    limits=limit_clusters,
     observed=lambda network: network.n_known,
     unit=("pair", "pairs"),
     one_domain=True,
@@ -77,8 +79,10 @@ NETWORK = ModelRow(
 
 def _size(name: str, clusters: str) -> Parameter:
     return Parameter(
-        name, "int", 20, f"Starting number of {clusters}. Those that are not needed die out or are merged; splits may "
-        "add some, up to twice this number.", f"Starting number of {clusters}", 1, 1000, advanced=False,
+        name, "int", 20, f"Starting number of {clusters}; those that are not needed die out or are merged. Splits add "
+        "more while that raises the lower bound: to twice this number at most, or on small data to as many as keep a "
+        "sweep within a few seconds. Without splits this is the largest number. Gibbs has no limit.",
+        f"Starting number of {clusters}", 1, 1000, advanced=False,
     )  # fmt: skip
 
 

@@ -31,9 +31,9 @@ from acvb_core.models.irm.moves.schedule import (
     MOVES_FROM_AFTER_CHAIN,
     MOVES_UNTIL,
     MOVES_UNTIL_AFTER_CHAIN,
-    SPLIT_LIMIT,
+    limit_clusters,
 )
-from acvb_core.models.irm.start import Start, layout_of, read_settings
+from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, tidy
 
 #: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
@@ -100,8 +100,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
         key = id(self.relation), repr((spectral, self.hyper, rule, self.layout, rng.bit_generator.state))
         best = _CHAINS.get(key, partial(run_chain, sampler, rng), checkpoint)
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
-        if self.moves.split:
-            widths |= self.moves.most
+        widths |= self.moves.most
         return best._replace(q={domain: keep_clusters(q, widths[domain]) for domain, q in best.q.items()})
 
     def posterior(self, state: IrmState) -> Posterior:
@@ -151,9 +150,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
 
 def read_variational_settings(data: Any, values: Values) -> Values:
     """Return what every variational method is built with, from the values of its parameters."""
-    most = {domain: SPLIT_LIMIT * values[f"k_{domain}"] for domain in layout_of(data, values).domains}
     until = MOVES_UNTIL_AFTER_CHAIN if values["init"] == "gibbs" else MOVES_UNTIL
-    moves = Moves(values["merge"], values["split"], most, until)
+    moves = Moves(values["merge"], values["split"], limit_clusters(data, values), until)
     schedule = values.get("schedule", "domains")
     return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves, "schedule": schedule}
 

@@ -29,6 +29,8 @@ DISPLAY = ModelDisplay(
     ),
     HeldOutScore("perplexity", "perplexity", write_number),
     parts=("topic", "topics"),
+    to_predict="fewer topics",
+    asked="k",
     scores="perplexities",
     unmarked=("pseudo_loo", "loo_perplexity"),
     unmarked_reason=(

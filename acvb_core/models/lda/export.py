@@ -41,7 +41,8 @@ def arrays(result: Result) -> dict[str, Any]:
     theta, shape (D, K): share of topic k in each document, in column k - 1; phi, shape (K, V): probability of each
     word in each topic, rows sum to one; document_counts, shape (D, K), and word_counts, shape (V, K): expected tokens
     of each topic in each document, and of each word; alpha, shape (K,); beta; vocabulary, document_names: names
-    (`labels_bytes`). Of a corpus on disk the documents are a sample.
+    (`labels_bytes`). The K topics are those in use, so counts lack the part of a word that each empty topic holds. Of a
+    corpus on disk the documents are a sample.
     """
     posterior, shown = result.posterior, _shown_corpus(result)
     topics = build_topics(posterior)

@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln, polygamma
+from scipy.special import gammaln, polygamma, xlogy
 
+from acvb_core.core.clusters import rearrange
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
@@ -29,6 +30,7 @@ from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
 from acvb_core.models.lda.cells import Cells, Piece
 from acvb_core.models.lda.cvb import sum_counts
+from acvb_core.models.lda.evaluate.alike_topics import measure_spread
 from acvb_core.models.lda.evaluate.evidence import (
     DocumentTerms,
     document_terms,
@@ -44,6 +46,7 @@ from acvb_core.models.lda.topics import (
     build_topics,
     document_share,
     document_table,
+    topics_in_use,
     word_probability,
     word_table,
 )
@@ -51,6 +54,8 @@ from acvb_core.models.lda.transform import FixedTopics, fold_in, infer_topic_cou
 
 #: Documents of a corpus on disk that are shown.
 SHOWN = 2_000
+#: Pairs of a document and a word that are added up at a time.
+_PIECE = 1 << 20
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 
 
@@ -65,6 +70,15 @@ class LdaModel:
     def tokens(self) -> Tokens:
         """The corpus as the kernels read it."""
         return Tokens.of(self.corpus)
+
+    @cached_property
+    def most_evidence(self) -> float:
+        """The log probability of the words (nats) by the frequencies of each document itself, which none exceeds."""
+        counts, lengths = self.tokens.counts, self.corpus.lengths.astype(np.float64)
+        # A piece at a time: arrays as long as the corpus would be part of a run's memory.
+        pieces = (counts[at : at + _PIECE].astype(np.float64) for at in range(0, len(counts), _PIECE))
+        of_words = sum(float(xlogy(piece, piece).sum()) for piece in pieces)
+        return of_words - float(xlogy(lengths, lengths).sum())
 
     def lower_bound(
         self,
@@ -165,16 +179,18 @@ class LdaModel:
     ) -> dict[str, float]:
         """Return the leave-one-out perplexity and, where the responsibilities are known, the collapsed bound.
 
-        Of responsibilities by exact expectations also how far this second-order bound is above the exact one.
+        Of responsibilities by exact expectations also how far this second-order bound is above the exact one. The
+        collapsed bound is NaN where it is above what any log probability of the words can be: its expansion broke down.
         """
         extras = {}
         if pseudo_loo is not None:
             extras["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
         if isinstance(responsibilities, Responsibilities):
-            extras["collapsed_bound"] = self.collapsed_bound(posterior, responsibilities, lower_bound)
+            second = self.collapsed_bound(posterior, responsibilities, lower_bound)
+            is_possible = second <= self.most_evidence + 1e-6 * self.corpus.n_tokens  # but for rounding
+            extras["collapsed_bound"] = second if is_possible else math.nan
             if isinstance(responsibilities, ExactResponsibilities):
-                exact = self.exact_bound(posterior, responsibilities, lower_bound)
-                extras["bound_error"] = extras["collapsed_bound"] - exact
+                extras["bound_error"] = second - self.exact_bound(posterior, responsibilities, lower_bound)
         return extras
 
     def exact_bound(
@@ -254,14 +270,25 @@ class LdaModel:
             return self.corpus.sample(min(SHOWN, self.corpus.n_documents))
         return self.corpus
 
+    def count_in_use(self, posterior: Posterior) -> dict[str, int]:
+        """Return the number of topics that are not empty."""
+        return {TOPICS: len(topics_in_use(posterior))}
+
     def complete_posterior(self, posterior: Posterior) -> Posterior:
-        """Return the posterior with the documents' counts: those that their words imply where it does not have them."""
+        """Return the posterior of the topics in use, with the documents' counts, which their words imply if need be."""
+        used = topics_in_use(posterior)
+        if len(used) < posterior.n_clusters()[TOPICS]:
+            posterior = rearrange(posterior, {TOPICS: used})
         if "documents" in posterior.arrays:
             return posterior
         counts = infer_topic_counts(
             self.shown_documents.counts, word_probability(posterior), posterior["alpha"]
         )
         return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
+
+    def spread(self, posteriors: Sequence[Posterior]) -> dict[str, pd.DataFrame]:
+        """Return how far the topics of the first run depend on the run (see `measure_spread`)."""
+        return measure_spread(posteriors, self.corpus.vocabulary)
 
     def topics(self, posterior: Posterior) -> Topics:
         """Return the topics in probabilities."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -21,7 +22,10 @@ def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the second-order bound, the perplexities and the held-out scores."""
     extras, score, rows = result.snapshot.extras, result.snapshot.heldout, []
     if "collapsed_bound" in extras:
-        rows.append(("bound to second order", f"{extras['collapsed_bound']:,.2f} nats"))
+        bound = extras["collapsed_bound"]
+        broken = "none: it broke down, as the counts are too small for it"
+        about = f"about {bound:,.2f} nats; an approximation, which may be too high"
+        rows.append(("bound to second order", broken if math.isnan(bound) else about))
     if "loo_perplexity" in extras:
         rows.append(("leave-one-out perplexity", f"{extras['loo_perplexity']:,.1f}"))
     if score is not None:
@@ -48,9 +52,18 @@ def lines(result: Result) -> str:
     table = result.topics[result.topics["rank"] <= TOP_WORDS]
     words = table.groupby("topic", sort=True)["word"].agg(lambda column: ", ".join(map(printable, column)))
     width = max(len(str(words.index.max())), len("topic"))
-    rows = [f"{'topic':>{width}}   share  most probable words"]
+    seed = result.problem.settings.seed
+    rows = [
+        f"the topics of one run (seed {seed}); another seed may find others",
+        f"{'topic':>{width}}   share  most probable words",
+    ]
     for topic, share in zip(words.index, masses / masses.sum(), strict=True):
         rows.append(f"{topic:>{width}}  {share:>6.1%}  {words[topic]}")
+    asked = result.problem.settings.values["k"]
+    if len(words) < asked:
+        rows.append(
+            f"{asked - len(words):,} of {asked:,} topics are empty: they hold less than one word each"
+        )
     return "\n" + "".join(f"{row}\n" for row in rows)
 
 

@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from acvb_core.core.clusters import Order, order_by_size
 from acvb_core.core.protocols import Array, Posterior
 
 #: Words of each topic in the table of topics.
 TABLE_WORDS = 50
+#: A topic that is expected to hold fewer words of the data is empty: what it says of words comes from the prior alone.
+LEAST_TOKENS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +28,23 @@ class Topics:
 
 def build_topics(posterior: Posterior) -> Topics:
     """Return the topics of a posterior (TNW07 eq. 19)."""
+    return Topics(word_probability(posterior), document_share(posterior), topic_share(posterior))
+
+
+def topics_in_use(posterior: Posterior) -> Order:
+    """Return the topics (0-based) that are expected to hold a word of the data, largest first; at least the largest."""
+    masses = posterior.masses()["topics"]
+    # The counts of a stream may add up to another number than the words that they stand for.
+    tokens = float(posterior["sizes"].sum() if "sizes" in posterior.arrays else masses.sum())
+    # A topic of one word may have lost a little of it by rounding.
+    return order_by_size(masses, (LEAST_TOKENS - 1e-4) / max(tokens, LEAST_TOKENS))
+
+
+def topic_share(posterior: Posterior) -> Array:
+    """Return the share of each topic in all tokens, shape (K,)."""
     totals = posterior.masses()["topics"]
-    return Topics(
-        word_probability(posterior),
-        document_share(posterior),
-        # A stream may have no counts: of words that all stand once there are none but the one left out.
-        totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)),
-    )
+    # A stream may have no counts: of words that all stand once there are none but the one left out.
+    return np.asarray(totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)))
 
 
 def word_probability(posterior: Posterior) -> Array:

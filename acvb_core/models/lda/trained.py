@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from acvb_core.core.clusters import order_by_size, rearrange
+from acvb_core.core.clusters import rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpora.tokeniser import Tokeniser
@@ -23,7 +23,7 @@ from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.state import TOPICS, padded_zeros
 from acvb_core.models.lda.streams.kernels_prior import PAPER
 from acvb_core.models.lda.streams.state import Prior, StreamState
-from acvb_core.models.lda.topics import word_probability, word_table
+from acvb_core.models.lda.topics import topics_in_use, word_probability, word_table
 from acvb_core.models.lda.transform import FixedTopics
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class TrainedTopics:
     @property
     def label(self) -> str:
         """The topics in words."""
-        return f"{self.n_topics:,} topics of {self.name} by {self.method}"
+        used = len(topics_in_use(self.posterior))
+        some = "" if used == self.n_topics else f" ({used:,} in use)"
+        return f"{self.n_topics:,} topics{some} of {self.name} by {self.method}"
 
     @property
     def concentrations(self) -> Concentrations:
@@ -92,8 +94,8 @@ class TrainedTopics:
 
     @cached_property
     def posterior_by_size(self) -> Posterior:
-        """The posterior with the largest topic first."""
-        return rearrange(self.posterior, {d: order_by_size(m) for d, m in self.posterior.masses().items()})
+        """The posterior of the topics in use, the largest first."""
+        return rearrange(self.posterior, {TOPICS: topics_in_use(self.posterior)})
 
     @property
     def topics(self) -> pd.DataFrame:

@@ -21,8 +21,15 @@ DISPLAY = ModelDisplay(
         Measure("k_features", "Features in use", "effective_k_features", 4, step=True, small=True),
         Measure("noise", "Noise", "noise", 5, "noise %{y:.4g} sd", small=True),
     ),
-    HeldOutScore("log likelihood", "log_likelihood", write_number),
+    HeldOutScore(
+        "log likelihood",
+        "log_likelihood",
+        write_number,
+        baseline="means_log_likelihood",
+        baseline_name="column means",
+    ),
     parts=("feature", "features"),
+    to_predict="IBP or fewer features",
     part="feature",
     unmarked=("lower_bound",),
     unmarked_reason="Lower bounds are never shaded. They differ in meaning between methods and numbers of features; "

@@ -25,10 +25,11 @@ def arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz, features in the order of the tables.
 
     objects, shape (N, K): probability that an object has a feature; weights, shape (K, D): what a feature adds to each
-    column, and weight_sd, its standard deviation, from methods that have it; share, shape (K,): share of the objects
-    that have a feature; baseline and noise_sd, shape (D,): all in the columns' units; scale_mean and scale_sd, shape
-    (D,): the method worked on (value - scale_mean) / scale_sd (scale_sd is 1 for columns that were not standardised);
-    object_names, column_names: names (`labels_bytes`).
+    column, and weight_sd, its standard deviation given the run's features, from methods that have it; share, shape
+    (K,): share of the objects that have a feature; in_samples, shape (K,): share of a sampler's kept samples that have
+    it; baseline and noise_sd, shape (D,): all in the columns' units; scale_mean and scale_sd, shape (D,): the method
+    worked on (value - scale_mean) / scale_sd (scale_sd is 1 for columns that were not standardised); object_names,
+    column_names: names (`labels_bytes`).
     """
     posterior, table = result.posterior, result.problem.train
     own, scale = own_units(table, posterior), table.scale
@@ -45,6 +46,8 @@ def arrays(result: Result) -> dict[str, Any]:
     }
     if "weight_variance" in posterior.arrays:
         exported["weight_sd"] = scale.undo_weights(np.sqrt(posterior["weight_variance"]))
+    if "in_samples" in posterior.arrays:
+        exported["in_samples"] = posterior["in_samples"]
     return exported
 
 

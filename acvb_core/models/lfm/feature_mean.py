@@ -13,6 +13,7 @@ from acvb_core.core.clusters import place_columns
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.models.lfm.cells import Floats
 from acvb_core.models.lfm.feature_match import correlate_features
+from acvb_core.models.lfm.state import AXES
 
 #: Features of two samples count as the same if their objects correlate at least so much, with either sign.
 SAME = 0.5
@@ -43,7 +44,8 @@ class FeatureMean(SampleMean):
 
     The answer has the features that are in half the samples or more, as many as a sample has on average at most. An
     object's activation is the share of all samples in which it has the feature; weights are means over the samples
-    that have the feature, and their variance is that within and between samples. The average contribution of all
+    that have the feature, and their variance is that within and between samples; `in_samples` is the share of the
+    samples that have the feature. The average contribution of all
     other features to a column is part of its baseline. (Predictions of cells are averaged sample by sample instead.)
     """
 
@@ -84,9 +86,10 @@ class FeatureMean(SampleMean):
             "bias": mean["centre"] - share @ weights,
             "precision": 1.0 / mean["noise"],
             "weight_variance": np.maximum(mean["squares"] / present - weights**2, 0.0)[order],
+            "in_samples": mean["present"][order],
         }
         hyper = dict(inner.hyper) | {"noise": float(np.sqrt(mean["noise"]).mean())}
-        return replace(inner.with_arrays(arrays), hyper=hyper)
+        return replace(inner.with_arrays(arrays, axes={"in_samples": AXES["in_samples"]}), hyper=hyper)
 
 
 def place_features(mean: Floats, sample: Floats) -> FeaturePlaces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm.answer import result_tables
 from acvb_core.models.lfm.cells import Floats
+from acvb_core.models.lfm.feature_match import measure_spread
 from acvb_core.models.lfm.kernels import cell_moments
 from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct
 from acvb_core.models.lfm.state import FEATURES
@@ -143,6 +145,10 @@ class LfmModel:
     def tables(self, posterior: Posterior) -> dict[str, Any]:
         """Return the frames `features`, `objects`, `columns` (see `answer.result_tables`)."""
         return result_tables(self.table, posterior)
+
+    def spread(self, posteriors: Sequence[Posterior]) -> dict[str, Any]:
+        """Return how far the features of the first run depend on the run (see `measure_spread`)."""
+        return measure_spread(posteriors, self.table)
 
     def reconstruction(self, posterior: Posterior, row: int | str) -> Reconstruction:
         """Return what the features make of one object, given by position or name (see `reconstruct`)."""

@@ -73,6 +73,7 @@ LFM = ModelRow(
     unit=("cell", "cells"),
     count_alike=references_to("models.lfm.feature_match")("count_alike_features"),
     sweep_seconds=sweep_seconds,
+    limits=lambda table, values: {"features": values["k_max"]},
 )
 
 #: Help of each setting.
@@ -84,7 +85,9 @@ _HELP = {
     "other value becomes impossible.",
     "tol": "A run has converged when the lower bound rises by less than this for each object in a sweep that keeps the "
     "number of features.",
-    "init": "Where the run starts. auto: ica, or random where there is little noise or there are few columns. ica: "
+    "init": "Where the run starts. auto: ica, or random if there is little noise or there are few columns; a table of "
+    "fewer than 500 objects and at most 100 columns is also run from a random start, and the start that ends at the "
+    "higher bound is kept. This takes about three times as long as one start. ica: "
     "from the independent components of the columns that stand out of the noise, up to the maximum number of features. "
     "random: from as many random features as there are objects or columns, "
     "whichever are fewer. binary: the same, each object with or without each feature.",

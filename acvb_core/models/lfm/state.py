@@ -22,6 +22,7 @@ AXES: dict[str, tuple[str | None, ...]] = {
     "precision": (None,),
     "weight_variance": (FEATURES, None),
     "bound": (None,),
+    "in_samples": (FEATURES,),
 }
 _LOG_2PI = math.log(2.0 * math.pi)
 

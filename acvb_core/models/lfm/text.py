@@ -25,8 +25,13 @@ def facts(result: Result) -> list[tuple[str, str]]:
     scores = result.snapshot.heldout
     if scores is not None:
         name, number = held_out(result)
-        text = f"{scores.log_likelihood:.4f} nats each, error {scores.rmse:.3f} standard deviations, "
-        scored.append((name, f"{number}: {text}{scores.explained:.1%} of the variance explained"))
+        text = (
+            f"{number}: {scores.log_likelihood:.4f} nats each, error {scores.rmse:.3f} standard deviations, "
+        )
+        text += f"{scores.explained:.1%} of the variance explained"
+        if np.isfinite(scores.means_log_likelihood):
+            text += f"; the column means have {scores.means_log_likelihood:.4f} nats each"
+        scored.append((name, text))
     return scored
 
 

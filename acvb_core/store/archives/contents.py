@@ -192,7 +192,9 @@ def _check_numbers(run: Result) -> None:
     scores = {} if last.heldout is None else last.heldout._asdict()
     measured = {name: getattr(last, name) for name in _MEASURED}
     for name, value in (measured | dict(last.hyper) | dict(last.extras) | scores).items():
-        if isinstance(value, float) and (may_diverge or (name in scores and math.isnan(value))):
+        # A score or a diagnostic that was evaluated and has no value is NaN.
+        may_be_nan = name in scores or name in last.extras
+        if isinstance(value, float) and (may_diverge or (may_be_nan and math.isnan(value))):
             continue
         if value is not None and not is_number(value):
             raise ValueError(f"{name} is {value!r}, and no number that a run can have")

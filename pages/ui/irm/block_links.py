@@ -8,7 +8,7 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.models.irm.evaluate.sampled import count_samples, prefer_average
+from acvb_core.models.irm.evaluate.sampled import count_samples
 from acvb_core.store.csv_text import csv_text
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width
@@ -49,7 +49,7 @@ def show_link_prediction(key: Key, result: Result) -> None:
             choices = {True: f"Mean of {n_samples} samples", False: "Clusters shown"}
             averaged = st.segmented_control(
                 "Predict by", list(choices), format_func=choices.__getitem__, required=True, key=f"link_by_{key[0]}",
-                default=prefer_average(result.posterior, result.snapshot.heldout),
+                default=True,
                 help="The samples are other clusterings that fit about as well, from the start of the run.",
             )  # fmt: skip
     if n_samples:
@@ -73,18 +73,19 @@ def show_link_prediction(key: Key, result: Result) -> None:
 
 
 def _compare_predictions(result: Result) -> str:
-    """Return which prediction is better, as far as that is known."""
+    """Return how well both predict, as far as that is known; the scores do not choose, so they stay unbiased."""
     score = result.snapshot.heldout
     if score is None:
         return (
-            "The mean over many clusterings usually predicts better than one clustering. Hold out some links (Data "
-            "page) to see by how much."
+            "The mean over many clusterings predicts better than one clustering on most data. Hold out some links "
+            "(Data page) to see by how much."
         )
     write = result.problem.model_row.display.score.write
     averaged, alone = write(score.averaged_skill), write(score.skill)
-    text = f"Skill on held-out pairs: {averaged} by the samples, {alone} by the clusters."
-    better = "samples" if prefer_average(result.posterior, score) else "clusters"
-    return f"{text} So the {better} predict unless you choose otherwise."
+    return (
+        f"Skill on held-out pairs: {averaged} by the samples, {alone} by the clusters. The samples predict unless you "
+        "choose otherwise. If you choose by these scores, the better one is too good on average."
+    )
 
 
 def may_look_at_all(key: Key, result: Result, n_samples: int) -> bool:

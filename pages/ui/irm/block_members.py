@@ -13,6 +13,7 @@ from acvb_core.models.irm.figures.company import company_figure
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.words import CHAIN_HELP
 
 _NAMES = {"rows": "Rows", "cols": "Columns"}
 #: An object that is with the members of its cluster less often than this has no firm place.
@@ -38,6 +39,7 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
             "A run with the start *gibbs* has samples. Several runs can be compared and combined on Compare."
         )
         return
+    _show_chain(result)
     sides = {"rows": (result.rows, arrangement.rows)}
     if not arrangement.one:
         sides["cols"] = (result.columns, arrangement.columns)
@@ -55,6 +57,19 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
             )
             draw = partial(company_figure, result.posterior, domain, side)
             show_figure(draw, f"blocks_company_{domain}", alt)
+
+
+def _show_chain(result: Result) -> None:
+    """Draw what the samples of a run are worth: as a warning where their chain has not mixed."""
+    if result.chain is None:
+        return
+    if result.chain.has_mixed is False:
+        st.warning(
+            f"{result.chain.describe()} Another seed may give other clusters: run more seeds.",
+            icon=":material/warning:",
+        )
+    else:
+        st.caption(result.chain.describe(), help=CHAIN_HELP)
 
 
 @st.fragment

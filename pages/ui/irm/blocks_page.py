@@ -100,18 +100,18 @@ def show_blocks() -> None:
 
 
 def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
-    """Say that all starting clusters of a run are in use, and offer the same run with twice as many."""
+    """Say that a run has all the clusters that it may have, and offer one that starts with twice as many."""
     if not result.full_domains:
         return
     row, settings = model_row(result.problem.settings.model), result.problem.settings
-    full = " and ".join(row.domains[domain] for domain in result.full_domains)
-    st.caption(f"All starting {full} are in use. A run that starts with more may fit better.")
-    more = {row.caps[domain]: 2 * settings.values[row.caps[domain]] for domain in result.full_domains}
+    full = " and ".join(f"{most:,} {row.domains[domain]}" for domain, most in result.full_domains.items())
+    st.caption(f"All {full} that the run may have are in use. A run with more may fit better.")
+    more = {row.caps[domain]: 2 * most for domain, most in result.full_domains.items()}
     numbers = " × ".join(
         f"{settings.values[cap] if cap not in more else more[cap]:,}" for cap in row.caps.values()
     )
     if workspace.view_only or not st.button(
-        f"Run again with {numbers} clusters", icon=":material/replay:", key="blocks_more"
+        f"Run again from {numbers} clusters", icon=":material/replay:", key="blocks_more"
     ):
         return
     try:

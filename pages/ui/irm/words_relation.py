@@ -122,7 +122,7 @@ One run of any method gives you both:
 - The mean of all its samples predicts links: these are Gibbs predictions, with more clusters than the page shows. On
   the Compare page, *Skill* is what the clusters predict, and *Skill, averaged* what the samples predict.
 - The samples also say how sure the answer is: intervals of blocks, and how often objects share a cluster.
-- Link prediction on the Blocks page uses whichever predicts the held-out entries better. You can switch.
+- Link prediction on the Blocks page uses the samples. You can switch.
 
 Gibbs sampling predicts by its own samples. Several runs can be combined on the Compare page.
 
@@ -168,6 +168,7 @@ A run can get stuck with one true cluster in two parts, or two in one. So it tri
 - It stops when no move helps any more, or at sweep {MOVES_UNTIL} ({MOVES_UNTIL_AFTER_CHAIN} after a Gibbs chain).
 - The curves mark these sweeps: ▽ merged, △ split, ◇ both.
 - Convergence is judged, and automatic averaging begins, only afterwards.
+- Splits end at twice the starting number of clusters; if sweeps are short, at a larger one.
 - You can switch off either move in the advanced settings.
 """
 

@@ -10,9 +10,10 @@ import streamlit as st
 
 from acvb_core.evaluate.alignment import Alignment, align_topics
 from acvb_core.evaluate.stability import Stability, stability
-from acvb_core.models.lda.evaluate.alike_topics import ALIKE
+from acvb_core.models.lda.evaluate.alike_topics import ALIKE, count_alike_topics
 from acvb_core.models.lda.evaluate.answer import share_vocabulary
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
+from acvb_core.views.conclusion import describe_found, order_compared
 from acvb_core.views.labels import plain_name
 from acvb_core.views.similarity import similarity_figure
 from pages.ui.lda.topic_view import TopicView, build_view, read_names
@@ -38,7 +39,7 @@ def compare_topics(runs: ComparedRuns) -> None:
     else:
         pair = (views[one], views[other])
         show_alignment((runs.keys[one], runs.keys[other]), pair, (runs.labels[one], runs.labels[other]))
-    show_returning_topics(runs.keys, views, runs.labels, one)
+    show_returning_topics(runs, views)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -51,9 +52,9 @@ def align_views(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Al
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def measure_stability(keys: tuple[Key, ...], reference: int, _views: Sequence[TopicView]) -> Stability:
-    """Return how similar one run's topics are to their partners in the others."""
-    return stability([view.topics.word_probability for view in _views], reference)
+def measure_stability(keys: tuple[Key, ...], _views: Sequence[TopicView]) -> Stability:
+    """Return how similar the first run's topics are to their partners in the others."""
+    return stability([view.topics.word_probability for view in _views])
 
 
 @contain_failure()
@@ -61,7 +62,7 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
     """Draw the topics of two runs in pairs: their similarity, and the differences."""
     pairs = align_views(keys, *pair)
     names = [read_names(view) for view in pair]
-    moved = int((pairs.distance > 1 - ALIKE).sum())
+    moved = int((1.0 - pairs.distance < ALIKE).sum())
     lone = [
         f"{len(topics)} of {run}"
         for topics, run in zip((pairs.unmatched_one, pairs.unmatched_other), runs, strict=True)
@@ -123,37 +124,20 @@ def list_pairs(pairs: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFr
     )
 
 
-def choose_similar_runs(views: Sequence[TopicView], reference: int) -> list[int]:
-    """Return the runs in which a run's topics are searched, itself among them.
-
-    They are those of its method from other seeds, so that topics which come back do not depend on the start; without
-    such runs, all of them.
-    """
-    settings = [view.result.problem.settings for view in views]
-    mine = settings[reference]
-    seeds = [
-        number
-        for number, one in enumerate(settings)
-        if number == reference or (one.method == mine.method and one.seed != mine.seed)
-    ]
-    return seeds if len(seeds) > 1 else list(range(len(views)))
-
-
 @contain_failure("table")
-def show_returning_topics(
-    keys: Sequence[Key], views: Sequence[TopicView], runs: Sequence[str], reference: int
-) -> None:
-    """Draw the topics of one run that come back in others."""
+def show_returning_topics(runs: ComparedRuns, views: Sequence[TopicView]) -> None:
+    """Draw the topics of the run that predicts best, and how alike their partners in the others are."""
+    places = order_compared(runs.results)
+    if len(places) < 2:
+        return
     st.subheader("Which topics come back", anchor=False)
-    chosen = choose_similar_runs(views, reference)
-    some = [views[number] for number in chosen]
-    stable = measure_stability(tuple(keys[number] for number in chosen), chosen.index(reference), some)
-    others = ", ".join(runs[number] for number in chosen if number != reference)
-    back = int((stable.minimum >= ALIKE).sum())
+    reference, *others = places
+    stable = measure_stability(tuple(runs.keys[at] for at in places), [views[at] for at in places])
+    found = count_alike_topics([runs.results[at].snapshot.posterior for at in places])
     st.caption(
-        f"The topics of {runs[reference]}, compared with {others}: {back} of {say.count(len(stable.mean), 'topic')} "
-        f"come back in every run with a similarity of {ALIKE:g} or more (average {stable.overall:.2f}). Rely less on "
-        "the others: they depend on where a run starts, or on the method."
+        f"The topics of {runs.labels[reference]}, compared with {', '.join(runs.labels[at] for at in others)}. "
+        f"{describe_found(*found, ('topic', 'topics'))} A run has a topic if one of its own has a similarity of "
+        f"{ALIKE:g} or more (average {stable.overall:.2f})."
     )
     st.dataframe(
         list_returning_topics(stable, views[reference]),

@@ -6,37 +6,39 @@ import io
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 import streamlit as st
 
 from acvb_core.core.scratch import scratch_prefix
+from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, read_names
+from pages.ui.shared.answer_page import measure_seeds
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run, show_files
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 #: Numbers in the largest table of all documents that is offered here: some 100 MB.
 MOST_NUMBERS = 10_000_000
 
 
 @contain_failure("list of files")
-def show_topic_files(view: TopicView) -> None:
+def show_topic_files(job: Job, view: TopicView) -> None:
     """Draw the buttons of a run's files."""
-    result = view.result
-
-    def words() -> str:
-        table, names = result.topics, read_names(view)
-        if any(names):
-            table = table.assign(name=[names[topic - 1] or "" for topic in table["topic"]])
-        return csv_text(table)
-
+    result, workspace = view.result, current_workspace()
     pyldavis = FileOffer("For pyLDAvis", "pyldavis.json", "application/json", lambda: pyldavis_json(result))
     show_files(
         result,
         [
-            FileOffer("Words of the topics", "topics.csv", "text/csv", words),
+            FileOffer(
+                "Words of the topics",
+                "topics.csv",
+                "text/csv",
+                lambda: csv_text(list_words(workspace, job, view)),
+            ),
             *list_document_files(view),
             pyldavis,
             offer_run(result),
@@ -53,6 +55,21 @@ def show_topic_files(view: TopicView) -> None:
             "`acvb_core fit FILE --out FOLDER` writes it as documents.csv."
         )
     st.caption(text)
+
+
+def list_words(workspace: Workspace, job: Job, view: TopicView) -> pd.DataFrame:
+    """Return the words of the topics, with the topics' names if they have some, and how far both spread over seeds.
+
+    topic, rank, word, probability, low, high, in_top_ten; name; share, share_low, share_high, found, runs (see
+    `measure_spread`). What was not measured is NaN.
+    """
+    spread, names = measure_seeds(workspace, job, view.result), read_names(view)
+    topics = spread["topics"].rename(columns={"low": "share_low", "high": "share_high"})
+    words = spread["words"].drop(columns=["rank", "probability"])
+    table = view.result.topics.merge(words.astype({"in_top_ten": "Int64"}), on=["topic", "word"], how="left")
+    if any(names):
+        table["name"] = [names[topic - 1] or "" for topic in table["topic"]]
+    return table.merge(topics, on="topic", how="left")
 
 
 def list_document_files(view: TopicView) -> list[FileOffer]:

@@ -1,22 +1,29 @@
-"""All topics at once: as cards, by the words they share, by their quality, and against known labels."""
+"""All topics at once: as cards, by the words they share, by their quality, over seeds, and against known labels."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from acvb_core.engine.job import Job
+from acvb_core.engine.problem import depends_on_seed
+from acvb_core.models.lda.evaluate.alike_topics import ALIKE
 from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.topics.names import Names
 from acvb_core.views.labels import plain_name, user_name
 from pages.ui.lda.topic_cards import Card, show_topic_cards
 from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure
+from pages.ui.running.repeats import MORE_SEEDS
 from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import measure_seeds
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, choose_one, show_download
+from pages.ui.shared.workspace import current_workspace
 
 CARD_WORDS = 12
 #: Most words that a search finds, and the least share of a word's tokens in a topic that is listed for it.
@@ -37,6 +44,17 @@ _MEASURES = {
         "Exclusivity",
         ("How much a topic's ten most probable words belong to it alone: 0 not at all, 1 entirely."),
     ),
+}
+
+
+#: How ranges over runs are written.
+_RANGES: Any = {
+    name: st.column_config.NumberColumn(format="percent", width="small")
+    for name in ("Share", "Probability", "Lowest", "Highest")
+} | {
+    "Runs": st.column_config.TextColumn(width="small", help="Runs that have the topic, this one included."),
+    "In the top ten of": st.column_config.TextColumn(help="Of the runs that have the topic.", width="small"),
+    "Words": st.column_config.TextColumn(width="large"),
 }
 
 
@@ -136,6 +154,60 @@ def show_quality(view: TopicView, names: Names) -> None:
     }
     height = min(460, 38 + 35 * len(table))
     st.dataframe(table, hide_index=True, key="quality_table", height=height, column_config=columns)
+
+
+@contain_failure("part of the page")
+def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
+    """Draw in how many runs from other seeds the topics come back, and the range of their shares and words."""
+    spread = measure_seeds(current_workspace(), job, view.result)
+    topics, words = spread["topics"], spread["words"]
+    runs = int(topics["runs"].iloc[0])
+    if runs == 1:
+        text = (
+            "These topics come from one run, and another seed may find others. Shares and words on this page are given "
+            "this run's topics."
+        )
+        if not depends_on_seed(view.result.problem.settings, view.result.problem.row):
+            text = (
+                "This run continued from trained topics, so another seed gives the same run. Shares and words on this "
+                "page are given this run's topics."
+            )
+        elif not current_workspace().view_only:
+            text += f" Press *Run {MORE_SEEDS} more seeds* above to see which topics come back."
+        st.info(text, icon=":material/casino:")
+        return
+    st.caption(
+        f"The topics of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a topic if "
+        f"one of its own has a similarity of {ALIKE:g} or more. Lowest and highest: over the runs that have the "
+        "topic; empty if only this run has it. Rely less on topics that few runs have."
+    )
+    table = _add_ranges(
+        {
+            "Topic": [plain_name(number, names) for number in topics["topic"]],
+            "Runs": [f"{found:,} of {runs:,}" for found in topics["found"]],
+            "Share": topics["share"].to_list(),
+        },
+        topics,
+    )
+    table["Words"] = [", ".join(words) for words in view.list_top_words(8)]
+    height = min(460, 38 + 35 * len(table))
+    st.dataframe(table, hide_index=True, key="spread_topics", height=height, column_config=_RANGES)
+    chosen, found = words[words["topic"] == topic], int(topics["found"].iloc[topic - 1])
+    st.text(f"The ten most probable words of {plain_name(topic, names, long=True)}")
+    table = _add_ranges(
+        {
+            "Word": chosen["word"].to_list(),
+            "In the top ten of": [f"{n:,} of {found:,}" for n in chosen["in_top_ten"]],
+            "Probability": chosen["probability"].to_list(),
+        },
+        chosen,
+    )
+    st.dataframe(table, hide_index=True, key="spread_words", column_config=_RANGES)
+
+
+def _add_ranges(columns: dict[str, list[Any]], spread: pd.DataFrame) -> pd.DataFrame:
+    """Return columns as a table with the range of their last one over the runs."""
+    return pd.DataFrame(columns | {"Lowest": spread["low"].to_list(), "Highest": spread["high"].to_list()})
 
 
 @contain_failure("table")

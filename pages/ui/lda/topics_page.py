@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from acvb_core.engine.job import Job
 from pages.ui.lda.topic_documents import show_documents
 from pages.ui.lda.topic_files import show_topic_files
-from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality
+from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
 from pages.ui.lda.topic_overview import choose_settings, show_overview
 from pages.ui.lda.topic_text import show_try_text
 from pages.ui.lda.topic_view import TOPIC, TopicView, build_view, read_names
@@ -37,13 +38,15 @@ def show_topics() -> None:
     """Draw the page."""
     job, result = open_answer(pages_of_model("lda").answer, STYLE, {TOPIC.key: 1})
     view = build_view(job, result)
-    show_heading(job, result, say.count(view.n_topics, "topic"))
-    show_body(view)
-    show_topic_files(view)
+    empty = result.problem.settings.values["k"] - view.n_topics
+    found = say.count(view.n_topics, "topic")
+    show_heading(job, result, f"{found} in use, {empty:,} empty" if empty else found)
+    show_body(job, view)
+    show_topic_files(job, view)
 
 
 @st.fragment
-def show_body(view: TopicView) -> None:
+def show_body(job: Job, view: TopicView) -> None:
     """Draw all that follows the chosen topic and the order of the words, and nothing else is drawn again."""
     names = read_names(view)
     topic, order = choose_settings(view, names)
@@ -52,6 +55,7 @@ def show_body(view: TopicView) -> None:
         "All topics": lambda: show_all_topics(view, names, topic, order),
         "Documents": lambda: show_documents(view, names, topic),
         "Quality": lambda: show_quality(view, names),
+        "How sure?": lambda: show_spread(job, view, names, topic),
     }
     if view.corpus.labels is not None:
         parts["Known labels"] = lambda: show_known_labels(view, names)

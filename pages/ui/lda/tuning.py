@@ -12,6 +12,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import Method
 from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import clean_name
+from acvb_core.engine.race_report import TOO_GOOD
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.engine.tuning import Tuning, plan_search
 from acvb_core.registry import method_row
@@ -192,7 +193,7 @@ def _show_answer(
     best, labels = seen.study.best_trial, _label_parameters(method)
     assert best is not None
     steps = ", ".join(f"{labels[name]} {value:.4g}" for name, value in best.values.items())
-    st.caption(f"Best: trial {best.number:,}. {steps}.")
+    st.caption(f"Best: trial {best.number:,}. {steps}. {TOO_GOOD}")
     values: dict[str, Any] = {**job.plan.fixed, **best.values}
     if dataset is not None and method in tunable_methods(dataset) and not workspace.view_only:
         st.button(

@@ -65,7 +65,7 @@ _CURVES = (
         "Topics in use",
         "Topics",
         ":material/workspaces:",
-        "Topics that still have words. A topic with hardly any words is dropped.",
+        "Topics that hold at least one word of the texts. The others are empty, so no page or file gives them words.",
         "It usually stays at the number you chose: LDA uses all the topics it may.",
         "So it does not find the number of topics for you. Try several numbers and compare.",
     ),
@@ -101,7 +101,8 @@ You choose the number of topics, **K**. Two more numbers, the *concentrations*, 
 - **beta** says how many words a topic uses: the smaller, the fewer.
 
 No formula gives the exact answer. The methods approximate it in different ways, so compare their results. Another seed
-may give somewhat different topics. Rely on those that come back with several seeds.
+may give somewhat different topics. Rely on those that come back with several seeds. *How sure?* on the Topics page
+counts the runs that find a topic, and shows the range of its share and of its words.
 """
 
 _HELDOUT = """

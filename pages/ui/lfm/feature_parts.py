@@ -1,4 +1,4 @@
-"""The lower part of the Features page: all features, all objects, one object step by step, the history of the run."""
+"""The lower part of the Features page: all features, all objects, one object, the range over seeds, the history."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from acvb_core.engine.job import Job
 from acvb_core.models.lfm.answer import are_in_order
+from acvb_core.models.lfm.feature_match import ALIKE
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.models.lfm.figures.feature_images import feature_images_figure
 from acvb_core.models.lfm.figures.feature_matrix import feature_matrix_figure
@@ -19,11 +21,14 @@ from acvb_core.models.lfm.reconstruction import ObjectSteps
 from acvb_core.views.narrow import stack_panels
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
+from pages.ui.running.repeats import MORE_SEEDS
 from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import measure_seeds
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, choose_one
 from pages.ui.shared.refresh import is_narrow
+from pages.ui.shared.workspace import current_workspace
 
 #: Most objects of which one is chosen in a list; of more, its name is entered.
 MOST_IN_LIST = 3_000
@@ -33,6 +38,22 @@ FEW = 5
 _NARROW: dict[str, Any] = {"across": 3, "page": 260}
 OBJECT = "features_object"
 _LEGEND_LINE = 21  # pixels
+#: How ranges over runs are written.
+_RANGES: Any = {
+    name: st.column_config.NumberColumn(format="percent", width="small")
+    for name in ("Share", "Lowest", "Highest")
+} | {
+    "Samples": st.column_config.NumberColumn(
+        format="percent", width="small", help="Share of the kept samples of this run that have the feature."
+    ),
+    "Runs": st.column_config.TextColumn(width="small", help="Runs that have the feature, this one included."),
+    "Columns": st.column_config.TextColumn(width="large"),
+}
+_WEIGHTS: Any = {
+    "Standard deviation": st.column_config.NumberColumn(
+        help="Of the weight within this run: given the features that this run found."
+    )
+}
 #: Changes of features in a run, by their column in its history.
 _CHANGES = {"dropped": "dropped", "merged": "merged", "turned": "flipped (absence shown as presence)"}
 
@@ -156,6 +177,63 @@ def _choose_row(view: FeatureView) -> int | None:
     st.info("No object has this name.", icon=":material/search_off:")
     st.text(f"The first ones are {', '.join(map(str, rows[:5]))}.")
     return None
+
+
+@contain_failure("part of the page")
+def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None:
+    """Draw in how many runs from other seeds the features come back, and the range of their shares and weights.
+
+    Of a sampler it also says how many of its samples have each feature, and of methods that know it, how sure weights
+    are.
+    """
+    spread = measure_seeds(current_workspace(), job, view.result)
+    features, weights = spread["features"], spread["weights"]
+    runs = int(features["runs"].iloc[0])
+    if runs == 1:
+        st.info(
+            "These features come from one run, and another seed may find others. Shares, weights and probabilities on "
+            f"this page are given this run's features. Press *Run {MORE_SEEDS} more seeds* above to see which features "
+            "come back.",
+            icon=":material/casino:",
+        )
+        if weights["sd"].isna().all():
+            return
+    else:
+        st.caption(
+            f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a "
+            f"feature if the objects of one of its own correlate with it at {ALIKE:g} or more, or at -{ALIKE:g} or "
+            "less if it is flipped. Lowest and highest: over the runs that have the feature; empty if only this run "
+            "has it. Rely less on features that few runs have."
+        )
+    table = pd.DataFrame(
+        {
+            "Feature": features["feature"],
+            "Runs": [f"{found:,} of {runs:,}" for found in features["found"]],
+            "Samples": features["in_samples"],
+            "Share": features["share"],
+            "Lowest": features["low"],
+            "Highest": features["high"],
+            "Columns": [", ".join(view.strongest(k, own=units == "table")) for k in features["feature"]],
+        }
+    )
+    height = min(460, 38 + 35 * len(table))
+    known = table.dropna(axis=1, how="all")
+    st.dataframe(known, hide_index=True, key="spread_features", height=height, column_config=_RANGES)
+    st.text(f"The weights of feature {feature}, strongest columns first")
+    table = list_weights(view, weights, feature, units).dropna(axis=1, how="all")
+    height = min(460, 38 + 35 * len(table))
+    st.dataframe(table, hide_index=True, key="spread_weights", height=height, column_config=_WEIGHTS)
+
+
+def list_weights(view: FeatureView, weights: pd.DataFrame, feature: int, units: Units) -> pd.DataFrame:
+    """Return the weights of a feature with their range over the runs, strongest columns first, in some units."""
+    chosen = weights[weights["feature"] == feature].reset_index(drop=True)
+    numbers = chosen[["weight", "low", "high", "sd"]]
+    if units == "sd" and view.sd is not None:
+        numbers = numbers.div(view.sd, axis=0)
+    order = view.strongest_columns(feature, len(chosen))
+    names = {"weight": "Weight", "low": "Lowest", "high": "Highest", "sd": "Standard deviation"}
+    return pd.concat([chosen["column"].rename("Column"), numbers.rename(columns=names)], axis=1).iloc[order]
 
 
 @contain_failure()

@@ -8,15 +8,23 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from pages.ui.lfm.feature_detail import choose_settings, show_overview
 from pages.ui.lfm.feature_files import list_files
-from pages.ui.lfm.feature_parts import OBJECT, show_all_features, show_all_objects, show_course, show_object
+from pages.ui.lfm.feature_parts import (
+    OBJECT,
+    show_all_features,
+    show_all_objects,
+    show_course,
+    show_object,
+    show_spread,
+)
 from pages.ui.lfm.feature_view import FEATURE, FeatureView, build_view
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
+from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading, show_parts
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.picking import answer_key, read_answer, show_files
 from pages.ui.shared.refresh import refresh
+from pages.ui.shared.workspace import current_workspace
 
 FOLLOW_SECONDS = 2.0
 # As many panels side by side as there is room for.
@@ -45,7 +53,7 @@ def show_features() -> None:
     else:
         show_no_feature(view)
     with contain_failure("list of files"):
-        show_files(result, list_files(result))
+        show_files(result, list_files(result, lambda: measure_seeds(current_workspace(), job, result)))
 
 
 def show_no_feature(view: FeatureView) -> None:
@@ -71,6 +79,7 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
             "All features": lambda: show_all_features(view, feature, units),
             "All objects": lambda: show_all_objects(view, answer_key(job, result)),
             "One object": lambda: show_object(view),
+            "How sure?": lambda: show_spread(job, view, feature, units),
             "History of the run": lambda: show_course(view),
         },
     )

@@ -10,10 +10,10 @@ from pages.ui.lfm.words_table import TABLES
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
 
 USES = {
-    "fab": "Fast, and finds the number of features by itself.",
+    "fab": "To read features. Fast, and finds their number by itself.",
     "em": "Uses every feature that it is given. A contrast to FAB, which drops those that are not needed.",
     "vb": "Where you want to know how sure each weight is.",
-    "ibp": "Sampling without a limit to the number of features. A yardstick for small tables.",
+    "ibp": "To predict cells, by the mean of many samples. Without a limit to the number of features; slower.",
     "meibp": "Where features may only add, never subtract.",
 }
 

@@ -10,7 +10,8 @@ import streamlit as st
 from acvb_core.core.display import write_number
 from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Inspection, Job
-from acvb_core.engine.snapshot import MOTION, Snapshot, Verdict
+from acvb_core.engine.problem import depends_on_seed
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Snapshot, Verdict
 from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour
 from acvb_core.views.theme import method_style
@@ -19,7 +20,8 @@ from pages.ui.shared import format as say
 from pages.ui.shared.absent import try_action
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_run
-from pages.ui.shared.picking import open_run
+from pages.ui.shared.picking import open_run, read_answer
+from pages.ui.shared.words import CHAIN_HELP
 from pages.ui.shared.workspace import Workspace
 
 # On and off lengths in pixels, after the dash styles of the figures.
@@ -32,6 +34,13 @@ _DASHES: dict[str, tuple[int, ...]] = {
     "longdashdot": (11, 3, 3, 3),
 }
 
+#: Changes that the tolerance is compared with, while a run goes on and when it has converged.
+_WATCHED = {"lower_bound": "bound moves by", "pseudo_loo": "score moves by"}
+_JUDGES = {
+    "lower_bound": "lower bound",
+    "pseudo_loo": "leave-one-out score",
+    "mean_change": "change of the mean",
+}
 _CONTINUE = "Continue from where it was last saved"
 _NO_START = "It started from trained topics that an older version did not save. Start a new run from them"
 
@@ -58,6 +67,7 @@ def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Ins
                         _show_card(job, seen[job.id], way, head)
                         if job.id in unsaved and not seen[job.id].status.active:
                             _show_unsaved(workspace, job, unsaved[job.id])
+                    st.space("stretch")  # the buttons stand at the lower end, whatever a card has to say
                     with contain_failure("row of buttons"):
                         _show_buttons(workspace, job, seen[job.id])
 
@@ -94,7 +104,24 @@ def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
     )
     if seen.error is not None:
         st.text(seen.error)
+    if seen.verdict is not None and (reason := seen.reason):
+        st.caption(f"Rule: {_JUDGES[job.problem.row.monitored or '']}", help=reason)
     st.html(_render_figures(_list_figures(job, seen)))
+    if seen.verdict is not None:
+        _show_chain(job)
+
+
+def _show_chain(job: Job) -> None:
+    """Draw what the samples of a run that has ended are worth; nothing for a run without samples."""
+    result = read_answer(job)
+    if result is None or (chain := result.chain) is None:
+        return
+    help = f"{chain.describe()} {CHAIN_HELP}"
+    if chain.has_mixed is False:
+        st.badge("samples: chain has not mixed", icon=":material/warning:", color="orange", help=help)
+    else:
+        worth = f", worth {chain.effective_size:,.0f}" if chain.has_mixed else ""
+        st.caption(f"{say.count(chain.n_samples, 'sample')}{worth}", help=help)
 
 
 def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:
@@ -123,13 +150,17 @@ def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
         return "Finding a start"
     if change is None or goal is None:
         return f"{done:,} of {seen.max_sweeps:,} sweeps"
-    return f"{say.count(done, 'sweep')}, change {change:.1g} (goal {goal:g})"
+    watched = _WATCHED.get(seen.problem.row.monitored or "", "change")
+    return f"{say.count(done, 'sweep')}, {watched} {change:.1g} (goal {goal:g})"
 
 
 def _describe_end(seen: Inspection, done: int) -> str:
     text = streams.describe_end(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
     still = None if seen.snapshot is None else seen.snapshot.has_settled
-    return text if still is None else f"{text}, {MOTION[still]}"
+    if still is not None:
+        text = f"{text}, {MOTION[still]}"
+    random = depends_on_seed(seen.problem.settings, seen.problem.row)
+    return f"{text}; {ELSEWHERE}" if random and seen.verdict is Verdict.CONVERGED else text
 
 
 def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:

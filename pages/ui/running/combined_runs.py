@@ -59,7 +59,7 @@ def describe_prediction(combined: Combination, labels: Sequence[str]) -> str:
     shown = combined.results[0].problem.model_row.display.score
     at = max(range(len(labels)), key=lambda run: combined.scores[run].log_likelihood)
     together, alone = (
-        shown.write(float(getattr(score, shown.field))) for score in (combined.score, combined.scores[at])
+        shown.write_with_baseline(score._asdict()) for score in (combined.score, combined.scores[at])
     )
     better = combined.score.log_likelihood >= combined.scores[at].log_likelihood
     verdict = "better than" if better else "not as good as"

@@ -43,7 +43,7 @@ def show_guarantees(plan: Plan, dataset: Dataset) -> None:
 
 
 def warn_of_slow_sweeps(plan: Plan, dataset: Dataset) -> None:
-    """Warn where a single sweep will take long."""
+    """Warn if a single sweep may take long."""
     slow = [
         problem for problem in plan.problems(dataset, plan.seeds[:1]) if problem.sweep_seconds >= SLOW_SWEEP
     ]
@@ -51,7 +51,7 @@ def warn_of_slow_sweeps(plan: Plan, dataset: Dataset) -> None:
         return
     times = [f"{problem.row.label} {say.rough_duration(problem.sweep_seconds)}" for problem in slow]
     st.warning(
-        f"A single sweep will take long on data of this size: {say.join_names(times)}. Choose fewer "
+        f"A single sweep may take long on data of this size: {say.join_names(times)}. Choose fewer "
         f"{pages_of_model(dataset.model).parts[1]}, a faster method, or a part of the data.",
         icon=":material/hourglass:",
     )

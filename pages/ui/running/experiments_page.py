@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.experiments.answers import COURSE
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
-from acvb_core.engine.experiments.report import LEVEL, SCORE, Experiment
+from acvb_core.engine.experiments.report import LEVEL, SCORE, TWO_WAYS, Experiment
 from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import clean_name
 from acvb_core.engine.study import StudyJob, StudyState
@@ -217,7 +217,8 @@ def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
     )
     st.caption(
         "★: no difference from the best was found, which does not show that there is none. Stability: how alike the "
-        "clusters or topics of the runs are, from 0 (as by chance) to 1 (the same).",
+        "clusters or topics of the runs are, from 0 (as by chance) to 1 (the same)."
+        + (f" {TWO_WAYS}" if (summary["predicts_by"] == "samples").any() else ""),
         help=f"★: p is at least {LEVEL:g}. Splits of the same data share most of their training data, so the t-test "
         f"and its interval are corrected (Nadeau and Bengio 2003). Fewer than {LEAST_SPLITS} splits are not tested. "
         "The result is about these data: methods that are equal on average over data sets are still called different "
@@ -226,7 +227,7 @@ def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
     show_figure(
         partial(experiment_figure, experiment, score, names[score]),
         f"{key}_figure",
-        f"{names[score]} of every run, and the mean of every method. {experiment.conclusion(score)}",
+        f"{names[score]} of every run, and the mean of every row of the table. {experiment.conclusion(score)}",
     )
     if any(row.get(COURSE) for row in experiment.rows):
         show_figure(

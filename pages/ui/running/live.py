@@ -119,7 +119,8 @@ def describe_race(seen: Inspection) -> str:
         return (
             f"the race of {race_report.restarts:,} starts was stopped; {seed}, then ahead, was kept. {cost}."
         )
-    return f"{seed} won the race of {race_report.restarts:,} starts by the {by} ({sizes}), {cost}."
+    won = f"{seed} won the race of {race_report.restarts:,} starts by the {by} ({sizes}), {cost}."
+    return f"{won} {race_report.caution}".rstrip()
 
 
 def model_in_use(workspace: Workspace) -> str | None:

@@ -96,13 +96,13 @@ def tabulate_runs(jobs: Sequence[Job], unsaved: Collection[str], *, data: bool =
 def _tabulate_run(job: Job, unsaved: bool) -> dict[str, str]:
     run, label = job.outline, job.label
     pages, score = pages_of_run(job), run.model_row.display.score
-    heldout = run.heldout.get(score.field)
+    known = run.heldout.get(score.field) is not None
     return {
         "Run": f"{PINNED} {label.name}" if label.pinned else label.name,
         "Data": run.data_name,
         "Status": say.describe_state(run).text + (", not saved" if unsaved else ""),
         "Result": "" if run.sweep is None else pages.write_parts(run.effective_k),
-        "Held-out score": "" if heldout is None else f"{score.name} {score.write(heldout)}",
+        "Held-out score": (f"{score.name} {score.write_with_baseline(run.heldout)}" if known else ""),
         "CPU time": "" if run.sweep is None else say.duration(run.cpu_seconds),
         "Started": say.ago(job.created),
         "Tags": ", ".join(label.tags),

@@ -6,19 +6,24 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION
 from acvb_core.views.theme import isolate
+from pages.ui.running.repeats import select_seeds, show_more_seeds
 from pages.ui.shared import format as say
 from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
-from pages.ui.shared.picking import choose_run
-from pages.ui.shared.workspace import current_workspace
+from pages.ui.shared.picking import Key, answer_key, choose_run
+from pages.ui.shared.workspace import Workspace, current_workspace
+
+#: Seeds that are summarised: each is read from the disk.
+MOST_SEEDS = 8
 
 
 def open_answer(
@@ -46,11 +51,34 @@ def open_answer(
     job, result = choose_run(workspace, page, show_empty_answer)
     if result.snapshot.verdict is not None:
         show_conclusion(ComparedRuns.gather([job]))
+        show_seeds(workspace, job)
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id
         st.session_state.update(first or {})
     return job, result
+
+
+@contain_failure("part of the page")
+def show_seeds(workspace: Workspace, job: Job) -> None:
+    """Draw how far runs that differ from one in the seed alone agree, and the button that starts more of them."""
+    jobs = select_seeds(workspace, job, MOST_SEEDS)
+    if len(jobs) > 1:
+        show_conclusion(ComparedRuns.gather(jobs), key="seeds", heading=f"{len(jobs)} seeds", reference=0)
+    show_more_seeds(workspace, job, key="more_seeds")
+
+
+def measure_seeds(workspace: Workspace, job: Job, result: Result) -> dict[str, pd.DataFrame]:
+    """Return how far the parts of a run depend on its seed (`Combination.spread`), over repeats from other seeds."""
+    others = ComparedRuns.gather(select_seeds(workspace, job, MOST_SEEDS)[1:])
+    return _measure_seeds((answer_key(job, result), *others.keys), (result, *others.results))
+
+
+@st.cache_resource(show_spinner="Comparing the seeds", max_entries=16)
+def _measure_seeds(keys: tuple[Key, ...], _results: tuple[Result, ...]) -> dict[str, pd.DataFrame]:
+    model: Any = _results[0].problem.model
+    spread: dict[str, pd.DataFrame] = model.spread([result.snapshot.posterior for result in _results])
+    return spread
 
 
 def show_heading(job: Job, result: Result, parts: str) -> None:
@@ -63,7 +91,8 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
     if still is not None:
         facts.insert(0, MOTION[still])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
-        st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
+        help = f"{state.meaning} {seen.reason}".strip()
+        st.badge(state.text, icon=state.icon, color=state.colour, help=help)
         st.text(" · ".join(facts), width="content")
 
 

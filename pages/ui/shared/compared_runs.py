@@ -17,8 +17,9 @@ from pages.ui.shared.picking import Key, answer_key, read_answer
 _HELP = (
     "A **cluster** is a group of objects that link alike. "
     "**ARI** (adjusted Rand index): how alike two clusterings are; 1: the same, 0: as by chance. With more "
-    "than two runs it is the mean over all pairs. Runs *agree well* from 0.8, or where 80 % of the topics or features "
-    "come back; *in part* from 0.4. Scores are *level* within a hundredth of the best."
+    "than two runs it is the mean over all pairs. Runs *agree well* from 0.8, or if every run finds 80 % of the topics "
+    "or features of the run that predicts best (on the page of a run: of this run); *in part* from 0.4. Scores are "
+    "*level* within a hundredth of the best. Bounds are compared between runs that differ in the seed alone."
 )
 
 
@@ -44,18 +45,25 @@ class ComparedRuns(NamedTuple):
 
 
 @contain_failure("part of the page")
-def show_conclusion(runs: ComparedRuns) -> None:
-    """Draw what runs that have ended come to, in plain sentences; nothing where no sentence is true of them all."""
-    text = conclude(runs.keys, tuple(runs.labels), runs.results)
+def show_conclusion(
+    runs: ComparedRuns, key: str = "conclusion", heading: str = "", reference: int | None = None
+) -> None:
+    """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all.
+
+    `reference`: as for `order_compared`.
+    """
+    text = conclude(runs.keys, tuple(runs.labels), reference, runs.results)
     if text:
-        with st.container(border=True, key="conclusion"):
-            st.text(text, help=_HELP)  # it quotes the names of runs
+        with st.container(border=True, key=key):
+            st.text(f"{heading}: {text}" if heading else text, help=_HELP)  # it quotes the names of runs
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def conclude(keys: tuple[Key, ...], labels: tuple[str, ...], _results: Sequence[Result]) -> str:
+def conclude(
+    keys: tuple[Key, ...], labels: tuple[str, ...], reference: int | None, _results: Sequence[Result]
+) -> str:
     """Return the conclusion about some runs."""
-    return describe_runs(_results, labels)
+    return describe_runs(_results, labels, reference)
 
 
 def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from acvb_core.engine.handle import Handle, Status
 from acvb_core.engine.job import Job, RunOutline
-from acvb_core.engine.problem import clean_name
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.problem import clean_name, depends_on_seed
+from acvb_core.engine.snapshot import ELSEWHERE, Verdict
 
 if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset
@@ -130,8 +130,12 @@ def describe_state(run: RunOutline) -> State:
             return STREAMED if row.monitored is None else EPOCH_LIMIT
         if row.monitored is None:
             return COMPLETE
-    state, still = VERDICTS[run.verdict], run.has_settled
-    return state if still is None else state._replace(meaning=f"{state.meaning} {_MOTION[still]}")
+    meaning = [VERDICTS[run.verdict].meaning]
+    if run.has_settled is not None:
+        meaning.append(_MOTION[run.has_settled])
+    if run.verdict is Verdict.CONVERGED and depends_on_seed(run.settings, run.row):
+        meaning.append(f"{ELSEWHERE.capitalize()}.")
+    return VERDICTS[run.verdict]._replace(meaning=" ".join(meaning))
 
 
 def label_runs(jobs: Sequence[Job]) -> dict[str, str]:

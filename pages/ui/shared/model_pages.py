@@ -229,9 +229,8 @@ class ModelPages:
         return f"{self.write_sizes(effective_k)} {one if single else many}"
 
     def write_score(self, heldout: Any) -> str:
-        """Return the held-out score of a snapshot."""
-        score = model_row(self.model).display.score
-        return score.write(getattr(heldout, score.field))
+        """Return the held-out score of a snapshot, with that of the model's baseline."""
+        return model_row(self.model).display.score.write_with_baseline(heldout._asdict())
 
     @property
     def score_name(self) -> str:

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+#: How the samples of a run are judged.
+CHAIN_HELP = (
+    "Each sample of a chain resembles the one before, so all together are worth fewer independent ones. R-hat compares "
+    "the first half of the chain with the second: near 1, they agree; above 1.1, the chain has not mixed. Both figures "
+    "are the worst of what was measured. One chain cannot show what another seed may find: run more seeds."
+)
+
 
 class Curve(NamedTuple):
     """The explanation of a curve: what it is, how to read it, and what it does not say."""

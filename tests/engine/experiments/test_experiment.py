@@ -20,6 +20,7 @@ from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
 from acvb_core.evaluate.significance import compare_with_best
+from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.store.csv_text import csv_text
 
 SHORT = {"max_sweeps": 5, "splits": 3}
@@ -53,8 +54,28 @@ def test_a_run_is_what_fit_gives(experiment: Experiment, women: Any) -> None:
     assert row["effective_k_rows"] == alone.snapshot.effective_k["rows"]
 
 
+def test_both_predictions_of_a_run_are_compared(women: Any) -> None:
+    """The samples of its start predict otherwise than its clusters; methods that share them have one row."""
+    made = acvb_core.experiment(women, ["cvb0", "vb", "gibbs"], splits=5)
+    summary = made.summary().set_index("condition")
+    assert summary.index.tolist() == [
+        "CVB0 · clusters", "VB · clusters", "Gibbs", "CVB0 / VB · Gibbs samples of the start",
+    ]  # fmt: skip
+    scores = made.table().groupby("method")["heldout_averaged_log_likelihood"].mean()
+    samples = summary.loc["CVB0 / VB · Gibbs samples of the start"]
+    assert samples["mean"] == pytest.approx(scores["cvb0"])
+    assert summary["p"].notna().sum() == 3
+    assert np.isnan(samples["stability"])
+    assert "Gibbs samples of the start" in made.conclusion()
+    alone = acvb_core.experiment(women, ["vb"], splits=2, init="random", max_sweeps=5)
+    assert alone.summary()["condition"].tolist() == ["VB"], "without samples there is one way"
+
+
 def test_the_summary_is_of_the_table(experiment: Experiment) -> None:
     table, summary = experiment.table(), experiment.summary("heldout_skill").set_index("condition")
+    summary = summary[summary["predicts_by"] == "clusters"].rename(
+        lambda name: name.removesuffix(" · clusters")
+    )
     groups = table.groupby("condition")["heldout_skill"]
     pd.testing.assert_series_equal(summary["mean"], groups.mean()[summary.index], check_names=False)
     pd.testing.assert_series_equal(summary["sd"], groups.std()[summary.index], check_names=False)
@@ -128,10 +149,10 @@ def test_a_run_that_fails_is_a_row_with_its_reason(women: Any, monkeypatch: pyte
     *_, experiment = run_experiment(plan)
     failed = experiment.table().query("verdict == 'FAILED'")
     assert failed["error"].tolist() == ["FloatingPointError: no number"]
-    summary = experiment.summary().set_index("method")
+    summary = experiment.summary().query("predicts_by == 'clusters'").set_index("method")
     assert summary["n"].to_dict() == {"cvb0": 3, "vb": 2}
     assert summary["failed"].to_dict() == {"cvb0": 0, "vb": 1}
-    assert bool(summary.loc["cvb0", "best"]), "a mean over fewer splits may be of easier ones"
+    assert not summary.loc["vb", "best"], "a mean over fewer splits may be of easier ones"
 
 
 def _with_scores(scores: dict[str, list[float]], women: Any) -> Experiment:
@@ -208,7 +229,7 @@ def test_a_split_counts_once_all_methods_have_met_it(women: Any) -> None:
     assert bool(summary.loc["acvb0", "best"])
 
 
-def test_four_lines_of_the_documentation_give_the_table_again(
+def test_five_lines_of_the_documentation_give_the_table_again(
     women: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every column, also where a run has failed: it has neither score nor CPU seconds."""
@@ -217,8 +238,8 @@ def test_four_lines_of_the_documentation_give_the_table_again(
     failed = {**experiment.plan.describe_run(failing["run"] - 1), "verdict": "FAILED", "error": "no memory"}
     experiment = Experiment(experiment.plan, (failed, *others))
     text = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
-    lines = text.split("<!-- four lines -->\n```python\n")[1].split("```")[0]
-    assert len(lines.strip().splitlines()) == 4
+    lines = text.split("<!-- five lines -->\n```python\n")[1].split("```")[0]
+    assert len(lines.strip().splitlines()) == 5
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "runs.csv").write_text(csv_text(experiment.table()), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -233,25 +254,37 @@ def test_four_lines_of_the_documentation_give_the_table_again(
         },
     )
     described, failures, seconds, against_best, alike = printed
-    conditions = described.columns
+    ways = described.columns
+    conditions = ways.get_level_values(1)
+    of_clusters = ways.get_level_values(0) == "clusters"
     tests = against_best.tests
     again = {
         **{name: described.loc[row] for name, row in (("n", "count"), ("mean", "mean"), ("sd", "std"))},
         "failed": failures,
-        "best": np.arange(len(conditions)) == against_best.best,
+        "best": np.arange(len(ways)) == against_best.best,
         **{
             name: getattr(tests, name)
             for name in ("difference", "low", "high", "p_uncorrected", "p_wilcoxon")
         },
         "p": tests.p_t,
         "significant": tests.p_t < 0.05,
-        "cpu_seconds": seconds,
-        "stability": alike,
+        "stability": np.where(of_clusters, alike[conditions], np.nan),
     }
-    table = experiment.summary().set_index("condition").loc[conditions]
-    assert set(table) == {"method", "k", *again}
+    rows = [(one.by, one.conditions[0].label) for one in experiment.list_predictors()]
+    table = experiment.summary().set_index(pd.MultiIndex.from_tuples(rows)).loc[ways]
+    assert set(table) == {"condition", "method", "predicts_by", "k", "cpu_seconds", *again}
+    np.testing.assert_allclose(table["cpu_seconds"][of_clusters], seconds[conditions][of_clusters])
     for name, values in again.items():
         np.testing.assert_allclose(np.asarray(values, float), table[name].astype(float), err_msg=name)
-    assert table["failed"].sum() == 1
+    assert table["failed"].sum() == 2, "both predictions of a run"
     assert table["p"].notna().any()
     assert table["cpu_seconds"].notna().all()
+
+
+def test_the_score_of_the_column_means_is_told_and_is_no_score_of_a_run() -> None:
+    table = planted_features(60, 8, 2, noise=0.3, seed=0).table
+    made = acvb_core.experiment(table, ["fab"], splits=2, heldout=0.3)
+    assert made.scores == ["heldout_log_likelihood", "heldout_rmse", "heldout_explained"]
+    means = np.mean([row["heldout_means_log_likelihood"] for row in made.rows])
+    assert f"2 splits); the column means have {write_number(means)}." in made.conclusion()
+    assert "column means" not in made.conclusion("heldout_rmse")

@@ -138,7 +138,11 @@ def test_the_faster_method_is_told_only_where_its_runs_converged(
 @pytest.mark.parametrize(
     ("ends", "sweeps", "verdict"),
     [
-        (SETTLED, 60, "holds"),
+        (
+            SETTLED,
+            60,
+            "not decided",
+        ),  # none of six: so it would be in half of all cases if every tenth did not
         (CUT, 60, "not tested: runs ended before they converged"),
         ([1.0, *SETTLED[1:]], 60, "not tested: runs ended before they converged"),
         (CUT, 5_000, "does not hold here"),
@@ -147,6 +151,23 @@ def test_the_faster_method_is_told_only_where_its_runs_converged(
 def test_a_run_that_was_ended_early_may_yet_converge(ends: list[float], sweeps: float, verdict: str) -> None:
     claim = Claim("It converges", "cvb0", score="unsettled", at_most=0.1, needs_convergence=True)
     assert judge(ended([ends, ends], [ends, ends], claim, sweeps)).verdict == verdict
+
+
+def test_a_difference_that_is_the_same_on_every_split_is_judged_by_its_sign() -> None:
+    """Without any spread a t-test would call five splits certain; their signs alone are the same in 1 of 16 cases."""
+    for n, verdict, p in ((5, "not decided", 2 * 0.5**5), (6, "holds", 2 * 0.5**6)):
+        evidence = judge(result_of([[[3.0] * n, [2.0] * n]]))
+        assert evidence.verdict == verdict
+        assert evidence.tests[0].p == pytest.approx(p)
+
+
+@pytest.mark.parametrize(("cut", "verdict"), [(4, "holds"), (1, "not decided"), (0, "not decided")])
+def test_how_many_runs_do_not_converge_is_judged_by_an_exact_test(cut: int, verdict: str) -> None:
+    claim = Claim("It does not converge", "cvb0", score="unsettled", at_least=0.05, needs_convergence=True)
+    ends = [1.0] * cut + [0.0] * (N - cut)
+    made = ended([ends, ends], [ends, ends], claim, 10_000)
+    assert judge(made).verdict == verdict
+    assert "| exact binomial test against the limit, at least 0.05 |" in write_report("made up", [made], [])
 
 
 @pytest.mark.parametrize(

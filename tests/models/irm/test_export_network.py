@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,18 @@ def test_pairs_that_stand_out(tmp_path: Path, directed: bool, self_links: bool) 
         assert (np.diff(probability) <= 1e-12).all()
     assert (np.diff(odd["probability"]) >= -1e-12).all()
     assert links["probability"].max() > odd["probability"].min()
+
+
+def test_held_out_scores_do_not_choose_what_predicts_the_links() -> None:
+    """A score that chose between samples and clusters would no longer be an unbiased one of what it chose."""
+    result = fitted(network(False, False), heldout=0.1)
+    score = result.snapshot.heldout
+    tables = []
+    for other in (score.log_likelihood - 0.1, score.log_likelihood + 0.1):
+        last = replace(result.snapshot, heldout=score._replace(averaged_log_likelihood=other))
+        tables.append(links_table(result.with_state(snapshot=last), 6))
+    pd.testing.assert_frame_equal(*tables)
+    assert (tables[0]["probability"] != tables[0]["block_probability"]).any(), "by the samples"
 
 
 def test_nothing_unknown_leaves_what_is_unlinked() -> None:

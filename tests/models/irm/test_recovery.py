@@ -6,6 +6,8 @@ import pytest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
+from acvb_core.models.irm.moves import schedule
+from acvb_core.samples.planted_relations import large_relation
 from tests.models.irm.moves.adapters import VARIATIONAL, directed_network, mixed_network, two_domains
 
 CASES = {"mixed": (mixed_network, 0.97), "directed": (directed_network, 0.99), "two": (two_domains, 0.99)}
@@ -33,10 +35,10 @@ def test_from_half_the_groups_splits_find_the_rest(method: str, case: str) -> No
     assert max(alone.snapshot.effective_k.values()) <= N_GROUPS[case] // 2
 
 
-def test_splits_at_most_double_the_clusters_that_a_run_begins_with() -> None:
-    relation, truth = mixed_network(1)
-    found = fit(relation, "cvb0", **{f"k_{domain}": 2 for domain in truth}, init="spectral")
-    assert found.snapshot.effective_k == dict.fromkeys(truth, 4)
+@pytest.mark.parametrize("init", ["spectral", "gibbs"])
+def test_splits_find_the_groups_from_a_third_of_them(init: str) -> None:
+    """Twice the starting number would be too few; all that the run may have are far from used."""
+    check("mixed", "cvb0", N_GROUPS["mixed"] // 3, init=init)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -68,9 +70,33 @@ def test_without_moves_too_many_clusters_stay_too_many() -> None:
     )
 
 
+@pytest.mark.parametrize("init", ["spectral", "gibbs"])
 @pytest.mark.parametrize("method", ["cvb0", "vb"])
-def test_splits_go_up_to_twice_the_clusters_a_run_begins_with_and_no_further(method: str) -> None:
+def test_where_sweeps_are_long_splits_only_double_the_clusters(
+    method: str, init: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedule, "_WORK", 0.0)
     relation, _ = mixed_network(1)
     widths: list[int] = []
-    fit(relation, method, k_rows=2, watch=lambda _, snapshot: widths.append(snapshot.effective_k["rows"]))
+    options = {"k_rows": 2, "init": init, "watch": lambda _, last: widths.append(last.effective_k["rows"])}
+    found = fit(relation, method, **options)
     assert max(widths) == 4 < N_GROUPS["mixed"]
+    assert found.full_domains == {"rows": 4}
+
+
+def test_large_relations_and_exact_networks_get_no_more_than_twice_the_clusters() -> None:
+    """A sweep costs clusters times clusters for each object, and clusters for each link."""
+    values = {"k_rows": 20, "split": True}
+    small, _ = mixed_network(1)
+    assert schedule.limit_clusters(small, values) == {"rows": small.shape[0] // 2}
+    assert schedule.limit_clusters(small, values | {"variance": "exact"}) == {"rows": 40}
+    assert schedule.limit_clusters(small, values | {"split": False}) == {"rows": 20}
+    assert schedule.limit_clusters(small, {"k_rows": 20}) == {}, "a sampler"
+    both = {"k_rows": 40, "k_cols": 40, "split": True}
+    limits = [
+        schedule.limit_clusters(large_relation(n, 300, links, 8, 8, 1).relation, both)
+        for n, links in ((50_000, 20_000), (4_000, 500_000), (4_000, 20_000))
+    ]
+    rows = [limit["rows"] for limit in limits]
+    assert 80 == rows[0] < rows[1] < rows[2]
+    assert [limit["cols"] for limit in limits] == [80, rows[1], 300 // 2]

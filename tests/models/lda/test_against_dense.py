@@ -12,6 +12,7 @@ from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.kernels import multiply_absences
 from acvb_core.models.lda.state import zero_counts
+from acvb_core.models.lda.topics import build_topics
 from tests.models.lda.adapters import (
     ORDERS,
     Order,
@@ -179,7 +180,7 @@ def test_predictions_and_tables(name: str) -> None:
     wanted = dense.predict(case.triplets, case.gamma, case.alpha, case.beta)
     np.testing.assert_allclose(model.predict(posterior, heldout), wanted.ravel(), rtol=1e-5)
     theta, phi = dense.estimates(case.triplets, case.gamma, case.alpha, case.beta)
-    topics = model.topics(posterior)
+    topics = build_topics(posterior)
     np.testing.assert_allclose(topics.document_share, theta, rtol=1e-9)
     np.testing.assert_allclose(topics.word_probability, phi.T, rtol=1e-9)
     n_k = dense.expected_counts(case.triplets, case.gamma).topics

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core.engine.fitting import fit
+from acvb_core.models.lda.text import facts
+from acvb_core.store.archives.contents import _check_numbers
+from acvb_core.views.comparison_table import comparison_table
 from tests.models.lda.adapters import collapsed, given_of, model_of, posterior_of_case, state_of
 from tests.oracles import dense_lda as dense
 from tests.oracles.lda_cases import LdaCase, scaled, small_case
@@ -41,3 +45,21 @@ def test_collapsed_bound_where_counts_are_large(seed: int) -> None:
     assert lower is not None
     assert exact - lower > 1.0
     assert abs(exact - second) < 0.05 * (exact - lower)
+
+
+@pytest.mark.parametrize("method", ["cvb", "acvb", "cvb_exact"])
+def test_a_second_order_bound_that_broke_down_is_not_shown(method: str) -> None:
+    """Documents predict their own words best by their frequencies, which here gives 0 nats: no bound is above that."""
+    result = fit(
+        np.eye(6, 4, dtype=int) + np.eye(6, 4, -4, dtype=int), method, model="lda", k=10, heldout=0.0
+    )
+    assert not (result.history["collapsed_bound"] > 0).any()
+    assert np.isnan(result.snapshot.extras["collapsed_bound"])
+    assert result.snapshot.lower_bound < 0
+    assert ("bound to second order", "none: it broke down, as the counts are too small for it") in facts(
+        result
+    )
+    table = comparison_table([result], ["run"])
+    assert "Collapsed bound" not in table.frame
+    assert any("broke down" in note for note in table.notes)
+    _check_numbers(result)

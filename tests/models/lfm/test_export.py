@@ -98,7 +98,7 @@ def test_run_json_has_the_scores(result: Result) -> None:
     told = json.loads(run_json(result))
     assert (told["model"], told["pseudo_loo"]) == ("lfm", None)
     assert told["effective_k"] == {"features": len(result.features)}
-    assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained"}
+    assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained", "means_log_likelihood"}
     assert told["train_log_likelihood"] == result.snapshot.extras["train_log_likelihood"]
     assert told["data"] == result.problem.data.identity()
     assert "known_labels" not in told

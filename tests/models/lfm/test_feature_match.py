@@ -3,8 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core import fit
 from acvb_core.core.errors import DataError
-from acvb_core.models.lfm.feature_match import match_features
+from acvb_core.data.table import Table
+from acvb_core.engine.experiments.combining import combine
+from acvb_core.models.lfm.feature_match import match_features, measure_spread
+from acvb_core.models.lfm.state import build_posterior
+from acvb_core.samples.planted_mixtures import planted_features
 
 
 def activations(seed: int, k: int, n: int = 40) -> np.ndarray:
@@ -82,3 +87,70 @@ def test_the_least_alike_come_first() -> None:
 def test_other_objects_are_refused() -> None:
     with pytest.raises(DataError, match="not of the same objects"):
         match_features(activations(0, 2), activations(0, 2, n=39))
+
+
+def test_planted_features_come_back_from_every_seed_and_spread_little() -> None:
+    truth = planted_features(400, 12, 3, noise=0.3, share=0.3, seed=1)
+    runs = [fit(truth.table, "fab", init="random", seed=seed) for seed in range(3)]
+    spread = combine(runs).spread()
+    features, weights = spread["features"], spread["weights"]
+    assert features["found"].tolist() == [3, 3, 3]
+    assert features["runs"].tolist() == [3, 3, 3]
+    assert features["share"].tolist() == pytest.approx(runs[0].features["share"].tolist())
+    assert (features["low"] <= features["share"]).all()
+    assert (features["high"] - features["low"]).max() < 0.01
+    assert weights["weight"].tolist() == pytest.approx(
+        runs[0].features[list(truth.table.columns)].to_numpy().ravel()
+    )
+    assert (weights["high"] - weights["low"]).max() < 0.05
+
+
+def test_spread_is_over_the_runs_that_have_a_feature_flipped_or_not() -> None:
+    """The second run has the first feature flipped, the third run lacks it; nobody else has the second feature."""
+    z = (np.random.default_rng(0).random((60, 3)) < [0.6, 0.4, 0.3]).astype(float)
+    table = Table.build(np.random.default_rng(1).normal(size=(60, 2)), standardise=False)
+    one, more = np.zeros(2), np.ones(2)
+    weights = np.array([[1.0, 2.0], [3.0, 4.0]])
+    flipped = z[:, [0, 2]].copy()
+    flipped[:5, 0] = 1.0 - flipped[:5, 0]
+    runs = [
+        build_posterior(z[:, :2], weights, z[:, :2].mean(axis=0), one, more),
+        build_posterior(1.0 - flipped, -weights - 0.5, (1.0 - flipped).mean(axis=0), one, more),
+        build_posterior(z[:, 2:], weights[:1], z[:, 2:].mean(axis=0), one, more),
+    ]
+    spread = measure_spread(runs, table)
+    features, weights_of = spread["features"], spread["weights"]
+    shares = sorted([z[:, 0].mean(), flipped[:, 0].mean()])
+    assert features["found"].tolist() == [2, 1]
+    assert features.loc[0, ["low", "high"]].tolist() == pytest.approx(shares)
+    assert features.loc[1, ["low", "high"]].isna().all()
+    assert weights_of["column"].tolist() == ["0", "1"] * 2
+    assert weights_of["low"].tolist()[:2] == pytest.approx([1.0, 2.0])
+    assert weights_of["high"].tolist()[:2] == pytest.approx([1.5, 2.5])
+    assert weights_of[["low", "high"]].iloc[2:].isna().all(axis=None)
+
+
+def test_a_sampler_says_in_how_many_samples_a_feature_is_and_how_sure_its_weights_are() -> None:
+    table = planted_features(100, 5, 2, noise=0.3, seed=2).table
+    run = fit(table, "ibp", burn_in=20, max_sweeps=60)
+    spread = measure_spread([run.snapshot.posterior], table)
+    assert spread["features"]["in_samples"].tolist() == run.posterior["in_samples"].tolist()
+    sd = np.sqrt(run.posterior["weight_variance"]) * table.scale.sd
+    np.testing.assert_allclose(spread["weights"]["sd"], sd.ravel())
+    other = measure_spread([fit(table, "fab").snapshot.posterior], table)
+    assert other["features"]["in_samples"].isna().all()
+    assert other["weights"]["sd"].isna().all()
+
+
+def test_one_run_and_runs_without_features_have_no_spread() -> None:
+    table = planted_features(50, 4, 1, seed=0).table
+    empty = build_posterior(np.empty((50, 0)), np.empty((0, 4)), np.empty(0), np.zeros(4), np.ones(4))
+    for runs in ([empty], [empty, empty]):
+        spread = measure_spread(runs, table)
+        assert not len(spread["features"])
+        assert not len(spread["weights"])
+    one = fit(table, "fab", init="random").snapshot.posterior
+    for runs in ([one], [one, empty]):
+        features = measure_spread(runs, table)["features"]
+        assert (features["found"] == 1).all()
+        assert features[["low", "high"]].isna().all(axis=None)

@@ -108,6 +108,8 @@ def test_feature_most_samples_have_keeps_its_weights_and_is_less_active() -> Non
     place = int(np.argmin(np.abs(found["weights"] - W[2]).sum(axis=1)))
     np.testing.assert_allclose(found["weights"][place], W[2], atol=1e-12)
     np.testing.assert_allclose(found["objects"][:, place], 0.75 * Z[:, 2])
+    assert found["in_samples"][place] == 0.75
+    assert sorted(found["in_samples"]) == [0.75, 1.0, 1.0]
 
 
 def test_samples_without_features_and_burn_in() -> None:

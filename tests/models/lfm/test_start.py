@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core import fit
 from acvb_core.data.table import Table
 from acvb_core.models.lfm import start
 from acvb_core.models.lfm.cells import Cells
@@ -147,3 +148,20 @@ def test_noise_of_a_table_with_holes_is_that_of_the_whole_one(missing: float) ->
     whole, found = (find_components(Cells.of(with_holes(planted, share))) for share in (0.0, missing))
     assert found.scores.shape == whole.scores.shape
     assert found.noise == pytest.approx(whole.noise, rel=0.17)
+
+
+def test_a_small_table_keeps_the_better_of_two_starts() -> None:
+    table = planted_features(178, 14, 4, seed=0).table
+    run = {init: fit(table, "fab", init=init) for init in ("auto", "ica")}
+    found = {init: one.snapshot.effective_k["features"] for init, one in run.items()}
+    assert found == {"auto": 4, "ica": 2}
+    assert run["auto"].snapshot.lower_bound > run["ica"].snapshot.lower_bound
+    again = fit(table, "fab")
+    assert np.array_equal(again.posterior["objects"], run["auto"].posterior["objects"])
+
+
+def test_the_start_that_is_kept_is_run_from_its_beginning() -> None:
+    strong = fit(planted_features(250, 30, 5, noise=0.3, seed=1).table, "fab")
+    components = fit(planted_features(250, 30, 5, noise=0.3, seed=1).table, "fab", init="ica")
+    assert strong.snapshot.sweep == components.snapshot.sweep
+    assert np.array_equal(strong.posterior["objects"], components.posterior["objects"])

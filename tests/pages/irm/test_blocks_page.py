@@ -17,7 +17,7 @@ from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.viewing import view_id
-from tests.pages.session import WORKSPACE, Open, chart, jobs_of, press, until
+from tests.pages.session import WORKSPACE, Open, chart, jobs_of, keys, press, until
 
 
 def opened(open_app: Open, *results: Result) -> AppTest:
@@ -30,6 +30,28 @@ def opened(open_app: Open, *results: Result) -> AppTest:
 @pytest.fixture(scope="module")
 def women() -> Result:
     return fit(load_sample("southern_women").relation, "vb")
+
+
+def test_one_press_runs_three_more_seeds_and_says_how_far_they_agree(open_app: Open, women: Result) -> None:
+    app = press(opened(open_app, women), "more_seeds")
+    until(app, lambda: all(job.outline.verdict is not None for job in jobs_of(app)))
+    assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3]
+    assert len({str({**job.outline.settings.to_dict(), "seed": 0}) for job in jobs_of(app)}) == 1
+    app.run()
+    assert "4 seeds: " in texts(app)
+    assert "Four runs agree" in texts(app)
+    assert "nats apart" in texts(app)
+    press(app, "more_seeds")
+    assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3, 4, 5, 6]
+    viewer = open_app("blocks", workspace=view_id(WORKSPACE))
+    assert "more_seeds" not in keys(viewer)
+
+
+def test_more_seeds_of_a_race_are_races_from_starts_of_their_own(open_app: Open) -> None:
+    raced = fit(load_sample("southern_women").relation, "vb", k_rows=4, k_cols=3, restarts=2, seed=5)
+    app = press(opened(open_app, raced), "more_seeds")
+    asked = [job.outline.asked for job in jobs_of(app)]
+    assert [(one.seed, one.restarts) for one in asked] == [(5, 2), (7, 2), (9, 2), (11, 2)]
 
 
 def texts(app: AppTest) -> str:
@@ -69,6 +91,31 @@ def test_the_page_says_how_firm_clusters_are(open_app: Open, women: Result) -> N
     assert app.dataframe[0].value["object"].tolist() == women.rows["object"][loose].tolist()
 
 
+@pytest.mark.whole_chain
+def test_a_chain_that_has_not_mixed_is_warned_of_on_the_page_and_on_the_card(open_app: Open) -> None:
+    novel = fit(load_sample("les_miserables").relation, "acvb0", seed=2, heldout=0.1)
+    assert novel.chain is not None
+    assert novel.chain.r_hat > 1.1
+    app = opened(open_app, novel)
+    (warning,) = app.warning
+    assert warning.value.startswith(f"140 samples, worth {novel.chain.effective_size:.0f} independent ones")
+    assert "intervals may be too narrow" in warning.value
+    app.switch_page("pages/run.py").run()
+    assert any("samples: chain has not mixed" in badge.value for badge in app.markdown)
+
+
+def test_the_card_says_which_rule_ended_a_run_and_that_another_seed_may_end_elsewhere(
+    open_app: Open, women: Result
+) -> None:
+    app = opened(open_app, women)
+    app.switch_page("pages/run.py").run()
+    (judged,) = (caption for caption in app.caption if caption.value == "Rule: lower bound")
+    assert judged.help == women.reason
+    assert women.reason.startswith("The relative change of the lower bound was ")
+    (bar,) = app.get("progress")
+    assert bar.proto.text.endswith("sweeps done; another seed may end elsewhere")
+
+
 def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
     open_app: Open, women: Result
 ) -> None:
@@ -83,9 +130,9 @@ def test_a_run_that_uses_all_its_clusters_is_run_again_with_twice_as_many(
 ) -> None:
     """With the same settings otherwise; a viewer of the workspace only reads the advice."""
     full = fit(women.problem.data, "vb", k_rows=2, k_cols=9, split=False, heldout=0.1, seed=3)
-    assert full.full_domains == ["rows"]
+    assert full.full_domains == {"rows": 2}
     app = opened(open_app, full)
-    assert any("All starting row clusters are in use" in caption.value for caption in app.caption)
+    assert any("All 2 row clusters that the run may have are in use" in one.value for one in app.caption)
     press(app, "blocks_more")
     (more,) = [job for job in jobs_of(app) if job.id != f"{0:012x}"]
     until(app, lambda: more.inspect().status is Status.FINISHED)

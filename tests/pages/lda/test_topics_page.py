@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,13 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
+from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.ranking import ranked_words, top_words
 from acvb_core.models.lda.evaluate.answer import IDENTIFYING
 from acvb_core.models.lda.topics import Topics
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.lda.topic_documents import OPENED
-from pages.ui.lda.topic_files import list_document_files
+from pages.ui.lda.topic_files import list_document_files, list_words
 from pages.ui.lda.topic_list import describe_word
 from pages.ui.lda.topic_view import TopicView, build_view, open_topic_names
 from pages.ui.shared import services
@@ -109,6 +111,50 @@ def test_a_run_on_a_relation_is_on_another_page(open_app: Open) -> None:
     app = opened(open_app, fit(load_sample("southern_women").relation, "vb", max_sweeps=5))
     assert app.subheader[0].value == "No topics yet"
     assert "Blocks page" in texts(app)
+
+
+def test_topics_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open, found: Result) -> None:
+    app = part(opened(open_app, found), "How sure?")
+    assert "These topics come from one run" in texts(app)
+    (job,) = Workspace(WORKSPACE).jobs
+    table = list_words(Workspace(WORKSPACE), job, build_view(job, read_answer(job)))
+    assert table[["low", "high", "share_low", "share_high"]].isna().all(axis=None)
+    assert (table["runs"] == 1).all()
+
+
+def test_topics_are_shown_with_their_range_over_seeds(open_app: Open, found: Result) -> None:
+    settings = found.problem.settings
+    others = [fit(found.problem.data, settings.method, seed=seed, **settings.values) for seed in (2, 3)]
+    diverged = replace(others[1], snapshot=replace(others[1].snapshot, verdict=Verdict.DIVERGED))
+    app = opened(open_app, found, others[0], diverged)
+    app.selectbox(key="topics_run").set_value(f"{0:012x}").run()
+    part(app, "How sure?")
+    topics, words = (frame.value for frame in app.dataframe)
+    assert topics["Runs"].tolist() == ["2 of 2", "2 of 2"]
+    assert "2 seeds: 2 topics. Both runs agree well. All 2 topics are found by every run." in texts(app)
+    assert (topics["Lowest"] <= topics["Share"]).all()
+    assert (topics["Share"] <= topics["Highest"]).all()
+    assert words["In the top ten of"].iloc[0] == "2 of 2"
+    job = next(job for job in Workspace(WORKSPACE).jobs if job.id == f"{0:012x}")
+    table = list_words(Workspace(WORKSPACE), job, build_view(job, read_answer(job)))
+    first = table[table["rank"] == 1]
+    assert first["share_low"].tolist() == topics["Lowest"].tolist()
+    assert first["word"].iloc[0] == words["Word"].iloc[0]
+    assert first["high"].iloc[0] == words["Highest"].iloc[0]
+
+
+def test_an_empty_topic_has_no_words_and_no_bar(open_app: Open) -> None:
+    result = fit(
+        small_corpus(), "gibbs", k=10, hyper="fixed", alpha=0.001, beta=1.0, max_sweeps=40, burn_in=20
+    )
+    used = result.snapshot.effective_k["topics"]
+    assert used < 10
+    app = opened(open_app, result)
+    assert f"{used} of 10 topics in use; the others are empty." in texts(app)
+    assert f"in use, {10 - used} empty" in texts(app)
+    assert len(cards(app)["cards"]) == len(app.selectbox(key="topics_topic").options) == used
+    part(app, "Quality")
+    assert len(app.dataframe[0].value) == used
 
 
 def test_a_run_is_shown(open_app: Open, found: Result) -> None:

@@ -17,8 +17,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm import answer
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.samples.planted_mixtures import planted_features
 from pages.ui.lfm.feature_detail import draw_weights, list_carriers, list_features
-from pages.ui.lfm.feature_files import list_files, pack_everything
+from pages.ui.lfm.feature_files import list_files, list_spread, pack_everything
 from pages.ui.lfm.feature_parts import are_in_order, list_steps
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.shared import services
@@ -93,7 +94,7 @@ def test_a_run_is_shown(open_app: Open) -> None:
     assert listed["feature"].tolist() == [1, 2]
     np.testing.assert_allclose(listed["objects"], found.posterior["objects"].sum(axis=0))
     np.testing.assert_allclose(listed["share"], found.posterior["objects"].mean(axis=0))
-    assert len(app.get("download_button")) == 6
+    assert len(app.get("download_button")) == 7
     assert "acvb_core.fit(" in app.code[0].value
     assert EVIL not in "".join(str(element.value) for element in [*app.markdown, *app.caption])
 
@@ -250,7 +251,7 @@ def test_a_run_without_features_says_so(open_app: Open) -> None:
     app = opened(open_app, without_features())
     assert "0 features" in texts(app)
     assert "The run found no feature" in texts(app)
-    assert len(app.get("download_button")) == 6
+    assert len(app.get("download_button")) == 7
     files = zipfile.ZipFile(io.BytesIO(pack_everything(without_features())))
     assert len(pd.read_csv(files.open("features.csv"))) == 0
 
@@ -270,7 +271,8 @@ def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyP
 
 def test_files() -> None:
     found = fitted()
-    made = {offer.end: offer.make() for offer in list_files(found)}
+    spread = found.problem.model.spread([found.snapshot.posterior])
+    made = {offer.end: offer.make() for offer in list_files(found, lambda: spread)}
     features = pd.read_csv(io.StringIO(str(made["features.csv"])))
     np.testing.assert_allclose(features["share"], found.features["share"])
     objects = pd.read_csv(io.StringIO(str(made["objects.csv"])))
@@ -281,6 +283,56 @@ def test_files() -> None:
         archive.namelist()
     )
     assert archive.read("features.csv").decode() == made["features.csv"]
+
+
+def test_a_run_that_overfits_says_so(open_app: Open) -> None:
+    app = opened(open_app, fit(planted_features(200, 14, 3, seed=0).table, "em", heldout=0.3))
+    said = texts(app)
+    assert "The run overfits: held-out cells were predicted best after sweep " in said
+    assert "To predict, try IBP or fewer features." in said
+    assert "no better than the column means (-1." in said
+
+
+def test_features_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open) -> None:
+    app = part(opened(open_app, fitted()), "How sure?")
+    assert "These features come from one run" in texts(app)
+    assert "given this run's features" in texts(app)
+    spread = fitted().problem.model.spread([fitted().snapshot.posterior])
+    table = list_spread(spread)
+    assert len(table) == 2 * 6
+    assert table[["low", "high", "share_low", "share_high"]].isna().all(axis=None)
+    assert (table["runs"] == 1).all()
+
+
+def test_a_sampler_shows_how_many_of_its_samples_have_a_feature(open_app: Open) -> None:
+    found = fitted("ibp", burn_in=20, max_sweeps=60)
+    app = part(opened(open_app, found), "How sure?")
+    assert "given this run's features" in texts(app)
+    listed = next(frame.value for frame in app.dataframe if "Samples" in frame.value)
+    assert listed["Samples"].tolist() == found.posterior["in_samples"].tolist()
+    weights = next(frame.value for frame in app.dataframe if "Standard deviation" in frame.value)
+    assert not {"Lowest", "Highest"} & {*listed, *weights}
+    assert (weights["Standard deviation"] > 0).all()
+
+
+def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
+    runs = [fitted(init="random", seed=seed) for seed in (0, 1, 2)]
+    app = opened(open_app, *runs)
+    app.selectbox(key="features_run").set_value(f"{0:012x}").run()
+    part(app, "How sure?")
+    listed, weights = (frame.value for frame in app.dataframe if "Lowest" in frame.value)
+    assert listed["Runs"].tolist() == ["3 of 3", "3 of 3"]
+    assert listed["Share"].tolist() == pytest.approx(runs[0].features["share"].tolist())
+    assert (listed["Lowest"] <= listed["Share"]).all()
+    assert (listed["Share"] <= listed["Highest"]).all()
+    own = dict(zip(weights["Column"], weights["Weight"], strict=True))
+    assert own == pytest.approx(dict(runs[0].features.iloc[0, 3:]))
+    app.segmented_control(key="features_units").set_value("sd").run()
+    weights = next(frame.value for frame in app.dataframe if "Weight" in frame.value)
+    strongest = weights.iloc[0]
+    sd = dict(zip(runs[0].problem.data.columns, view(runs[0]).sd, strict=True))[strongest["Column"]]
+    assert strongest["Weight"] == pytest.approx(own[strongest["Column"]] / sd)
+    assert strongest["Lowest"] <= strongest["Weight"] <= strongest["Highest"]
 
 
 def test_the_list_has_a_line_for_each_feature() -> None:

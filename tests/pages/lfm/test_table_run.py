@@ -57,8 +57,9 @@ def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
     assert [job.problem.row.name for job in jobs] == ["fab", "em", "vb"]
     assert all(job.inspect().verdict is not None for job in jobs)
     said = texts(app)
-    score = jobs[0].inspect().snapshot.heldout.log_likelihood
-    assert f"<div><span>Held-out log likelihood</span>{write_number(score)}</div>" in said
+    score, _, _, of_means = jobs[0].inspect().snapshot.heldout
+    means = write_number(of_means)
+    assert f"<span>Held-out log likelihood</span>{write_number(score)} (column means {means})</div>" in said
     assert "<div><span>Features</span>2</div>" in said
     assert app.get("page_link")
     home = open_app()
@@ -98,6 +99,8 @@ def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
     history = shown[0].history
     np.testing.assert_allclose(shown[0].column("bound_per_unit"), history.column("lower_bound") / N)
     assert "Leave-one-out" not in titles
+    (level,) = [shape for shape in layout["shapes"] if "column means" in shape["label"]["text"]]
+    assert level["y0"] == pytest.approx(history.last_value("heldout_means_log_likelihood"))
 
 
 def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:

@@ -50,7 +50,11 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     answer = experiments()[0].inspect().study
     assert answer.conclusion() in texts(app)
     table = app.dataframe[0].value
-    assert table["Method"].tolist() == ["CVB0 · K 2", "CVB0 · K 4", "VB · K 2", "VB · K 4"]
+    assert table["Method"].tolist() == [
+        *(f"{name} · clusters" for name in ("CVB0 · K 2", "CVB0 · K 4", "VB · K 2", "VB · K 4")),
+        *(f"CVB0 · K {k} / VB · K {k} · Gibbs samples of the start" for k in (2, 4)),
+    ]
+    assert "predict in two ways: by their clusters, and by the mean of these samples." in texts(app)
     assert set(table["Runs"]) == {5}
     assert "★" in set(table[""])
     assert table["p"].notna().any()

@@ -33,7 +33,7 @@ def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_o
     app.run()
     assert re.search(r"title='Estimated from the last sweeps. At most [^']+'>about \d", texts(app))
     ((text, value),) = bars(app)
-    assert re.fullmatch(r"6 sweeps, change \S+ \(goal 1e-12\)", text)
+    assert re.fullmatch(r"6 sweeps, bound moves by \S+ \(goal 1e-12\)", text)
     assert 0 < value < 100
     press(app, f"stop_{job.id}")
     gate.tickets.release(1)

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import Relation
-from acvb_core.evaluate.heldout import LinkScore
 from acvb_core.models.irm.evaluate.sides import sides, without_diagonal
-from acvb_core.models.irm.gibbs.chain import LABELS, PRIORS, STRENGTHS
+from acvb_core.models.irm.gibbs.chain import BOUNDS, LABELS, PRIORS, STRENGTHS
 from acvb_core.models.irm.gibbs.sampling import count_blocks
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
@@ -34,16 +33,6 @@ _AT_ONCE = 20_000_000  # probabilities of single samples that one call of a kern
 def count_samples(posterior: Posterior) -> int:
     """Return how many samples a posterior has."""
     return len(posterior[STRENGTHS]) if STRENGTHS in posterior.arrays else 0
-
-
-def prefer_average(posterior: Posterior, score: LinkScore | None) -> bool:
-    """Return whether to predict links by the mean of the samples: if there are some, and they predict no worse.
-
-    `score`: held-out scores of the run; without any the samples are taken, as they predict better on most data.
-    """
-    if not count_samples(posterior):
-        return False
-    return score is None or not score.averaged_log_likelihood < score.log_likelihood
 
 
 @dataclass(frozen=True)
@@ -91,6 +80,12 @@ def count_sampled_clusters(posterior: Posterior) -> dict[str, NDArray[np.int64]]
         domain: np.array([len(np.unique(labels)) for labels in posterior[LABELS.format(domain)]])
         for domain in domains
     }
+
+
+def read_chain(posterior: Posterior) -> dict[str, NDArray[Any]]:
+    """Return what tells whether a chain has mixed, shape (S,) each: numbers of clusters, and the bounds if kept."""
+    counts = {f"k_{domain}": k for domain, k in count_sampled_clusters(posterior).items()}
+    return counts | ({"lower_bound": posterior[BOUNDS]} if BOUNDS in posterior.arrays else {})
 
 
 def share_company(posterior: Posterior, domain: str) -> Floats:

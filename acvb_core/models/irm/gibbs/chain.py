@@ -34,8 +34,8 @@ _MERGE_AFTER = 10
 #: the chain has arrived. The spectral start of a small network is near enough for that.
 _LEVEL = 10
 #: Samples in a posterior: the cluster of each object, shape (S, N); the blocks' link probabilities, (S, K, L); and
-#: a and b of their Beta prior, (S, 2), which posteriors of earlier versions do not have.
-LABELS, STRENGTHS, PRIORS = "sampled_{}", "sampled_strengths", "sampled_priors"
+#: a and b of their Beta prior, (S, 2), and the lower bound, (S,), which posteriors of earlier versions do not have.
+LABELS, STRENGTHS, PRIORS, BOUNDS = "sampled_{}", "sampled_strengths", "sampled_priors", "sampled_bounds"
 
 
 class ChainStart(NamedTuple):
@@ -44,7 +44,7 @@ class ChainStart(NamedTuple):
     #: The best sample by the lower bound: responsibilities of each domain, one-hot, largest cluster first.
     q: dict[str, Floats]
     hyper: Hyper  #: hyper-parameters of that sample: with others the run leaves its clusters
-    samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS` and `PRIORS`
+    samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS`, `PRIORS` and `BOUNDS`
 
 
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
@@ -70,7 +70,7 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
         if burning and not at_rest:
             kept.clear()
         else:
-            kept.append(take_sample(state))
+            kept.append(take_sample(state, height))
     samples = pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept)
     return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
 
@@ -116,15 +116,16 @@ class Sample(NamedTuple):
     labels: dict[str, Array]  #: the cluster of each object of each domain
     strengths: Array  #: the blocks' link probabilities
     prior: tuple[float, float]  #: a and b of the blocks' Beta prior
+    bound: float  #: the lower bound, in nats
 
 
-def take_sample(state: GibbsState) -> Sample:
-    """Return the sample that is kept of a state."""
+def take_sample(state: GibbsState, bound: float) -> Sample:
+    """Return the sample that is kept of a state with this bound."""
     hyper = state.hyper
     kind = np.int16 if max(state.ones.shape) <= np.iinfo(np.int16).max else np.int32
     strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
     labels = {domain: numbers.astype(kind) for domain, numbers in state.labels.items()}
-    return Sample(labels, strengths.astype(np.float32), (float(hyper.a[0, 0]), float(hyper.b[0, 0])))
+    return Sample(labels, strengths.astype(np.float32), (float(hyper.a[0, 0]), float(hyper.b[0, 0])), bound)
 
 
 def pack_samples(samples: list[Sample]) -> dict[str, Array]:
@@ -138,7 +139,8 @@ def pack_samples(samples: list[Sample]) -> dict[str, Array]:
         LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples])
         for domain in samples[0].labels
     }
-    return {**labels, STRENGTHS: strengths, PRIORS: np.array([sample.prior for sample in samples])}
+    priors, bounds = ([getattr(sample, name) for sample in samples] for name in ("prior", "bound"))
+    return {**labels, STRENGTHS: strengths, PRIORS: np.array(priors), BOUNDS: np.array(bounds)}
 
 
 def keep_clusters(q: Floats, limit: int) -> Floats:

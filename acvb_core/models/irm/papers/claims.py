@@ -26,3 +26,17 @@ def claim_convergence(method: str, label: str) -> Claim:
     """Return what acvb17 says of the sweeps that an averaged method needs (§4.2): nine of ten runs converge in time."""
     text = f"{label} converges long before the 200,000 sweeps of the worst case (here: nine runs of ten within 5,000)"
     return Claim(text, method, score="unsettled", at_most=0.1, needs_convergence=True)
+
+
+def claim_no_rest(method: str) -> Claim:
+    """Return what acvb17 says of a method that is not averaged; that the average converges is proved (Lemma 1)."""
+    name = method.partition(":")[0].upper()
+    return Claim(
+        f"A{name} converges for certain where {name} does not "
+        f"(here: more than one run of {name} in twenty still moves after 5,000 sweeps)",
+        method,
+        score="moving",
+        at_least=0.05,
+        place="Table 6",
+        why="moves: the responsibilities of an object change by more than 0.001 in a sweep (L1)",
+    )

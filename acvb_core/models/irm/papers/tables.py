@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acvb_core.core.papers import Claim, PaperFigure, PaperTable, read_printed
-from acvb_core.models.irm.papers.claims import ALIKE, ONE_SAMPLE, SAMPLES, WHY_ALIKE, claim_convergence
+from acvb_core.models.irm.papers.claims import ALIKE, ONE_SAMPLE, SAMPLES, WHY_ALIKE
 from acvb_core.models.irm.papers.figures import FIGURES
 from acvb_core.models.irm.papers.sources import (
     ALL_SWEEPS,
@@ -93,11 +93,6 @@ TABLES = (
         CONVERGED, GIBBS, note=f"{PRIORS} {LIMIT}", quick_settings=QUICK,
         claims=(
             *_CLAIMS,
-            claim_convergence("acvb0", "ACVB0"),
-            claim_convergence("acvb", "ACVB"),
-            Claim("ACVB converges where CVB does not", "acvb", ("cvb",), score="unsettled", needs_convergence=True),
-            Claim("ACVB0 converges where CVB0 does not", "acvb0", ("cvb0",), score="unsettled",
-                  needs_convergence=True),
             Claim("ACVB and ACVB0 predict slightly better after convergence than after 200 sweeps (ACVB0)", "acvb0",
                   than_in="Table 5"),
             Claim("ACVB and ACVB0 predict slightly better after convergence than after 200 sweeps (ACVB, which has "

@@ -14,7 +14,6 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.sharded.parts import Part, PartSource, cut
-from acvb_core.models.lda.state import TOPICS
 from acvb_core.models.lda.streams.kernels_prior import EASE, FLOOR, LEAST, LEFT_TO_RIGHT
 from acvb_core.models.lda.streams.limits import FROZEN
 from acvb_core.models.lda.streams.state import Prior, Renewal, StreamState
@@ -137,7 +136,6 @@ class ShardedStream(UnaveragedMethod):
             None,
             read / self.method.n_documents,
             l1_change(now.by_word, state.by_word),
-            effective={TOPICS: self.method.count_in_use(now)},
             **self.group.since(before),
         )
 

@@ -15,8 +15,7 @@ from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, Un
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, chunk_pairs
-from acvb_core.models.lda.state import TOPICS, padded_zeros
-from acvb_core.models.lda.streams.kernels_prior import FLOOR
+from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.limits import MOST_IN_WINDOW, WINDOW_SHARE
 from acvb_core.models.lda.streams.source import DocumentFeed, Source
 from acvb_core.models.lda.streams.state import Prior, StreamBuffers, StreamState
@@ -24,8 +23,6 @@ from acvb_core.models.lda.streams.state import Prior, StreamBuffers, StreamState
 if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics
 
-#: A topic that is not learned away is in use when it has at least this share of the tokens.
-IN_USE = 1e-5
 #: By how much the topics differ in the beginning.
 SPREAD = 0.3
 _ROWS = 1 << 14  # drawn at a time
@@ -164,7 +161,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         loo = buffers.loo * self.source.n_tokens / buffers.seen if buffers.seen else None
         change = l1_change(swept.by_word, state.by_word)
         progress = (end - state.position) / self.n_documents
-        return swept, SweepInfo(loo, None, progress, change, effective={TOPICS: self.count_in_use(swept)})
+        return swept, SweepInfo(loo, None, progress, change)
 
     def read(
         self,
@@ -202,12 +199,6 @@ class StreamMethod(UnaveragedMethod, ABC):
             part += np.float32(1.0)
             part *= (sizes[begin : begin + _ROWS, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
         return rows
-
-    def count_in_use(self, state: StreamState) -> int:
-        """Return how many topics are in use."""
-        if self.rule:
-            return int((state.prior.alpha > 1.01 * FLOOR).sum())
-        return int((state.totals >= IN_USE * state.totals.sum()).sum())
 
 
 def _parts(shard: Shard, order: NDArray[np.int64], n_topics: int) -> list[NDArray[np.int64]]:

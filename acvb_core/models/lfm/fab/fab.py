@@ -20,6 +20,9 @@ from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, build_poster
 
 #: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
 ROUNDS = 100
+#: Tables with fewer objects than the first, and at most so many columns, are tried from two starts, for at most so many
+#: sweeps each. In larger ones independent components seldom miss a feature, and random starts cost more.
+FEW_OBJECTS, MODERATE_COLUMNS, TRIAL_SWEEPS = 500, 100, 200
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,15 @@ class Fab(UnaveragedMethod):
     merge: bool = True  #: at convergence, merge, drop or recode features if that raises the bound
     #: Moves are looked for when the bound rises by less than this for each object in a sweep.
     tol: float = 1e-4
-    #: Begin with independent components, with random E[z], or with whichever suits the table (see `start`).
+    #: Begin with independent components, with random E[z], or with whichever suits the table (see `start`, `init`).
     start: Literal["auto", "ica", "random", "binary"] = "auto"
     merge_only: bool = False  #: of the moves at convergence, merge features alone
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
-        """Return E[z] as `start` has it, and the weights that are best for it."""
+        """Return E[z] as `start` has it, and the weights that are best for it.
+
+        A small table is tried from a random start as well: the start that ends at the higher bound is returned.
+        """
         cells = self.cells
         if self.start in ("random", "binary"):
             mu = random_start(cells, self.k_max, rng)
@@ -57,9 +63,26 @@ class Fab(UnaveragedMethod):
         else:
             make = independent_start if self.start == "ica" else suitable_start
             mu = make(cells, self.k_max, rng, checkpoint)
+        state = self._begin(mu, checkpoint)
+        if self.start != "auto" or not is_small(cells):
+            return state
+        other = self._begin(random_start(cells, self.k_max, rng), checkpoint)
+        return max(state, other, key=lambda start: self._find_end(start, rng, checkpoint))
+
+    def _begin(self, mu: Floats, checkpoint: Checkpoint) -> FabState:
+        """Return the state of E[z], with the weights that are best for it."""
         mu = mu[order_by_size(mu.sum(axis=1))]
-        fit = fit_weights(cells, mu, lost=self.penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
-        return FabState(mu, fit, lower_bound(cells, mu, fit, self.penalty))
+        fit = fit_weights(self.cells, mu, lost=self.penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
+        return FabState(mu, fit, lower_bound(self.cells, mu, fit, self.penalty))
+
+    def _find_end(self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint) -> float:
+        """Return the bound, in nats, at which a run from a state converges."""
+        for _ in range(TRIAL_SWEEPS):
+            before = state.bound
+            state, info = self.sweep(state, rng, checkpoint)
+            if not info.settling and abs(state.bound - before) < self.tol * self.cells.n_objects:
+                break
+        return state.bound
 
     def sweep(
         self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
@@ -130,6 +153,11 @@ class Fab(UnaveragedMethod):
         return build_posterior(
             state.mu.T, fit.weights, state.shares, fit.bias, fit.precision, bound=state.bound
         )
+
+
+def is_small(cells: Cells) -> bool:
+    """Return whether a table is so small that FAB tries two starts."""
+    return cells.n_objects < FEW_OBJECTS and cells.n_columns <= MODERATE_COLUMNS
 
 
 def sort_by_share(state: FabState, names: Order) -> tuple[FabState, Order]:

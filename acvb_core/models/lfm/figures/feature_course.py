@@ -14,6 +14,7 @@ from acvb_core.models.lfm.figures.feature_words import (
 )
 from acvb_core.views.axes import (
     axis_title,
+    level_line,
     panel_axes,
     panel_title,
     start_length,
@@ -75,6 +76,10 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
     )
     if shown:
         x, y = panel_axes("2", right, (0.0, 1.0))
+        means = history.last_value("heldout_means_log_likelihood")
+        if np.isfinite(means):
+            shown.append(np.array([means]))
+            layout["shapes"] = [level_line("2", means, "column means (held out)", position="end")]
         layout |= {"xaxis2": x | sweeps | {"matches": "x"}, "yaxis2": y | _extent(shown)}
         layout["annotations"].append(panel_title("Log likelihood per cell", "", right[0], 1.0))
     return {"data": data, "layout": layout}

@@ -1,0 +1,75 @@
+"""Topics that hold less than one word are empty: no table, file or report gives them words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.core.rows import Method
+from acvb_core.data.corpus import Corpus
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
+from acvb_core.models.lda.export import arrays, pyldavis_json
+from acvb_core.models.lda.grid import grid_row
+from acvb_core.models.lda.text import lines
+from acvb_core.models.lda.trained import trained_topics
+from acvb_core.registry import methods_of
+from acvb_core.views.conclusion import describe_run
+
+#: Two subjects, 30 words each, and 10 topics to put them into.
+_COUNTS = np.repeat([[6, 6, 6, 6, 6, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 6, 6, 6, 6, 6]], 3, axis=0)
+
+
+def fit_short_texts(method: str, **values: Any) -> Result:
+    words = np.array(list("abcdefghij"), dtype=object)
+    return fit(Corpus.build(_COUNTS, vocabulary=words), method, k=10, heldout=0.0, **values)
+
+
+@pytest.mark.parametrize("row", methods_of("lda"), ids=lambda row: row.name)
+def test_every_method_counts_only_topics_that_hold_a_word(row: Method) -> None:
+    result = fit_short_texts(row.name)
+    masses = result.snapshot.posterior["words"].sum(axis=0)
+    expected = masses / masses.sum() * _COUNTS.sum()
+    used = int((expected >= 1.0).sum())
+    assert result.snapshot.effective_k == {"topics": used}
+    assert result.topics["topic"].nunique() == used
+    assert list(result.documents) == ["document", *(f"topic_{k + 1}" for k in range(used))]
+
+
+@pytest.fixture(scope="module")
+def empty() -> Result:
+    """The ten topics of a sampler that keeps every topic: most of them hold nothing."""
+    result = fit_short_texts("gibbs", hyper="fixed", alpha=0.001, max_sweeps=40, burn_in=20)
+    assert result.snapshot.posterior.n_clusters() == {"topics": 10}
+    assert 1 <= result.snapshot.effective_k["topics"] < 5
+    return result
+
+
+def test_empty_topics_have_no_words_in_tables_and_files(empty: Result) -> None:
+    used = empty.snapshot.effective_k["topics"]
+    assert empty.topics["topic"].max() == used
+    assert len(json.loads(pyldavis_json(empty))["topic.order"]) == used
+    assert arrays(empty)["phi"].shape == (used, 10)
+    assert trained_topics(empty).topics["topic"].max() == used
+    assert grid_row(empty)["effective_k"] == used
+    # A run that continues has all of them.
+    assert trained_topics(empty).n_topics == 10
+
+
+def test_reports_say_how_many_topics_are_empty(empty: Result) -> None:
+    used = empty.snapshot.effective_k["topics"]
+    assert f"{used} of 10 topics in use" in describe_run(empty)
+    report = lines(empty)
+    assert f"{10 - used} of 10 topics are empty" in report
+    assert len([line for line in report.splitlines() if "%" in line]) == used
+
+
+def test_empty_topics_do_not_come_back(empty: Result) -> None:
+    """The topics that hold nothing are alike in all runs, and count in none."""
+    used = empty.snapshot.effective_k["topics"]
+    posterior = empty.snapshot.posterior
+    assert count_alike_topics([posterior, posterior]) == (used, used)
