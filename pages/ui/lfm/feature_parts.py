@@ -40,8 +40,8 @@ OBJECT = "features_object"
 _LEGEND_LINE = 21  # pixels
 #: What runs of FAB add where their seeds hardly matter.
 _ALIKE_STARTS = (
-    " Most of these runs begin with the independent components of the table, nearly the same for each seed, so they "
-    "agree more than they know. Runs whose start is *random* show more of what is uncertain."
+    " With an automatic start, many runs begin with the independent components of the table, which are nearly the same "
+    "for each seed. So their agreement says little. Runs with a *random* start show more of what is uncertain."
 )
 #: How ranges over runs are written.
 _RANGES: Any = {
