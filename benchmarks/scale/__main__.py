@@ -3,16 +3,16 @@
     python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
     python -m benchmarks.scale links --shards 4 --workers 2 --k 20     a relation of ten million links
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
-    python -m benchmarks.scale relations --k 15 --seeds 5              the same for planted blocks
-    python -m benchmarks.scale network --k 15 --seeds 5                the same for planted groups of a network
-                                                                       (--hard: clusters that hide)
+    python -m benchmarks.scale relations [FILE] --k 15 --seeds 5       the same for planted blocks, or a relation
+    python -m benchmarks.scale network [FILE] --k 15 --seeds 5         the same for planted groups of a network
+                                                                       (--hard: clusters that hide; --init gibbs)
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
     python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine
     python -m benchmarks.scale parts --k 50 --sweeps 40                what a run of ACVB0 spends its time on
     python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
-FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
-without one, planted topics are drawn.
+FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus or relation that `acvb`
+reads; without one, planted topics, blocks or groups are drawn.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="keep responsibilities in half the memory")
     parser.add_argument("--save-every", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--init", default="random", help="relations, network: where runs start")
     parser.add_argument("--hard", action="store_true", help="relations, network: clusters that hide")
     parser.add_argument("--epochs", type=float, default=3.0, help="streams: passes over the documents")
     parser.add_argument("--window", type=int, default=0, help="streams: documents in a window")
@@ -77,14 +78,11 @@ def main() -> None:
         links.measure_links(given.method, sizes, given.workers, given.ones, given.labels)
     elif given.what == "shards":
         staleness.compare(load(given.source), given.method, values, NUMBERS, given.seeds)
-    elif given.what == "relations":
-        sizes = {"k_rows": given.k, "k_cols": given.k, "init": "random"}
-        drawn = staleness.draw_objects(False, given.hard)
-        staleness.compare_relations(*drawn, given.method, sizes, NUMBERS, given.seeds)
-    elif given.what == "network":
-        drawn = staleness.draw_objects(True, given.hard)
-        groups = {"k_rows": given.k, "init": "random"}
-        staleness.compare_relations(*drawn, given.method, groups, NUMBERS, given.seeds)
+    elif given.what in ("relations", "network"):
+        network = given.what == "network"
+        relation, truth = staleness.take_objects(given.source, network=network, hard=given.hard)
+        sizes = {"k_rows": given.k, "init": given.init} | ({} if network else {"k_cols": given.k})
+        staleness.compare_relations(relation, truth, given.method, sizes, NUMBERS, given.seeds)
     elif given.what == "streams":
         stream = {"k": given.k, "epochs": given.epochs, "window": given.window}
         staleness.compare_streams(load(given.source), given.method, stream, NUMBERS, given.seeds)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import acvb_core
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.relation import Relation
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
@@ -58,7 +61,18 @@ def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[i
         )
 
 
-def draw_objects(network: bool, hard: bool) -> tuple[str, PlantedRelation]:
+def take_objects(file: str | None, *, network: bool, hard: bool) -> tuple[Relation, NDArray[np.int64] | None]:
+    """Return the relation of a file or a planted one, whose row clusters are known; print what it is."""
+    if file is None:
+        what, planted = _draw_objects(network, hard)
+        sys.stdout.write(f"{what}; ")
+        return planted.relation, planted.row_clusters
+    relation = acvb_core.load_relation(file, domains="one" if network else "two").relation
+    sys.stdout.write(f"{Path(file).name}, {relation.size_text}; ")
+    return relation, None
+
+
+def _draw_objects(network: bool, hard: bool) -> tuple[str, PlantedRelation]:
     """Return planted blocks of two kinds of objects, or groups of a network; with `hard`, ones that hide."""
     if network and hard:
         sizes = {f"group {number}": 30 for number in range(12)}
@@ -73,22 +87,46 @@ def draw_objects(network: bool, hard: bool) -> tuple[str, PlantedRelation]:
 
 
 def compare_relations(
-    what: str, planted: PlantedRelation, method: str, values: dict[str, Any], numbers: list[int], seeds: int
+    relation: Relation,
+    truth: NDArray[np.int64] | None,
+    method: str,
+    values: dict[str, Any],
+    numbers: list[int],
+    seeds: int,
 ) -> None:
-    """Print, for planted clusters and each number of shards, the held-out score and the sweeps until convergence."""
-    sys.stdout.write(f"{what}; {method}, {values}, seeds {seeds}\n")
+    """Print, for each number of shards, the held-out score, how far it is from the first row's, and the sweeps.
+
+    Run r of every number has seed r and split r. With `truth`, clusters of the row objects to compare with, all have
+    the first split.
+    """
+    sys.stdout.write(f"{method}, {values}, seeds {seeds}\n")
+    first = np.zeros(seeds)
     for shards in numbers:
         runs = [
-            acvb_core.fit(planted.relation, method, heldout=0.1, seed=seed, shards=shards, **values)
+            acvb_core.fit(
+                relation,
+                method,
+                heldout=0.1,
+                heldout_seed=seed if truth is None else 0,
+                seed=seed,
+                shards=shards,
+                **values,
+            )
             for seed in range(seeds)
         ]
-        skill = np.mean([run.snapshot.heldout.skill for run in runs])
+        skills = np.array([run.snapshot.heldout.skill for run in runs])
+        first = skills if shards == numbers[0] else first
+        apart = skills - first
         taken = np.mean([run.snapshot.sweep for run in runs])
-        near = np.mean([agreement(run.labels("rows"), planted.row_clusters)["ari"] for run in runs])
         found = [run.snapshot.effective_k for run in runs]
         clusters = " ".join("x".join(str(k) for k in one.values()) for one in found)
+        near = ""
+        if truth is not None:
+            near = f"ARI {np.mean([agreement(run.labels('rows'), truth)['ari'] for run in runs]):.3f}, "
+        bound = np.mean([run.snapshot.lower_bound for run in runs])
         sys.stdout.write(
-            f"P = {shards:3}: held-out skill {skill:.4f}, {taken:.1f} sweeps; ARI {near:.3f}, clusters {clusters}\n"
+            f"P = {shards:3}: held-out skill {skills.mean():.4f} ({apart.mean():+.4f}, from {apart.min():+.4f} to "
+            f"{apart.max():+.4f}), bound {bound:,.0f}, {taken:.1f} sweeps; {near}clusters {clusters}\n"
         )
         sys.stdout.flush()
 
