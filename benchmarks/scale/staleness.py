@@ -125,8 +125,8 @@ def compare_relations(
             near = f"ARI {np.mean([agreement(run.labels('rows'), truth)['ari'] for run in runs]):.3f}, "
         bound = np.mean([run.snapshot.lower_bound for run in runs])
         sys.stdout.write(
-            f"P = {shards:3}: held-out skill {skills.mean():.4f} ({apart.mean():+.4f}, from {apart.min():+.4f} to "
-            f"{apart.max():+.4f}), bound {bound:,.0f}, {taken:.1f} sweeps; {near}clusters {clusters}\n"
+            f"P = {shards:3}: held-out skill by the clusters {skills.mean():.4f} ({apart.mean():+.4f}, from "
+            f"{apart.min():+.4f} to {apart.max():+.4f}), bound {bound:,.0f}, {taken:.1f} sweeps; {near}clusters {clusters}\n"
         )
         sys.stdout.flush()
 
