@@ -101,6 +101,7 @@ BENCHMARKS = {
     **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
     "cluster.faults": ROOT / "benchmarks" / "cluster" / "faults.py",
     "page_times.many_runs": ROOT / "benchmarks" / "page_times" / "many_runs.py",
+    "uncertainty.mixing": ROOT / "benchmarks" / "uncertainty" / "mixing.py",
 }
 del BENCHMARKS["peers"]  # has an environment of its own, and is run by `script/bench`
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -104,8 +104,11 @@ def measure_mixing(draws: ArrayLike) -> Mixing:
 
 
 def _normalise_ranks(draws: Floats) -> Floats:
-    ranks = stats.rankdata(draws).reshape(draws.shape)
-    return np.asarray(stats.norm.ppf((ranks - 0.375) / (draws.size + 0.25)))
+    # Equal draws have their mean rank. SciPy's statistics would take longer to import than a small fit.
+    _, place, counts = np.unique(draws, return_inverse=True, return_counts=True)
+    shares = (np.cumsum(counts) - (counts - 1) / 2.0 - 0.375) / (draws.size + 0.25)
+    normal = NormalDist()
+    return np.array([normal.inv_cdf(share) for share in shares.tolist()])[place].reshape(draws.shape)
 
 
 def _variances(draws: Floats) -> tuple[float, float]:

@@ -11,7 +11,6 @@ import pytest
 from acvb_core.core.protocols import Inference, Posterior
 from acvb_core.core.rows import Method
 from acvb_core.engine.problem import build_problem
-from acvb_core.models.irm.moves.schedule import SPLIT_LIMIT
 from acvb_core.registry import METHODS, model_row
 from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt
@@ -127,10 +126,11 @@ def test_any_number_of_clusters(row: Method) -> None:
                 inference = built(row, data, **sizes, **values, split=split)
                 for state, info in course(inference, cases.whole, due=cases.due_for_moves):
                     assert_posterior(inference.posterior(state), row, data, info is not None)
-                left = inference.posterior(state).n_clusters().values()
+                left = inference.posterior(state).n_clusters()
                 if not row.sampled:
-                    times = SPLIT_LIMIT if split else 1
-                    assert all(k <= times * most for k, most in zip(left, sizes.values(), strict=True))
+                    most = dict(zip(left, sizes.values(), strict=True))
+                    most |= model_row(row.model).limits(data, {**sizes, **values, "split": split})
+                    assert all(k <= most[domain] for domain, k in left.items())
 
 
 @every_method

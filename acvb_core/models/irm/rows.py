@@ -185,7 +185,7 @@ _IRM = (
     PRESET,
 )
 _RUN = (max_sweeps(1000), TOLERANCE)
-#: Earlier versions could cut a relation into shards: they predicted worse on real data, and were no faster here.
+#: Earlier versions could cut a relation into shards: on real data they could end worse, and were no faster here.
 _RETIRED: Values = {"shards": 0}
 _AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
 

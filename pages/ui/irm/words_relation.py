@@ -149,9 +149,18 @@ _CONVERGENCE = """
   always happens: an average over *s* sweeps changes by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
   enough. If the sweep limit ends a run before that, the run says so.
 - An average may stand still while the sweeps move around it. So a converged averaged run also tells you which it is.
-  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the objects). **Still moving around
-  its mean**: it is farther away.
+  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the objects). **Fluctuations
+  remain**: it is farther away.
 - **Gibbs** sampling runs for the number of sweeps you choose.
+
+The card of a run names its rule. Only ACVB and ACVB0 are judged by the change that is drawn; in the other runs single
+objects may still change by more than the tolerance.
+
+Convergence means that going on would change little. It does not mean that these clusters are the only ones, or the
+best: another seed may end elsewhere. *Run 3 more seeds* on the Blocks page shows how far the answers of seeds agree.
+
+The samples at the start of a run come from one Gibbs chain. *140 samples, worth 35* means that they say as much as 35
+independent ones. If the chain **has not mixed**, intervals may be too narrow: look at more seeds.
 """
 
 _BURN_IN = """

@@ -191,8 +191,8 @@ _CONVERGENCE = """
   always happens: an average over *s* sweeps changes by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
   enough. If the sweep limit ends a run before that, the run says so.
 - An average may stand still while the sweeps move around it. So a converged averaged run also tells you which it is.
-  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the words). **Still moving around its
-  mean**: it is farther away.
+  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the words). **Fluctuations
+  remain**: it is farther away.
 - **Gibbs** sampling runs for the number of sweeps you choose; **SDM**, **SCVB0** and **SVB** for the number of epochs.
 - **Averaged streams** have converged when the average of their topics changes by less than the tolerance in a window.
   After *s* windows it changes by at most 2/*s*, so this always happens, too.

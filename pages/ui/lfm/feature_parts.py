@@ -38,6 +38,11 @@ FEW = 5
 _NARROW: dict[str, Any] = {"across": 3, "page": 260}
 OBJECT = "features_object"
 _LEGEND_LINE = 21  # pixels
+#: What runs of FAB add where their seeds hardly matter.
+_ALIKE_STARTS = (
+    " With an automatic start, many runs begin with the independent components of the table, which are nearly the same "
+    "for each seed. So their agreement says little. Runs with a *random* start show more of what is uncertain."
+)
 #: How ranges over runs are written.
 _RANGES: Any = {
     name: st.column_config.NumberColumn(format="percent", width="small")
@@ -199,11 +204,12 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
         if weights["sd"].isna().all():
             return
     else:
+        alike = view.result.problem.settings.values.get("init") in ("auto", "ica")
         st.caption(
             f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a "
             f"feature if the objects of one of its own correlate with it at {ALIKE:g} or more, or at -{ALIKE:g} or "
             "less if it is flipped. Lowest and highest: over the runs that have the feature; empty if only this run "
-            "has it. Rely less on features that few runs have."
+            "has it. Rely less on features that few runs have." + (_ALIKE_STARTS if alike else "")
         )
     table = pd.DataFrame(
         {

@@ -203,7 +203,7 @@ _METHODS = {
     "independent. Every sweep raises the lower bound of the evidence. Features may empty out; those are dropped.",
     "ibp": "Indian buffet process, sampled. It sets no limit to the number of features. Gibbs sampling draws the "
     "features of one object after another; new ones are born and others die. Predictions are averaged over the sweeps "
-    "that are kept, so it predicts cells best of these methods. Exact in the long run, but nobody can tell for certain "
+    "that are kept, so it predicts cells best of these methods. Exact in the long run, but nobody can tell "
     "when it is done.",
     "meibp": "Maximisation-expectation Indian buffet process. Its weights cannot be negative, so features only add. It "
     "picks the features of an object greedily, as a set, to raise the lower bound of the evidence most.",

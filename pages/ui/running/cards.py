@@ -179,7 +179,7 @@ def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
     if seen.status.active:
         return [*figures, ("Time left", _write_time_left(seen))]
     if snapshot.heldout is not None:
-        return [*figures, (pages.score_name, pages.write_score(snapshot.heldout))]
+        return [*figures, *pages.list_scores(snapshot.heldout)]
     if job.problem.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("Leave-one-out perplexity", "–" if loo is None else write_number(loo))]

@@ -228,14 +228,15 @@ class ModelPages:
         single = list(effective_k.values()) == [1]
         return f"{self.write_sizes(effective_k)} {one if single else many}"
 
-    def write_score(self, heldout: Any) -> str:
-        """Return the held-out score of a snapshot, with that of the model's baseline."""
-        return model_row(self.model).display.score.write_with_baseline(heldout._asdict())
-
-    @property
-    def score_name(self) -> str:
-        """The name of the held-out score on its own: "Held-out skill"."""
-        return f"Held-out {model_row(self.model).display.score.name}"
+    def list_scores(self, heldout: Any) -> list[tuple[str, str]]:
+        """Return names and texts of the held-out score of a snapshot, and of the model's baseline where it is known."""
+        score, scores = model_row(self.model).display.score, heldout._asdict()
+        baseline = score.find_baseline(scores)
+        own = (f"Held-out {score.name}", score.write(scores[score.field]))
+        return [
+            own,
+            *([] if baseline is None else [(score.baseline_name.capitalize(), score.write(baseline))]),
+        ]
 
 
 class StartChoice(NamedTuple):

@@ -315,6 +315,11 @@ def test_a_sampler_shows_how_many_of_its_samples_have_a_feature(open_app: Open) 
     assert (weights["Standard deviation"] > 0).all()
 
 
+def test_seeds_that_start_alike_are_said_to_show_little(open_app: Open) -> None:
+    app = part(opened(open_app, fitted(seed=0), fitted(seed=1)), "How sure?")
+    assert "many runs begin with the independent components" in texts(app)
+
+
 def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
     runs = [fitted(init="random", seed=seed) for seed in (0, 1, 2)]
     app = opened(open_app, *runs)
@@ -325,6 +330,7 @@ def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
     assert listed["Share"].tolist() == pytest.approx(runs[0].features["share"].tolist())
     assert (listed["Lowest"] <= listed["Share"]).all()
     assert (listed["Share"] <= listed["Highest"]).all()
+    assert "begin with the independent components" not in texts(app)
     own = dict(zip(weights["Column"], weights["Weight"], strict=True))
     assert own == pytest.approx(dict(runs[0].features.iloc[0, 3:]))
     app.segmented_control(key="features_units").set_value("sd").run()

@@ -40,7 +40,7 @@ FIGURES = (
     PaperTable(
         "acvb17", "Figures 2 and 3 (relations)", "Leave-one-out score after 100 sweeps", MODEL,
         ("cvb", "cvb0"), (20,),
-        SYNTHETIC, {**AS_PRINTED, **ALL_SWEEPS, "max_sweeps": 100}, score="pseudo_loo", splits=5,
+        SYNTHETIC, {**AS_PRINTED, **ALL_SWEEPS, "max_sweeps": 100}, score="pseudo_loo", splits=8,
         quick_settings={"max_sweeps": 60},
         figures=(draw_rise("Figure 2", "relations", "cvb", "CVB"), draw_rise("Figure 3", "relations", "cvb0", "CVB0")),
         claims=(

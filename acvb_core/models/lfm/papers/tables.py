@@ -136,7 +136,7 @@ TABLES = (
         (PaperData("Blocks", (
             PaperSource("block_images", False, {"n_rows": 2_000},
                         real="Pictures of planted blocks"),)),),
-        {"preset": "paper"}, {"ibp": {"burn_in": 50, "max_sweeps": 100}}, "effective_k_features", True, 4.0, splits=5,
+        {"preset": "paper"}, {"ibp": {"burn_in": 50, "max_sweeps": 100}}, "effective_k_features", True, 4.0, splits=8,
         split={"heldout": 0.0},
         figures=(
             PaperFigure("Figure 3", "weights of the features, first run, after 5 sweeps and in the end", "answers"),
