@@ -126,7 +126,8 @@ def compare_relations(
         bound = np.mean([run.snapshot.lower_bound for run in runs])
         sys.stdout.write(
             f"P = {shards:3}: held-out skill by the clusters {skills.mean():.4f} ({apart.mean():+.4f}, from "
-            f"{apart.min():+.4f} to {apart.max():+.4f}), bound {bound:,.0f}, {taken:.1f} sweeps; {near}clusters {clusters}\n"
+            f"{apart.min():+.4f} to {apart.max():+.4f}), bound {bound:,.0f}, {taken:.1f} sweeps; "
+            f"{near}clusters {clusters}\n"
         )
         sys.stdout.flush()
 
