@@ -7,8 +7,8 @@
 components alone.
 
 artificial: N objects, 30 columns, 5 features, weights standard normal, share 0.5, noise 1 (Hayashi and Fujimaki 2013,
-§6.1): the mean number of features found, and that of each trial. narrow: the same with 178 objects, 14 columns and 4
-features. blocks: 2,000 pictures of 6 x 6 pixels from four
+§6.1): the mean number of features found, and that of each trial. narrow: the same with 178, 600 and 2,000 objects, 14
+columns and 4 features. blocks: 2,000 pictures of 6 x 6 pixels from four
 blocks, noise 0.3: in how many trials exactly the four blocks are found (largest error of a pixel below 0.15), and the
 largest error where the number is right. acceleration: 2,000 objects, 50 columns, 5 features, FAB from either start:
 processor seconds with and without it, A B A B, and their ratio, medians of 8 seeds.
@@ -142,7 +142,7 @@ def main() -> None:
         if "artificial" in options.cases:
             lines += artificial(method, options.trials)
         if "narrow" in options.cases:
-            lines += artificial(method, options.trials, (178,), 14, 4)
+            lines += artificial(method, options.trials, (178, 600, 2000), 14, 4)
         if "blocks" in options.cases:
             lines += blocks(method, options.trials)
     if "acceleration" in options.cases:

@@ -21,7 +21,7 @@ from acvb_core.models.lfm.state import FEATURES, FabState, Penalty, build_poster
 #: Repetitions of a feature's update with its share, at most (HF13 Alg. 2).
 ROUNDS = 100
 #: Tables with fewer objects than the first, and at most so many columns, are tried from two starts, for at most so many
-#: sweeps each. In larger ones independent components seldom miss a feature, and random starts cost more.
+#: sweeps each. In larger ones a random start costs more; independent components still miss features if columns are few.
 FEW_OBJECTS, MODERATE_COLUMNS, TRIAL_SWEEPS = 500, 100, 200
 
 
