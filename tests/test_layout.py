@@ -22,7 +22,7 @@ PACKAGE = "acvb_core"
 # A module imports from the lines above its own, and from its own room. Names that share a line do not import each
 # other. Each folder with a rows.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.errors", "core.printable", "core.references", "core.papers", "core.versions", "core.array_files"),
+    ("core.errors", "core.printable", "core.references", "core.versions", "core.array_files"),
     ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
     ("core.display", "core.parallel", "core.compiler_process", "core.scratch"),
     ("core.rows", "core.shared_work"),

@@ -92,29 +92,12 @@ def _add_compare(compare: Parser) -> None:
 
 
 def _add_experiment(experiment: Parser) -> None:
-    add_reading(experiment, needed=False)
+    add_reading(experiment)
     add = experiment.add_argument
-    text = "make the tables of a paper anew, in place of an experiment on FILE: acvb17, irm14, tnw07, hf13 or sn15"
-    add("--paper", metavar="NAME", help=text)
-    text = "folder with data of the papers, searched below as well; without it samples stand in for them"
-    add("--data", metavar="DIR", help=text)
-    add("--only", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
-    add("--on", metavar="NAME", help="of a paper: only data with this in their name, such as Enron")
-    add(
-        "--quick",
-        action="store_true",
-        help="of a paper: the first number of clusters, few sweeps, three splits (one of large data)",
-    )
-    text = "of a paper: large data in full as well, which takes hours; otherwise they have a quick look"
-    add("--large", action="store_true", help=text)
-    text = "of a paper: begin no run after so many processor seconds, and show what there is; with --out the same "
-    text += "command goes on"
-    add("--seconds", type=float, metavar="S", help=text)
     text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
     add("--methods", type=parse_names, metavar="A,B,…", help=text)
-    text = "runs of each method, each with a split and a seed of its own that all methods share (default: 10; of a "
-    text += "paper as many as it has)"
-    add("--splits", type=parse_count, metavar="N", help=text)
+    text = "runs of each method, each with a split and a seed of its own that all methods share (default: 10)"
+    add("--splits", type=parse_count, default=10, metavar="N", help=text)
     text = "of the first split and the runs on it; the next split has the next one (default: 0)"
     add("--seed", type=int, default=0, help=text)
     text = "runs that race for each run of the experiment, as for `acvb fit` (default: 1)"

@@ -13,10 +13,8 @@ from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, make_folder, report_nothing
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
-from acvb_core.cli.papers.reproduce import reproduce_paper
 from acvb_core.cli.progress import Progress
 from acvb_core.cli.source import Source
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import TWO_WAYS, Experiment
@@ -25,13 +23,7 @@ from acvb_core.store.plans.experiments import ExperimentFolder
 
 
 def experiment(arguments: argparse.Namespace) -> int:
-    """Run an experiment, or make the tables of a paper anew; return the exit code."""
-    if arguments.paper is not None:
-        return reproduce_paper(arguments)
-    if arguments.file is None:
-        raise ParameterError(
-            "Name the FILE with the data, or a paper with --paper (see acvb experiment --help)."
-        )
+    """Run an experiment; return the exit code."""
     methods = arguments.methods or default_methods(arguments)
     if arguments.heldout is None:
         arguments.heldout = 0.0 if arguments.heldout_documents else HELD_OUT
@@ -41,7 +33,7 @@ def experiment(arguments: argparse.Namespace) -> int:
         source.data,
         methods,
         model=source.model.name,
-        splits=arguments.splits or 10,
+        splits=arguments.splits,
         seed=arguments.seed,
         heldout=arguments.heldout,
         heldout_documents=arguments.heldout_documents or 0.0,

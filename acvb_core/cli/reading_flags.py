@@ -22,13 +22,12 @@ _CORPUS = "how to read FILE as a corpus"
 _CUTTING = "how to cut the texts of a corpus into words"
 
 
-def add_reading(to: argparse.ArgumentParser, *, needed: bool = True) -> None:
+def add_reading(to: argparse.ArgumentParser) -> None:
     """Add FILE and every flag that says how to read it."""
     models = {reading.kind: reading.model for reading in READINGS}
     to.add_argument(
         "file",
         metavar="FILE",
-        nargs=None if needed else "?",
         help=f"a relation or a network ({files_of('relation')}); with --model {models['corpus']}, a corpus "
         f"({files_of('corpus')}); with --model {models['table']}, a table of numbers ({files_of('table')}); gzipped "
         "or not; - for the standard input; or a folder that `acvb read` wrote; or sample:NAME",

@@ -112,15 +112,6 @@ def _owners(rows: list[Method]) -> str:
     return "; ".join(parts)
 
 
-def list_typed(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was typed for settings, by name, not yet in the settings' types."""
-    return {
-        name.removeprefix(_VALUE): value
-        for name, value in vars(arguments).items()
-        if name.startswith(_VALUE) and value is not None
-    }
-
-
 def typed_settings(
     arguments: argparse.Namespace, model: str, methods: Sequence[str], *, several: bool = False
 ) -> dict[str, Any]:
@@ -131,7 +122,10 @@ def typed_settings(
     Raises ParameterError: none of `methods` has such a setting; the message names those that have it.
     """
     values = {}
-    for name, text in list_typed(arguments).items():
+    for dest, text in vars(arguments).items():
+        if not dest.startswith(_VALUE) or text is None:
+            continue
+        name = dest.removeprefix(_VALUE)
         parameter = _owned_setting(name, model, methods, several)
         parts = text.split(",") if several and isinstance(text, str) else [text]
         parsed = [parse_setting(parameter, part) for part in parts]

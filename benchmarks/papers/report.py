@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.display import write_number
-from acvb_core.core.papers import name_method
 from acvb_core.data.report import plural
-from acvb_core.engine.experiments.paper_calls import CommandRuns, write_origin
-from acvb_core.engine.experiments.paper_claims import judge_claims
-from acvb_core.engine.experiments.paper_claims_report import describe_claim, plain_number, write_claims
-from acvb_core.engine.experiments.papers import Cell, PaperResult, choose_ks, label_method
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.registry import method_row
+from benchmarks.papers.claims import describe_claim, judge_claims, plain_number, write_claims
+from benchmarks.papers.kept_runs import CommandRuns, write_origin
+from benchmarks.papers.paper import name_method
+from benchmarks.papers.parts import Cell, PaperResult, choose_ks, label_method
 
 
 def write_report(

@@ -1,4 +1,4 @@
-"""Clusterings as small pictures side by side, as the papers show them: links dark, borders of clusters in colour."""
+"""What methods found as small pictures, as the papers show it: sorted relations, and weights of features."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _DARKEST = 6.0
 _COLOURS = 24
 
 
-def keep_answer(problem: Any, posterior: Posterior) -> dict[str, list[int]]:
+def keep_clusters(problem: Any, posterior: Posterior) -> dict[str, list[int]]:
     """Return the most probable cluster of each object."""
     return {domain: posterior.labels(domain).tolist() for domain in posterior.averaged}
 
 
-def draw_answers(tiles: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> bytes:
+def draw_clusters(tiles: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> bytes:
     """Return a PNG file with the clusterings at the end of runs: titles, relations, and what was kept of the runs."""
     rows = -(-len(tiles) // _COLUMNS)
     across, down = _SIDE + 2 * _MARGIN, _SIDE + 2 * _MARGIN + _TITLE
@@ -67,3 +67,39 @@ def _sort_objects(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     place = np.empty(len(labels), dtype=np.int64)
     place[np.argsort(rank[labels], kind="stable")] = np.arange(len(labels))
     return place, np.cumsum(sizes[order][sizes[order] > 0])[:-1]
+
+
+#: Pixels of a picture's cell, and of a gap; features shown of an answer at most.
+_CELL, _GAP, _MOST = 6, 6, 12
+
+
+def keep_weights(problem: Any, posterior: Posterior) -> list[list[float]]:
+    """Return the weights of the most frequent features, one row a feature."""
+    return np.round(posterior["weights"][:_MOST], 3).tolist()
+
+
+def draw_weights(tiles: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> bytes:
+    """Return a PNG file: a row of features after the first sweeps of each run, and one at its end."""
+    rows = [(f"{title}, {when}", table, answers[name]) for title, table, answers in tiles
+            for name, when in (("early", "sweep 5"), ("last", "in the end")) if name in answers]  # fmt: skip
+    side = max(round(table.n_columns**0.5) for _, table, _ in rows) * _CELL
+    sheet = Image.new("L", (_GAP + _MOST * (side + _GAP), len(rows) * (side + _TITLE + _GAP)), 255)
+    pen = ImageDraw.Draw(sheet)
+    for number, (title, table, weights) in enumerate(rows):
+        y = number * (side + _TITLE + _GAP)
+        pen.text((_GAP, y + 2), title, fill=0)
+        for place, own in enumerate(weights):
+            x, height = _GAP + place * (side + _GAP), round(table.n_columns**0.5)
+            size = np.abs(np.reshape(own, (height, -1)))
+            picture = Image.fromarray((255 * (1.0 - size / max(size.max(), 1e-12))).astype(np.uint8))
+            sheet.paste(picture.resize((side, side), Image.Resampling.NEAREST), (x, y + _TITLE))
+            pen.rectangle((x - 1, y + _TITLE - 1, x + side, y + _TITLE + side), outline=160)
+    buffer = io.BytesIO()
+    sheet.quantize(16).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+#: By model: (problem, posterior) -> the answer in plain values, kept with a run.
+KEEPERS = {"irm": keep_clusters, "lfm": keep_weights}
+#: By model: titles, data and answers of runs -> a PNG file.
+DRAWERS = {"irm": draw_clusters, "lfm": draw_weights}

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.core.papers import PaperFigure, PaperTable
-from acvb_core.engine.experiments.paper_courses import RunNotes, average_courses
-from acvb_core.engine.experiments.papers import PaperPart, PaperResult, label_method
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.registry import model_row
 from acvb_core.views.svg import Panel, Series, draw_panels
+from benchmarks.papers.courses import RunNotes, average_courses
+from benchmarks.papers.paper import PaperFigure, PaperTable
+from benchmarks.papers.parts import PaperPart, PaperResult, label_method
+from benchmarks.papers.pictures import DRAWERS
 
 #: What axes are called.
 _NAMES = {
@@ -201,7 +201,7 @@ def _scatter_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str
 def _draw_answers(result: PaperResult, notes: Mapping[str, Notes]) -> bytes | None:
     """Return the answers of the first run of every method and data set as one picture."""
     table, tiles = result.table, []
-    draw = model_row(table.model).part("papers.pictures").draw_answers
+    draw = DRAWERS[table.model]
     for part, done in _list_parts(result):
         kept = notes.get(part.data, {})
         for method in table.methods:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.core.papers import Claim, PaperData, PaperFigure, PaperSource, PaperTable, read_printed
+from benchmarks.papers.paper import Claim, PaperData, PaperFigure, PaperSource, PaperTable, read_printed
 
 _DATA = (
     PaperData(

@@ -1,4 +1,10 @@
-"""`acvb experiment --paper`: the tables and figures of a paper made anew."""
+"""The tables and figures of five papers made anew, their printed figures beside ours, and what becomes of their claims.
+
+    python -m benchmarks.papers PAPER [--data DIR] [--out OUT] [--only 'Table 5'] [--on Enron] [--k 40,60] [--splits 5]
+
+Writes a page (Markdown), all its figures (JSON), its pictures (SVG and PNG), and the claims of all papers in OUT. The
+runs are kept there: the same command goes on with them, and tables share the runs that they have in common.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +15,24 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from acvb_core.cli.commands import INTERRUPTED, make_folder
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json
-from acvb_core.cli.papers.kept_runs import (
+from acvb_core.cli.progress import Progress
+from acvb_core.cli.typed import parse_count
+from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.core.protocols import Checkpoint
+from acvb_core.engine.run import StopRun
+from acvb_core.store.claim import OUTPUT, Claim
+from acvb_core.store.files import replace_file
+from benchmarks.papers.claims import write_claims_page
+from benchmarks.papers.figures import DrawnFigure, draw_figures, list_links
+from benchmarks.papers.kept_runs import (
+    PaperCall,
     PartRuns,
     list_commands,
     list_runs,
@@ -25,31 +41,81 @@ from acvb_core.cli.papers.kept_runs import (
     read_full,
     remember_full,
 )
-from acvb_core.cli.progress import Progress
-from acvb_core.cli.settings import list_typed, typed_settings
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import PaperTable, name_method
-from acvb_core.core.protocols import Checkpoint
-from acvb_core.engine.experiments.paper_calls import PaperCall
-from acvb_core.engine.experiments.paper_claims_report import write_claims_page
-from acvb_core.engine.experiments.paper_report import to_plain, write_report
-from acvb_core.engine.experiments.papers import PaperLimits, PaperPart, PaperResult, list_tables, plan_part
-from acvb_core.engine.run import StopRun
-from acvb_core.store.files import replace_file
-from acvb_core.views.paper_figures import DrawnFigure, draw_figures, list_links
+from benchmarks.papers.paper import PaperTable
+from benchmarks.papers.parts import (
+    TABLES,
+    PaperLimits,
+    PaperPart,
+    PaperResult,
+    list_tables,
+    plan_part,
+)
+from benchmarks.papers.report import to_plain, write_report
+
+#: Exit codes: something typed is wrong, and interrupted.
+WRONG, INTERRUPTED = 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make the tables of a paper anew; return the exit code."""
+    arguments = _read_arguments(argv)
+    try:
+        with ExitStack() as cleanup:
+            if arguments.out is not None:
+                arguments.out.mkdir(parents=True, exist_ok=True)
+                cleanup.callback(Claim(arguments.out, OUTPUT).give_up)
+            return reproduce_paper(arguments)
+    except AcvbError as error:
+        sys.stderr.write(f"{error}\n")
+        return WRONG
+
+
+def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers", description=(__doc__ or "").splitlines()[0]
+    )
+    add = parser.add_argument
+    add("paper", choices=sorted({table.paper for tables in TABLES.values() for table in tables}))
+    text = "folder with data of the papers, searched below as well; without it samples stand in for them"
+    add("--data", type=Path, metavar="DIR", help=text)
+    text = "folder to write to; the runs are kept there too, and the same command goes on with them"
+    add("--out", type=Path, metavar="OUT", help=text)
+    add("--only", default="", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
+    add("--on", default="", metavar="NAME", help="only data with this in their name, such as Enron")
+    text = "numbers of clusters or topics, of those of the paper, with commas between"
+    add("--k", type=_parse_counts, default=(), metavar="N", help=text)
+    add(
+        "--splits",
+        type=parse_count,
+        metavar="N",
+        help="splits of the data (default: as many as the paper has)",
+    )
+    text = "most sweeps of the methods that end by themselves"
+    add("--max-sweeps", type=parse_count, metavar="N", help=text)
+    text = "a look within minutes: the first number of clusters, few sweeps, five splits (one of large data)"
+    add("--quick", action="store_true", help=text)
+    text = "large data in full as well, which takes hours; otherwise they have a quick look"
+    add("--large", action="store_true", help=text)
+    text = "begin no run after so many processor seconds, and show what there is; 0 makes no run"
+    add("--seconds", type=float, metavar="S", help=text)
+    add("--json", action="store_true", help="print the figures as JSON in place of the page")
+    add("--quiet", action="store_true", help="no progress on stderr")
+    return parser.parse_args(argv)
+
+
+def _parse_counts(text: str) -> tuple[int, ...]:
+    return tuple(parse_count(part) for part in text.split(","))
 
 
 def reproduce_paper(arguments: argparse.Namespace) -> int:
     """Make the tables and figures of a paper anew, and write them as a page; return the exit code."""
     tables = _choose_tables(arguments)
-    data = None if arguments.data is None else Path(arguments.data)
-    if data is not None and not data.is_dir():
+    if arguments.data is not None and not arguments.data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
-    out = make_folder(arguments)
-    kept = None if out is None else out / "runs"
+    kept = None if arguments.out is None else arguments.out / "runs"
     with stop_on_signal() as checkpoint:
         try:
-            parts = _plan_parts(arguments, tables, data, kept, checkpoint)
+            parts = _plan_parts(arguments, tables, kept, checkpoint)
         except StopRun:
             return INTERRUPTED
         runs = list_runs(parts, kept)
@@ -69,15 +135,15 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     made_by = list_commands(runs)
     page = write_report(arguments.paper, results, made_by, [list_links(own) for own in drawn])
     figures = as_json({"paper": arguments.paper, **to_plain(results, made_by)})
-    if out is not None:
-        _write_page(out, arguments.paper, page, figures, [one for own in drawn for one in own])
+    if arguments.out is not None:
+        _write_page(arguments.out, arguments.paper, page, figures, [one for own in drawn for one in own])
     sys.stdout.write(figures if arguments.json else page)
     return 0
 
 
 def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
     tables = list_tables(arguments.paper)
-    only, on = ((typed or "").lower() for typed in (arguments.only, arguments.on))
+    only, on = arguments.only.lower(), arguments.on.lower()
     chosen = [table for table in tables if only in table.number.lower()]
     if not chosen:
         numbers = ", ".join(table.number for table in tables)
@@ -94,15 +160,14 @@ def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
 def _plan_parts(
     arguments: argparse.Namespace,
     tables: Sequence[PaperTable],
-    data: Path | None,
     kept: Path | None,
     checkpoint: Checkpoint,
 ) -> list[PaperPart]:
     """Return the tables on each of their data sets, after the searches that come before the runs."""
     parts = []
     before = read_full(kept)
+    limits = PaperLimits(arguments.quick, arguments.splits, arguments.k, arguments.max_sweeps)
     for table in tables:
-        limits = _read_limits(arguments, table)
         for one in table.data:
             is_short = one.is_slow and not arguments.large and name_part(table, one.name) not in before
             if is_short and one.is_huge:
@@ -110,24 +175,9 @@ def _plan_parts(
             # A quick look at everything is over within minutes: large data have one split.
             splits = limits.splits or (1 if limits.quick and one.is_slow else None)
             own = replace(limits, quick=limits.quick or is_short, splits=splits)
-            searches = make_searches(table, one, data, own, kept, checkpoint)
-            parts.append(plan_part(table, one, data, own, searches))
+            searches = make_searches(table, one, arguments.data, own, kept, checkpoint)
+            parts.append(plan_part(table, one, arguments.data, own, searches))
     return parts
-
-
-def _read_limits(arguments: argparse.Namespace, table: PaperTable) -> PaperLimits:
-    """Return what was typed to have less than the paper has.
-
-    Raises ParameterError: a setting that the paper decides was typed.
-    """
-    methods = [name_method(method) for method in table.methods]
-    typed = typed_settings(arguments, table.model, methods, several=True)
-    ks, sweeps = typed.pop("k", []), typed.pop("max_sweeps", None)
-    if typed:
-        raise ParameterError(
-            f"--paper decides about {', '.join(typed)}. Of the settings it takes --k and --max-sweeps alone."
-        )
-    return PaperLimits(arguments.quick, arguments.splits, tuple(ks if isinstance(ks, list) else [ks]), sweeps)
 
 
 def _write_page(out: Path, paper: str, page: str, figures: str, drawn: Sequence[DrawnFigure]) -> None:
@@ -164,7 +214,7 @@ def make_runs(
 
 def _describe_call(arguments: argparse.Namespace) -> PaperCall:
     return PaperCall(
-        " ".join(["acvb experiment --paper", arguments.paper, *_typed_flags(arguments)]),
+        " ".join(["python -m benchmarks.papers", arguments.paper, *_typed_flags(arguments)]),
         f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         datetime.now(UTC).isoformat(),
     )
@@ -184,5 +234,10 @@ def _typed_flags(arguments: argparse.Namespace) -> list[str]:
     flags += [f"--splits {arguments.splits}"] if arguments.splits else []
     flags += [f"--seconds {arguments.seconds:g}"] if arguments.seconds else []
     flags += ["--large"] if arguments.large else []
-    flags += [f"--{name.replace('_', '-')} {value}" for name, value in list_typed(arguments).items()]
+    flags += [f"--k {','.join(map(str, arguments.k))}"] if arguments.k else []
+    flags += [f"--max-sweeps {arguments.max_sweeps}"] if arguments.max_sweeps else []
     return [*flags, "--quick"] if arguments.quick else flags
+
+
+if __name__ == "__main__":
+    sys.exit(main())

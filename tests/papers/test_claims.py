@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from acvb_core.core.papers import Claim
-from acvb_core.engine.experiments.paper_claims import ClaimEvidence, judge_claims
-from acvb_core.engine.experiments.paper_claims_report import write_claims_page
-from acvb_core.engine.experiments.paper_report import to_plain, write_report
-from acvb_core.engine.experiments.papers import Cell, PaperLimits, PaperPart, PaperResult
-from tests.engine.experiments.made_up import TABLE
+from benchmarks.papers.claims import ClaimEvidence, judge_claims, write_claims_page
+from benchmarks.papers.paper import Claim
+from benchmarks.papers.parts import Cell, PaperLimits, PaperPart, PaperResult
+from benchmarks.papers.report import to_plain, write_report
+from tests.papers.made_up import TABLE
 
 CLAIM = TABLE.claims[0]
 CLEAR = [[1.0, 1.1, 1.2, 1.3, 1.0, 1.2], [0.0, 0.2, 0.1, 0.3, 0.1, 0.2]]

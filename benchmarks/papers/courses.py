@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.averaging import BURN_IN_TOLERANCE
-from acvb_core.core.papers import PaperFigure
 from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
+from benchmarks.papers.paper import PaperFigure
 
 Floats = NDArray[np.float64]
 

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.papers import PaperData, PaperSource, PaperTable, name_method
 from acvb_core.core.rows import Range
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
 from acvb_core.engine.reading import READERS
 from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.evaluate.significance import compare_with_best
-from acvb_core.registry import MODELS, method_row, model_row
+from acvb_core.registry import method_row, model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
+from benchmarks.papers import irm, lda, lfm
+from benchmarks.papers.paper import PaperData, PaperSource, PaperTable, name_method
 
 #: Beginnings of further scores of which a lower one is better.
 _LESS_IS_BETTER = (
@@ -35,6 +35,8 @@ _LESS_IS_BETTER = (
     "unsettled",
     "moving",
 )
+#: Tables of the papers, by model.
+TABLES = {"irm": irm.TABLES, "lda": lda.TABLES, "lfm": lfm.TABLES}
 #: Splits of a quick look.
 QUICK_SPLITS = 5
 #: Seed of the split that searches are judged on: none of the runs'.
@@ -42,16 +44,8 @@ _SEARCH_SPLIT = 1000
 
 
 def list_tables(paper: str) -> list[PaperTable]:
-    """Return the tables of a paper that can be made anew.
-
-    Raises ParameterError: there is no such paper.
-    """
-    tables = [one for row in MODELS for one in row.part("papers.tables").TABLES if one.model == row.name]
-    chosen = [table for table in tables if table.paper == paper]
-    if not chosen:
-        known = ", ".join(dict.fromkeys(table.paper for table in tables))
-        raise ParameterError(f"There is no paper {paper!r}; there are {known}.")
-    return chosen
+    """Return the tables of a paper that can be made anew."""
+    return [table for tables in TABLES.values() for table in tables if table.paper == paper]
 
 
 @dataclass(frozen=True)

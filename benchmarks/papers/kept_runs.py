@@ -11,11 +11,7 @@ from typing import Any
 
 from acvb_core import __version__
 from acvb_core.cli.progress import Progress
-from acvb_core.core.papers import PaperData, PaperTable
 from acvb_core.core.protocols import Checkpoint
-from acvb_core.engine.experiments.paper_calls import CommandRuns, PaperCall, count_runs
-from acvb_core.engine.experiments.paper_courses import CourseRecorder, RunNotes, describe_end, list_quantities
-from acvb_core.engine.experiments.papers import PaperLimits, PaperPart, plan_searches
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
@@ -25,6 +21,88 @@ from acvb_core.registry import method_row
 from acvb_core.store.files import replace_file
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.searches import SearchFolder
+from benchmarks.papers.courses import CourseRecorder, RunNotes, describe_end, list_quantities
+from benchmarks.papers.paper import PaperData, PaperTable
+from benchmarks.papers.parts import TABLES, PaperLimits, PaperPart, plan_searches
+from benchmarks.papers.pictures import KEEPERS
+
+
+@dataclass(frozen=True)
+class PaperCall:
+    """One call of the command that makes the runs of a paper."""
+
+    command: str
+    machine: str
+    begun: str  #: date and time
+
+
+@dataclass(frozen=True)
+class CommandRuns:
+    """The runs on a page that calls of one command made on one machine."""
+
+    command: str  #: empty where it was not kept
+    machine: str
+    calls: int
+    runs: int
+    seconds: float  #: of processor time
+
+
+_UNKNOWN = PaperCall("", "", "")
+
+
+def count_runs(made: Iterable[tuple[PaperCall | None, float]]) -> list[CommandRuns]:
+    """Return how many runs each command made, and in which time.
+
+    `made`: of each run the call that made it, None where that was not kept, and its seconds.
+    """
+    groups: dict[tuple[str, str], list[tuple[PaperCall, float]]] = {}
+    for known, seconds in made:
+        call = known or _UNKNOWN
+        groups.setdefault((call.command, call.machine), []).append((call, seconds))
+    return [
+        CommandRuns(
+            command,
+            machine,
+            len({call.begun for call, _ in group}),
+            len(group),
+            sum(seconds for _, seconds in group),
+        )
+        for (command, machine), group in groups.items()
+    ]
+
+
+def write_origin(made: Iterable[CommandRuns]) -> str:
+    """Return, as Markdown, which commands made the runs of a page."""
+    commands = list(made)
+    if not commands:
+        return "No run was made."
+    if len(commands) == 1 and commands[0].command and commands[0].calls == 1:
+        (only,) = commands
+        return f"Made by `{only.command}` on {only.machine}: {_count(only.runs, 'run')} in {_write_time(only.seconds)}."
+    runs, seconds = sum(one.runs for one in commands), sum(one.seconds for one in commands)
+    lines = [
+        f"Put together from {_count(runs, 'run')} that several calls made and kept, in {_write_time(seconds)} "
+        "together.",
+        "",
+        "<details><summary>These calls</summary>",
+        "",
+    ]
+    for one in commands:
+        what = f"{_count(one.runs, 'run')} in {one.seconds:,.0f} s"
+        if one.command:
+            lines.append(f"- {_count(one.calls, 'call')} of `{one.command}` on {one.machine}: {what}")
+        else:
+            lines.append(f"- a command that was not kept: {what}")
+    return "\n".join([*lines, "", "</details>"])
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _write_time(seconds: float) -> str:
+    return f"{seconds:,.0f} s of processor time"
+
 
 #: What was kept of the runs, in their folder.
 _NOTES = "notes.jsonl"
@@ -175,12 +253,9 @@ def remember_full(runs: Sequence[PartRuns], out: Path | None) -> None:
 
 def _record(plan: Plan, watch: Progress) -> CourseRecorder:
     """Return a watcher that keeps what any figure of the papers on a model needs."""
-    model = plan.model
-    figures = [figure for table in model.part("papers.tables").TABLES for figure in table.figures]
-    pictured = any(figure.kind == "answers" for figure in figures)
-    keep = model.part("papers.pictures").keep_answer if pictured else None
+    figures = [figure for table in TABLES[plan.model.name] for figure in table.figures]
     quantities = dict.fromkeys([*list_quantities(figures), "lower_bound", "pseudo_loo"])
-    return CourseRecorder(watch, tuple(quantities), keep)
+    return CourseRecorder(watch, tuple(quantities), KEEPERS.get(plan.model.name))
 
 
 def _open_runs(plan: Plan, place: Path | None) -> KeptRuns:

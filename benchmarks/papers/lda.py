@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.core.papers import (
+from benchmarks.papers.paper import (
     Claim,
     PaperData,
     PaperFigure,

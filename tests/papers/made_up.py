@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.core.papers import Claim, PaperData, PaperSource, PaperTable, read_printed
+from benchmarks.papers.paper import Claim, PaperData, PaperSource, PaperTable, read_printed
 
 WOMEN = PaperData("Women", (PaperSource("women.csv"), PaperSource("southern_women", False, real="A sample")))
 TABLE = PaperTable(

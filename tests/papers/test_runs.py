@@ -1,0 +1,261 @@
+"""The command that makes the tables of a paper: its runs, what is kept of them, and its page."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from acvb_core.cli.progress import Progress
+from acvb_core.core.protocols import no_checkpoint
+from acvb_core.engine.fitting import fit
+from acvb_core.registry import method_row
+from benchmarks.papers.__main__ import main, make_runs
+from benchmarks.papers.kept_runs import (
+    PaperCall,
+    PartRuns,
+    count_runs,
+    list_commands,
+    list_runs,
+    read_full,
+    remember_full,
+    write_origin,
+)
+from benchmarks.papers.paper import PaperData, PaperSource, PaperTable
+from benchmarks.papers.parts import PaperLimits, list_tables, plan_part
+from tests.cli.support import ROOT, Outcome, Run
+
+WOMEN = PaperData("Women", (PaperSource("southern_women", False),))
+FIRST = PaperTable(
+    "made up", "Table 1", "Scores", "irm", ("cvb0",), (2,), (WOMEN,), {"max_sweeps": 3}, splits=2
+)
+SECOND = replace(FIRST, number="Table 2", ks=(3,))
+#: The first table's method under another name, beside another one.
+BOTH = replace(FIRST, number="Table 3", methods=("vb", "cvb0:again"), splits=3)
+ALL = PaperLimits()
+CALL = PaperCall("acvb made up", "2 cores", "Monday")
+
+
+def list_parts(*tables: PaperTable, out: Path | None = None, limits: PaperLimits = ALL) -> list[PartRuns]:
+    return list_runs([plan_part(table, table.data[0], None, limits) for table in tables], out)
+
+
+def make(parts: list[PartRuns], seconds: float | None = None, call: PaperCall = CALL) -> list[int]:
+    assert make_runs(parts, call, seconds, Progress(io.StringIO(), quiet=True), no_checkpoint)
+    return [len(one.read().rows) for one in parts]
+
+
+def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None:
+    assert make(list_parts(FIRST, SECOND, out=tmp_path), 0.0) == [0, 0]
+    assert make(list_parts(FIRST, SECOND, out=tmp_path)) == [2, 2]
+    again = list_parts(FIRST, SECOND, out=tmp_path)
+    assert make(again, 0.0) == [2, 2]
+    notes = again[0].read_notes()
+    assert sorted(notes) == [1, 2]
+    course = notes[1]["courses"]["pseudo_loo"]
+    assert [point[0] for point in course] == [1.0, 2.0, 3.0]
+    row = again[0].read().rows[0]
+    assert course[-1][-1] == pytest.approx(row["pseudo_loo"], rel=1e-5)
+    falls = sum(b[-1] < a[-1] for a, b in zip(course[:-1], course[1:], strict=True))
+    assert row["falls_pseudo_loo"] == falls / 2
+    plan = again[0].plan
+    alone = fit(plan.data, "cvb0", k_rows=2, k_cols=2, max_sweeps=3, seed=0, heldout=0.1, heldout_seed=0)
+    assert row["last_change"] == alone.snapshot.change, "of the responsibilities, whatever the rule looks at"
+
+
+def test_the_data_with_the_least_time_go_first() -> None:
+    seen: list[object] = []
+
+    class Recorder(Progress):
+        def __call__(self, problem: object, snapshot: object) -> None:
+            if problem not in seen:
+                seen.append(problem)
+
+    make_runs(list_parts(FIRST, SECOND), CALL, None, Recorder(io.StringIO(), quiet=True), no_checkpoint)
+    assert [one.settings.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]
+
+
+def test_tables_share_the_runs_of_a_method_with_the_same_settings(tmp_path: Path) -> None:
+    make(list_parts(FIRST, out=tmp_path))
+    first, both = list_parts(FIRST, BOTH, out=tmp_path)
+    assert (both.n_missing, len(both.read().rows)) == (4, 2)  # three of VB, the third split of CVB0
+    make([both])
+    assert [(row["condition"], row["split"], row["run"]) for row in both.read().rows] == [
+        ("VB · K 2", 1, 1), ("again · K 2", 1, 2), ("VB · K 2", 2, 3), ("again · K 2", 2, 4),
+        ("VB · K 2", 3, 5), ("again · K 2", 3, 6),
+    ]  # fmt: skip
+    alone = [row["lower_bound"] for row in first.read().rows]
+    assert alone == [row["lower_bound"] for row in both.read().rows if row["method"] == "cvb0"][:2]
+    assert sum(one.runs for one in list_commands([first, both])) == 6  # no run counts twice
+
+
+def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
+    make(list_parts(FIRST, out=tmp_path, limits=PaperLimits(splits=1)))
+    more = list_parts(FIRST, out=tmp_path)
+    assert more[0].n_missing == 1
+    made = list_parts(FIRST)
+    make(made)
+    make(more)
+    assert [row["heldout_log_likelihood"] for row in more[0].read().rows] == [
+        row["heldout_log_likelihood"] for row in made[0].read().rows
+    ]
+
+
+def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> None:
+    large = replace(FIRST, data=(replace(WOMEN, is_large=True),))
+    remember_full(list_parts(large, out=tmp_path), tmp_path)
+    assert read_full(tmp_path) == []  # no run was made
+    for limits, full in ((PaperLimits(quick=True), []), (PaperLimits(), [["made up", "Table 1", "Women"]])):
+        runs = list_parts(large, out=tmp_path, limits=limits)
+        make(runs)
+        for _ in range(2):
+            remember_full(runs, tmp_path)
+            assert read_full(tmp_path) == full
+
+
+def test_a_kept_run_knows_the_call_that_made_it(tmp_path: Path) -> None:
+    first = list_parts(FIRST, out=tmp_path)
+    make(first)
+    make(list_parts(FIRST, SECOND, out=tmp_path), None, PaperCall("acvb made up again", "4 cores", "Tuesday"))
+    made = list_commands(list_parts(FIRST, SECOND, out=tmp_path))
+    assert [(one.command, one.machine, one.calls, one.runs) for one in made] == [
+        ("acvb made up", "2 cores", 1, 2),
+        ("acvb made up again", "4 cores", 1, 2),
+    ]
+    assert made[0].seconds == pytest.approx(sum(row["cpu_seconds"] for row in first[0].read().rows))
+
+
+def test_a_run_without_its_call_is_not_given_to_another(tmp_path: Path) -> None:
+    make(list_parts(FIRST, out=tmp_path))
+    (notes,) = tmp_path.glob("*/notes.jsonl")
+    lines = [json.loads(line) for line in notes.read_text().splitlines()]
+    del lines[0]["call"]
+    notes.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    made = list_commands(list_parts(FIRST, out=tmp_path))
+    assert [(one.command, one.runs) for one in made] == [("", 1), ("acvb made up", 1)]
+
+
+def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
+    make(list_parts(FIRST, out=tmp_path))
+    (notes,) = tmp_path.glob("*/notes.jsonl")
+    notes.write_bytes(notes.read_bytes()[:-20])
+    assert sorted(list_parts(FIRST, out=tmp_path)[0].read_notes()) == [1]
+    assert notes.read_bytes().endswith(b"\n")
+
+
+def test_a_page_names_the_commands_that_made_its_runs() -> None:
+    again, other = replace(CALL, begun="Tuesday"), PaperCall("acvb b", "2 cores", "Tuesday")
+    assert write_origin([]) == "No run was made."
+    text = write_origin(count_runs([(CALL, 1.0), (CALL, 2.4)]))
+    assert text == "Made by `acvb made up` on 2 cores: 2 runs in 3 s of processor time."
+    made = count_runs([(CALL, 1.0), (None, 5.0), (again, 2.0), (other, 3.0), (again, 4.0)])
+    assert write_origin(made).splitlines() == [
+        "Put together from 5 runs that several calls made and kept, in 15 s of processor time together.",
+        "",
+        "<details><summary>These calls</summary>",
+        "",
+        "- 2 calls of `acvb made up` on 2 cores: 3 runs in 7 s",
+        "- a command that was not kept: 1 run in 5 s",
+        "- 1 call of `acvb b` on 2 cores: 1 run in 3 s",
+        "",
+        "</details>",
+    ]
+
+
+def test_the_archived_runs_are_of_plans_of_today() -> None:
+    """A setting that comes or goes gives a plan another name: its folder must follow, or its runs are not found."""
+    with tarfile.open(ROOT / "docs" / "papers" / "runs.tar.xz") as archive:
+        plans = [one for one in archive.getmembers() if one.name.endswith("/experiment.json")]
+        assert plans
+        for one in plans:
+            file = archive.extractfile(one)
+            assert file is not None
+            identity = json.load(file)
+            del identity["version"]
+            digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+            assert Path(one.name).parent.name == digest[:16]
+            for condition in identity["conditions"]:
+                row = method_row(identity["model"], condition["method"])
+                assert set(condition["values"]) == {parameter.name for parameter in row.parameters}
+
+
+FIGURE = ("tnw07", "--only", "Figure 1", "--quick", "--splits", "2")
+COMMAND = "python -m benchmarks.papers tnw07 --out OUT --only 'Figure 1' --splits 2"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def runner(*arguments: object) -> Outcome:
+        code = main([str(argument) for argument in arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return runner
+
+
+def test_the_command_makes_a_table_and_goes_on_with_its_runs(run: Run, tmp_path: Path) -> None:
+    told = run(*FIGURE, "--out", tmp_path)
+    assert told.code == 0
+    assert "## Figure 1: Log probability of a held-out word after 100 sweeps" in told.out
+    assert "KOS: Bars in pictures, " in told.out
+    assert (tmp_path / "tnw07.md").read_text("utf-8") == told.out
+    figures = json.loads((tmp_path / "tnw07.json").read_text("utf-8"))
+    (cell,) = figures["tables"][0]["cells"]
+    assert [len(row) for row in cell["scores"]] == [2, 2, 2]
+    assert "CVB reaches a higher bound than VB" in (tmp_path / "claims.md").read_text("utf-8")
+    assert "6/6" in told.err
+    assert f"Made by `{COMMAND} --quick` on " in told.out
+    again = run(*FIGURE, "--json", "--out", tmp_path)
+    assert "6/6" not in again.err  # all runs were kept
+    assert again.json["tables"] == figures["tables"]
+    assert again.json["made"] == figures["made"]  # a call that made no run is none of them
+    for lines in list(tmp_path.glob("runs/*/runs.jsonl"))[:2]:  # of three methods
+        lines.write_text(lines.read_text().splitlines(keepends=True)[0])
+    told = run(*FIGURE, "--seconds", "600", "--out", tmp_path)
+    assert "Put together from 6 runs that several calls made and kept" in told.out
+    assert f"- 1 call of `{COMMAND} --quick` on " in told.out
+    assert f"- 1 call of `{COMMAND} --seconds 600 --quick` on " in told.out
+
+
+@pytest.mark.parametrize("paper", ["acvb17", "hf13", "irm14", "sn15", "tnw07"])
+def test_a_quick_look_at_every_paper_is_cut_short(run: Run, tmp_path: Path, paper: str) -> None:
+    """A run of the quick mode: every table and figure has its place, and every claim a verdict."""
+    told = run(paper, "--quick", "--splits", "1", "--seconds", "0.01", "--out", tmp_path)
+    assert told.code == 0
+    tables = [table for table in list_tables(paper) if any(one.sources for one in table.data)]
+    claims = (tmp_path / "claims.md").read_text("utf-8")
+    for table in tables:
+        assert f"## {table.number}: {table.title}" in told.out
+        assert all(f"| {claim.text} | " in claims for claim in table.claims)
+    assert "would take about" in told.out
+    for name in re.findall(r"!\[.*\]\((.*)\)", told.out):
+        assert (tmp_path / name).stat().st_size > 500
+    assert "--seconds 0.01 --quick` on " in told.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("--only", "Table 12"), "has no table 'Table 12'; there are Figure 1, Figure 2, Section 4."),
+        (("--on", "Enron"), "tnw07 has no data 'Enron'; there are KOS, NIPS"),
+        (("--data", "/no/such/folder"), "there is no folder /no/such/folder"),
+    ],
+)
+def test_a_command_that_names_nothing_known_is_refused(
+    run: Run, typed: tuple[str, str], message: str
+) -> None:
+    told = run("tnw07", *typed)
+    assert (told.code, told.out) == (2, "")
+    assert message in told.err
+
+
+@pytest.mark.parametrize("typed", [("acvb71",), ("acvb17", "--alpha", "0.2"), ("acvb17", "--k", "20,x")])
+def test_a_command_that_cannot_be_read_is_refused(run: Run, typed: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(*typed)
+    assert ended.value.code == 2
