@@ -20,7 +20,6 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.svg import draw_curves
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import communities
 from benchmarks.peers.answers import mean_of_later_half
@@ -31,6 +30,7 @@ from benchmarks.peers.gibbs_topics import word_probability
 from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table
 from benchmarks.peers.runner import Run, run_cases, start_worker
 from benchmarks.peers.scores import judge
+from benchmarks.peers.svg import draw_curves
 from benchmarks.peers.trials import Trial, find_files, find_labels
 from benchmarks.peers.worker import solve_case
 

@@ -84,7 +84,7 @@ def compare_with_margin(one: ArrayLike, other: ArrayLike, margin: float, *, rati
 
     Two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987), each corrected as by
     `compare_paired`. The same difference on every split has no spread to judge it by: the signs of its distances from
-    the margin are tested (`compare_signs`).
+    the margin are tested.
 
     `one`, `other`, `ratio`: as for `compare_paired`.
     `margin`: in the scores' units, not below 0.
@@ -124,16 +124,6 @@ def _measure_differences(
 
 def _test_signed_ranks(differences: Floats) -> float:
     return float(stats.wilcoxon(differences).pvalue)
-
-
-def compare_signs(differences: ArrayLike) -> float:
-    """Test whether differences are above 0 as often as below; return the two-sided p of the exact sign test.
-
-    `differences`: shape (n,). A 0 and a NaN count for neither; without any other the p is 1.
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    above, below = int((values > 0).sum()), int((values < 0).sum())
-    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
 def adjust_holm(p: ArrayLike) -> Floats:

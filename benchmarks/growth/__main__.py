@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.views.svg import draw_curves
 from benchmarks.peers.__main__ import describe_machine
 from benchmarks.peers.runner import ROOT
+from benchmarks.peers.svg import draw_curves
 
 
 @dataclass(frozen=True)

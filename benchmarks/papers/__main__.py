@@ -1,6 +1,6 @@
 """The tables and figures of five papers made anew, their printed figures beside ours, and what becomes of their claims.
 
-    python -m benchmarks.papers PAPER [--data DIR] [--out OUT] [--only 'Table 5'] [--on Enron] [--k 40,60] [--splits 5]
+    python -m benchmarks.papers PAPER [--data DIR] --out OUT [--only 'Table 5'] [--on Enron] [--k 40,60] [--splits 5]
 
 Writes a page (Markdown), all its figures (JSON), its pictures (SVG and PNG), and the claims of all papers in OUT. The
 runs are kept there: the same command goes on with them, and tables share the runs that they have in common.
@@ -32,7 +32,7 @@ from acvb_core.store.files import replace_file
 from benchmarks.papers.claims import write_claims_page
 from benchmarks.papers.figures import DrawnFigure, draw_figures, list_links
 from benchmarks.papers.kept_runs import (
-    PaperCall,
+    Call,
     PartRuns,
     list_commands,
     list_runs,
@@ -49,6 +49,7 @@ from benchmarks.papers.parts import (
     PaperResult,
     list_tables,
     plan_part,
+    plan_searches,
 )
 from benchmarks.papers.report import to_plain, write_report
 
@@ -61,9 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _read_arguments(argv)
     try:
         with ExitStack() as cleanup:
-            if arguments.out is not None:
-                arguments.out.mkdir(parents=True, exist_ok=True)
-                cleanup.callback(Claim(arguments.out, OUTPUT).give_up)
+            arguments.out.mkdir(parents=True, exist_ok=True)
+            cleanup.callback(Claim(arguments.out, OUTPUT).give_up)
             return reproduce_paper(arguments)
     except AcvbError as error:
         sys.stderr.write(f"{error}\n")
@@ -79,7 +79,7 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     text = "folder with data of the papers, searched below as well; without it samples stand in for them"
     add("--data", type=Path, metavar="DIR", help=text)
     text = "folder to write to; the runs are kept there too, and the same command goes on with them"
-    add("--out", type=Path, metavar="OUT", help=text)
+    add("--out", type=Path, required=True, metavar="OUT", help=text)
     add("--only", default="", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
     add("--on", default="", metavar="NAME", help="only data with this in their name, such as Enron")
     text = "numbers of clusters or topics, of those of the paper, with commas between"
@@ -112,7 +112,7 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     tables = _choose_tables(arguments)
     if arguments.data is not None and not arguments.data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
-    kept = None if arguments.out is None else arguments.out / "runs"
+    kept = arguments.out / "runs"
     with stop_on_signal() as checkpoint:
         try:
             parts = _plan_parts(arguments, tables, kept, checkpoint)
@@ -135,8 +135,7 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     made_by = list_commands(runs)
     page = write_report(arguments.paper, results, made_by, [list_links(own) for own in drawn])
     figures = as_json({"paper": arguments.paper, **to_plain(results, made_by)})
-    if arguments.out is not None:
-        _write_page(arguments.out, arguments.paper, page, figures, [one for own in drawn for one in own])
+    _write_page(arguments.out, arguments.paper, page, figures, [one for own in drawn for one in own])
     sys.stdout.write(figures if arguments.json else page)
     return 0
 
@@ -160,7 +159,7 @@ def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
 def _plan_parts(
     arguments: argparse.Namespace,
     tables: Sequence[PaperTable],
-    kept: Path | None,
+    kept: Path,
     checkpoint: Checkpoint,
 ) -> list[PaperPart]:
     """Return the tables on each of their data sets, after the searches that come before the runs."""
@@ -175,7 +174,7 @@ def _plan_parts(
             # A quick look at everything is over within minutes: large data have one split.
             splits = limits.splits or (1 if limits.quick and one.is_slow else None)
             own = replace(limits, quick=limits.quick or is_short, splits=splits)
-            searches = make_searches(table, one, arguments.data, own, kept, checkpoint)
+            searches = make_searches(plan_searches(table, one, arguments.data, own), kept, checkpoint)
             parts.append(plan_part(table, one, arguments.data, own, searches))
     return parts
 
@@ -193,7 +192,7 @@ def _write_page(out: Path, paper: str, page: str, figures: str, drawn: Sequence[
 
 def make_runs(
     parts: Sequence[PartRuns],
-    call: PaperCall,
+    call: Call,
     seconds: float | None,
     progress: Progress,
     checkpoint: Checkpoint,
@@ -212,12 +211,12 @@ def make_runs(
     return True
 
 
-def _describe_call(arguments: argparse.Namespace) -> PaperCall:
-    return PaperCall(
-        " ".join(["python -m benchmarks.papers", arguments.paper, *_typed_flags(arguments)]),
-        f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        datetime.now(UTC).isoformat(),
-    )
+def _describe_call(arguments: argparse.Namespace) -> Call:
+    return {
+        "command": " ".join(["python -m benchmarks.papers", arguments.paper, *_typed_flags(arguments)]),
+        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        "begun": datetime.now(UTC).isoformat(),
+    }
 
 
 def _write_file(path: Path, content: bytes) -> None:
@@ -227,8 +226,7 @@ def _write_file(path: Path, content: bytes) -> None:
 
 def _typed_flags(arguments: argparse.Namespace) -> list[str]:
     """Return the flags that decide what is made anew; where the folders are is the user's own affair."""
-    flags = ["--data DIR"] if arguments.data else []
-    flags += ["--out OUT"] if arguments.out else []
+    flags = ["--data DIR", "--out OUT"] if arguments.data else ["--out OUT"]
     flags += [f"--only {arguments.only!r}"] if arguments.only else []
     flags += [f"--on {arguments.on!r}"] if arguments.on else []
     flags += [f"--splits {arguments.splits}"] if arguments.splits else []

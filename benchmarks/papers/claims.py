@@ -15,7 +15,6 @@ from acvb_core.evaluate.significance import (
     LEAST_SPLITS,
     adjust_holm,
     compare_paired,
-    compare_signs,
     compare_with_margin,
 )
 from benchmarks.papers.paper import Claim
@@ -259,7 +258,7 @@ def _test(
             p = _test_share(cell.scores[result.table.methods.index(claim.better)], claim)
         elif score in COUNTED or np.isnan(p):
             # Yes or no has no normal distribution, and the same difference on every split no spread to judge it by.
-            p = compare_signs(more - less)
+            p = _test_signs(more - less)
     return ClaimTest(*about, difference, p, n)
 
 
@@ -268,6 +267,12 @@ def _test_share(ends: NDArray[np.float64], claim: Claim) -> float:
     known = ends[np.isfinite(ends)]
     limit = claim.at_most if claim.at_least is None else claim.at_least
     return float(stats.binomtest(int(known.sum()), len(known), limit).pvalue)
+
+
+def _test_signs(differences: NDArray[np.float64]) -> float:
+    """Return the two-sided p of the exact sign test; a 0 and a NaN count for neither, and without any other p is 1."""
+    above, below = int((differences > 0).sum()), int((differences < 0).sum())
+    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
 
 
 def _orient(

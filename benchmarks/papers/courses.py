@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.cli.progress import Progress
 from acvb_core.core.averaging import BURN_IN_TOLERANCE
-from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.snapshot import Snapshot, Verdict
 from benchmarks.papers.paper import PaperFigure
@@ -36,45 +36,41 @@ Course = Sequence[Sequence[float]]
 class CourseRecorder:
     """A watcher that keeps what the figures of a table need of the run under way, and tells another watcher."""
 
-    then: Watcher
+    then: Progress
     quantities: tuple[str, ...] = ()
     #: (model row, posterior) -> the answer in plain values; None keeps no answers.
     keep_answer: Callable[[Problem, Any], Any] | None = None
+    answers: dict[str, Any] = field(default_factory=dict)  #: of the last run
     _points: list[dict[str, float]] = field(default_factory=list)
-    _answers: dict[str, Any] = field(default_factory=dict)
     _last: dict[str, float] = field(default_factory=dict)
     _run: Problem | None = None
 
     def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
         """Keep what a snapshot says."""
         if problem is not self._run:
-            self._run, self._points, self._answers, self._last = problem, [], {}, {}
+            self._run, self._points, self.answers, self._last = problem, [], {}, {}
         row = snapshot.row()
         row["effective_k"] = float(sum(snapshot.effective_k.values()))
         self._last = {**self._last, **row}
         self._points.append({name: row[name] for name in (*AXES, *self.quantities) if name in row})
         if self.keep_answer is not None:
             if snapshot.sweep == EARLY_SWEEP:
-                self._answers["early"] = self.keep_answer(problem, snapshot.posterior)
+                self.answers["early"] = self.keep_answer(problem, snapshot.posterior)
             if snapshot.verdict is not None:
-                self._answers["last"] = self.keep_answer(problem, snapshot.posterior)
+                self.answers["last"] = self.keep_answer(problem, snapshot.posterior)
         self.then(problem, snapshot)
 
     def starting(self, problem: Problem) -> None:
         """Pass on that a run begins."""
-        getattr(self.then, "starting", lambda _: None)(problem)
+        self.then.starting(problem)
 
     def compiling(self, problem: Problem, is_compiling: bool) -> None:
         """Pass on whether functions are being compiled."""
-        getattr(self.then, "compiling", lambda *_: None)(problem, is_compiling)
+        self.then.compiling(problem, is_compiling)
 
     def read_courses(self) -> dict[str, list[list[float]]]:
         """Return the course of each quantity in the last run, fewer points where there are many."""
         return {name: _thin_course(self._read(name)) for name in self.quantities}
-
-    def read_answers(self) -> dict[str, Any]:
-        """Return the answers that were kept of the last run."""
-        return dict(self._answers)
 
     def read_facts(self) -> dict[str, float]:
         """Return how far each quantity of the last run ends below its highest value, and the score of an entry.

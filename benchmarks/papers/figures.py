@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.views.svg import Panel, Series, draw_panels
 from benchmarks.papers.courses import RunNotes, average_courses
 from benchmarks.papers.paper import PaperFigure, PaperTable
 from benchmarks.papers.parts import PaperPart, PaperResult, label_method
 from benchmarks.papers.pictures import DRAWERS
+from benchmarks.peers.svg import Panel, Series, draw_panels
 
 #: What axes are called.
 _NAMES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,9 @@ from acvb_core.store.files import replace_file
 from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.plans.searches import SearchFolder
 from benchmarks.papers.courses import CourseRecorder, RunNotes, describe_end, list_quantities
-from benchmarks.papers.paper import PaperData, PaperTable
-from benchmarks.papers.parts import TABLES, PaperLimits, PaperPart, plan_searches
+from benchmarks.papers.paper import PaperTable
+from benchmarks.papers.parts import TABLES, PaperPart
 from benchmarks.papers.pictures import KEEPERS
-
-
-@dataclass(frozen=True)
-class PaperCall:
-    """One call of the command that makes the runs of a paper."""
-
-    command: str
-    machine: str
-    begun: str  #: date and time
 
 
 @dataclass(frozen=True)
@@ -47,33 +38,8 @@ class CommandRuns:
     seconds: float  #: of processor time
 
 
-_UNKNOWN = PaperCall("", "", "")
-
-
-def count_runs(made: Iterable[tuple[PaperCall | None, float]]) -> list[CommandRuns]:
-    """Return how many runs each command made, and in which time.
-
-    `made`: of each run the call that made it, None where that was not kept, and its seconds.
-    """
-    groups: dict[tuple[str, str], list[tuple[PaperCall, float]]] = {}
-    for known, seconds in made:
-        call = known or _UNKNOWN
-        groups.setdefault((call.command, call.machine), []).append((call, seconds))
-    return [
-        CommandRuns(
-            command,
-            machine,
-            len({call.begun for call, _ in group}),
-            len(group),
-            sum(seconds for _, seconds in group),
-        )
-        for (command, machine), group in groups.items()
-    ]
-
-
-def write_origin(made: Iterable[CommandRuns]) -> str:
+def write_origin(commands: Sequence[CommandRuns]) -> str:
     """Return, as Markdown, which commands made the runs of a page."""
-    commands = list(made)
     if not commands:
         return "No run was made."
     if len(commands) == 1 and commands[0].command and commands[0].calls == 1:
@@ -108,6 +74,9 @@ def _write_time(seconds: float) -> str:
 _NOTES = "notes.jsonl"
 #: Which large data were made in full.
 _FULL = "in_full.json"
+#: The call that made a run: its command, the machine, and when it began.
+Call = Mapping[str, str]
+_UNKNOWN = {"command": "", "machine": "", "begun": ""}
 #: Splits that a method may have: as many as any table has.
 _MOST_SPLITS = 50
 
@@ -119,32 +88,31 @@ class KeptRuns:
     All tables that have such runs share them.
     """
 
-    plan: Plan  #: of this method alone, so that the number of a run is that of its split
-    experiment: Experiment
-    notes: dict[int, RunNotes] = field(default_factory=dict)
-    folder: ExperimentFolder | None = None
+    folder: ExperimentFolder
+    experiment: Experiment  #: of this method alone, so that the number of a run is that of its split
+    notes: dict[int, RunNotes]
 
     @property
     def rows(self) -> dict[int, Mapping[str, Any]]:
         """The runs by split."""
         return {row["split"]: row for row in self.experiment.rows}
 
-    def make_next(self, call: PaperCall, watch: Progress, checkpoint: Checkpoint) -> bool:
+    def make_next(self, call: Call, watch: Progress, checkpoint: Checkpoint) -> bool:
         """Make the first run that is missing; return False where it was interrupted."""
-        recorder = _record(self.plan, watch)
-        latest = next(run_experiment(self.plan, self.experiment, watch=recorder, checkpoint=checkpoint), None)
+        plan = self.experiment.plan
+        recorder = _record(plan, watch)
+        latest = next(run_experiment(plan, self.experiment, watch=recorder, checkpoint=checkpoint), None)
         if latest is None:
             return False
         row = {**latest.rows[-1], **recorder.read_facts()}
         self.experiment = self.experiment.with_row(row)
-        note = {"run": row["run"], "call": asdict(call), "courses": recorder.read_courses()}
+        note = {"run": row["run"], "call": call, "courses": recorder.read_courses()}
         if row["split"] == 1:
-            note["answers"] = recorder.read_answers()
+            note["answers"] = recorder.answers
         self.notes[row["run"]] = note
-        if self.folder is not None:  # the note first: a run that has none would be one of unknown origin
-            with (self.folder.folder / _NOTES).open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(note) + "\n")
-            self.folder.append(row)
+        with (self.folder.folder / _NOTES).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(note) + "\n")
+        self.folder.append(row)  # after the note: a run that has none would be one of unknown origin
         return True
 
 
@@ -196,17 +164,14 @@ class PartRuns:
         rows = self._list_rows()
         return {run + 1: kept.notes[row["split"]] for run, kept, row in rows if row["split"] in kept.notes}
 
-    def list_calls(self) -> dict[tuple[int, int], tuple[PaperCall | None, float]]:
-        """Return the call that made each run, None where it was not kept, and its seconds."""
-        calls = {}
+    def list_calls(self) -> Iterator[tuple[tuple[str, int], Call, float]]:
+        """Yield what tells each run apart from all others, the call that made it, and its seconds."""
         for _, kept, row in self._list_rows():
-            call = kept.notes.get(row["split"], {}).get("call")
-            seconds = row.get("cpu_seconds") or 0.0
-            calls[id(kept), row["split"]] = (None if call is None else PaperCall(**call), seconds)
-        return calls
+            call = kept.notes.get(row["split"], {}).get("call", _UNKNOWN)
+            yield (kept.folder.folder.name, row["split"]), call, row.get("cpu_seconds") or 0.0
 
 
-def list_runs(parts: Sequence[PaperPart], out: Path | None) -> list[PartRuns]:
+def list_runs(parts: Sequence[PaperPart], out: Path) -> list[PartRuns]:
     """Return the runs that were made before of each part that has data."""
     known: dict[str, KeptRuns] = {}
     listed = []
@@ -216,10 +181,23 @@ def list_runs(parts: Sequence[PaperPart], out: Path | None) -> list[PartRuns]:
             for plan in split_plan(part.plan):
                 name = _digest(plan.identity())
                 if name not in known:
-                    known[name] = _open_runs(plan, None if out is None else out / name)
+                    folder = ExperimentFolder(out / name, plan, __version__)
+                    known[name] = KeptRuns(folder, folder.read(), read_notes(out / name / _NOTES))
                 names.append(name)
             listed.append(PartRuns(part, part.plan, [known[name] for name in names]))
     return listed
+
+
+def list_commands(runs: Iterable[PartRuns]) -> list[CommandRuns]:
+    """Return the commands that made runs; a run that several tables have counts once."""
+    made = {key: (call, seconds) for one in runs for key, call, seconds in one.list_calls()}
+    groups: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for call, seconds in made.values():
+        groups.setdefault((call["command"], call["machine"]), []).append((call["begun"], seconds))
+    return [
+        CommandRuns(*key, len({begun for begun, _ in own}), len(own), sum(seconds for _, seconds in own))
+        for key, own in groups.items()
+    ]
 
 
 def split_plan(plan: Plan) -> list[Plan]:
@@ -231,24 +209,23 @@ def split_plan(plan: Plan) -> list[Plan]:
     ]
 
 
-def name_part(table: PaperTable, data: str) -> list[str]:
+def name_part(table: PaperTable, data: str) -> tuple[str, ...]:
     """Return what a table on a data set is called among those that were made in full."""
-    return [table.paper, table.number, data]
+    return table.paper, table.number, data
 
 
-def read_full(out: Path | None) -> list[list[str]]:
+def read_full(out: Path) -> set[tuple[str, ...]]:
     """Return the large data whose runs were made in full before, by `name_part`: pages go on showing these."""
-    path = None if out is None else out / _FULL
-    return [] if path is None or not path.exists() else json.loads(path.read_text("utf-8"))
+    path = out / _FULL
+    return set(map(tuple, json.loads(path.read_text("utf-8")))) if path.exists() else set()
 
 
-def remember_full(runs: Sequence[PartRuns], out: Path | None) -> None:
+def remember_full(runs: Sequence[PartRuns], out: Path) -> None:
     """Keep the names of the large data that have runs in full."""
-    full = [name_part(one.part.table, one.part.data) for one in runs if one.part.is_slow and one.read().rows]
-    if out is not None and full:
-        names = sorted([*read_full(out), *(name for name in full if name not in read_full(out))])
+    full = {name_part(one.part.table, one.part.data) for one in runs if one.part.is_slow and one.read().rows}
+    if full:
         with replace_file(out / _FULL) as file:
-            file.write(json.dumps(names, indent=2).encode())
+            file.write(json.dumps(sorted(full | read_full(out)), indent=2).encode())
 
 
 def _record(plan: Plan, watch: Progress) -> CourseRecorder:
@@ -256,13 +233,6 @@ def _record(plan: Plan, watch: Progress) -> CourseRecorder:
     figures = [figure for table in TABLES[plan.model.name] for figure in table.figures]
     quantities = dict.fromkeys([*list_quantities(figures), "lower_bound", "pseudo_loo"])
     return CourseRecorder(watch, tuple(quantities), KEEPERS.get(plan.model.name))
-
-
-def _open_runs(plan: Plan, place: Path | None) -> KeptRuns:
-    if place is None:
-        return KeptRuns(plan, Experiment(plan))
-    folder = ExperimentFolder(place, plan, __version__)
-    return KeptRuns(plan, folder.read(), read_notes(place / _NOTES), folder)
 
 
 def read_notes(path: Path) -> dict[int, RunNotes]:
@@ -277,38 +247,22 @@ def read_notes(path: Path) -> dict[int, RunNotes]:
     return {int(note["run"]): note for note in notes}
 
 
-def list_commands(runs: Iterable[PartRuns]) -> list[CommandRuns]:
-    """Return the commands that made runs; a run that several tables have counts once."""
-    return count_runs({key: call for one in runs for key, call in one.list_calls().items()}.values())
-
-
-def make_searches(
-    table: PaperTable,
-    data: PaperData,
-    source: Path | None,
-    limits: PaperLimits,
-    out: Path | None,
-    checkpoint: Checkpoint,
-) -> dict[str, Tuning]:
+def make_searches(searches: Mapping[str, Search], out: Path, checkpoint: Checkpoint) -> dict[str, Tuning]:
     """Make the searches that come before the runs of a table on a data set; return what they found, by method.
 
     Raises StopRun: the checkpoint ended a search.
     """
-    planned = plan_searches(table, data, source, limits)
-    return {method: _search(search, out, checkpoint) for method, search in planned.items()}
-
-
-def _search(search: Search, out: Path | None, checkpoint: Checkpoint) -> Tuning:
-    name = _digest(search.identity())
-    folder = None if out is None else SearchFolder(out / f"search-{name}", search, __version__)
-    tuning = Tuning(search.space.names) if folder is None else folder.read()
-    for latest in run_search(search, tuning, checkpoint=checkpoint):
-        tuning = latest
-        if folder is not None:
+    found = {}
+    for method, search in searches.items():
+        folder = SearchFolder(out / f"search-{_digest(search.identity())}", search, __version__)
+        tuning = folder.read()
+        for latest in run_search(search, tuning, checkpoint=checkpoint):
+            tuning = latest
             folder.append(tuning.trials[-1])
-    if len(tuning.trials) < search.trials:
-        raise StopRun
-    return tuning
+        if len(tuning.trials) < search.trials:
+            raise StopRun
+        found[method] = tuning
+    return found
 
 
 def _digest(identity: Mapping[str, object]) -> str:

@@ -18,10 +18,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from acvb_core.views.svg import draw_curves
 from benchmarks.peers.cases import Case, list_cases
 from benchmarks.peers.report import summarise_runs, write_table
 from benchmarks.peers.runner import ROOT, Run, run_cases, start_worker
+from benchmarks.peers.svg import draw_curves
 
 PEERS = ("tomotopy", "lda", "scikit-learn", "gensim", "scikit-network", "leidenalg", "igraph", "sparsebm")
 

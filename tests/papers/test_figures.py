@@ -10,11 +10,11 @@ import pytest
 
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.tuning import Trial, Tuning
-from acvb_core.views.svg import Panel, Series, draw_panels
 from benchmarks.papers.courses import average_courses, describe_end
 from benchmarks.papers.figures import draw_figures
 from benchmarks.papers.paper import PaperData, PaperFigure, PaperSource, PaperTable
 from benchmarks.papers.parts import PaperLimits, PaperResult, plan_part
+from benchmarks.peers.svg import Panel, Series, draw_panels
 
 WOMEN = PaperData("Women", (PaperSource("southern_women", False),), size=18)
 FIGURES = (

@@ -18,9 +18,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.registry import method_row
 from benchmarks.papers.__main__ import main, make_runs
 from benchmarks.papers.kept_runs import (
-    PaperCall,
+    Call,
+    CommandRuns,
     PartRuns,
-    count_runs,
     list_commands,
     list_runs,
     read_full,
@@ -39,14 +39,14 @@ SECOND = replace(FIRST, number="Table 2", ks=(3,))
 #: The first table's method under another name, beside another one.
 BOTH = replace(FIRST, number="Table 3", methods=("vb", "cvb0:again"), splits=3)
 ALL = PaperLimits()
-CALL = PaperCall("acvb made up", "2 cores", "Monday")
+CALL = {"command": "acvb made up", "machine": "2 cores", "begun": "Monday"}
 
 
-def list_parts(*tables: PaperTable, out: Path | None = None, limits: PaperLimits = ALL) -> list[PartRuns]:
+def list_parts(*tables: PaperTable, out: Path, limits: PaperLimits = ALL) -> list[PartRuns]:
     return list_runs([plan_part(table, table.data[0], None, limits) for table in tables], out)
 
 
-def make(parts: list[PartRuns], seconds: float | None = None, call: PaperCall = CALL) -> list[int]:
+def make(parts: list[PartRuns], seconds: float | None = None, call: Call = CALL) -> list[int]:
     assert make_runs(parts, call, seconds, Progress(io.StringIO(), quiet=True), no_checkpoint)
     return [len(one.read().rows) for one in parts]
 
@@ -69,7 +69,7 @@ def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None
     assert row["last_change"] == alone.snapshot.change, "of the responsibilities, whatever the rule looks at"
 
 
-def test_the_data_with_the_least_time_go_first() -> None:
+def test_the_data_with_the_least_time_go_first(tmp_path: Path) -> None:
     seen: list[object] = []
 
     class Recorder(Progress):
@@ -77,7 +77,13 @@ def test_the_data_with_the_least_time_go_first() -> None:
             if problem not in seen:
                 seen.append(problem)
 
-    make_runs(list_parts(FIRST, SECOND), CALL, None, Recorder(io.StringIO(), quiet=True), no_checkpoint)
+    make_runs(
+        list_parts(FIRST, SECOND, out=tmp_path),
+        CALL,
+        None,
+        Recorder(io.StringIO(), quiet=True),
+        no_checkpoint,
+    )
     assert [one.settings.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]
 
 
@@ -99,7 +105,7 @@ def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
     make(list_parts(FIRST, out=tmp_path, limits=PaperLimits(splits=1)))
     more = list_parts(FIRST, out=tmp_path)
     assert more[0].n_missing == 1
-    made = list_parts(FIRST)
+    made = list_parts(FIRST, out=tmp_path / "at once")
     make(made)
     make(more)
     assert [row["heldout_log_likelihood"] for row in more[0].read().rows] == [
@@ -110,8 +116,11 @@ def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
 def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> None:
     large = replace(FIRST, data=(replace(WOMEN, is_large=True),))
     remember_full(list_parts(large, out=tmp_path), tmp_path)
-    assert read_full(tmp_path) == []  # no run was made
-    for limits, full in ((PaperLimits(quick=True), []), (PaperLimits(), [["made up", "Table 1", "Women"]])):
+    assert read_full(tmp_path) == set()  # no run was made
+    for limits, full in (
+        (PaperLimits(quick=True), set()),
+        (PaperLimits(), {("made up", "Table 1", "Women")}),
+    ):
         runs = list_parts(large, out=tmp_path, limits=limits)
         make(runs)
         for _ in range(2):
@@ -122,7 +131,11 @@ def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> Non
 def test_a_kept_run_knows_the_call_that_made_it(tmp_path: Path) -> None:
     first = list_parts(FIRST, out=tmp_path)
     make(first)
-    make(list_parts(FIRST, SECOND, out=tmp_path), None, PaperCall("acvb made up again", "4 cores", "Tuesday"))
+    make(
+        list_parts(FIRST, SECOND, out=tmp_path),
+        None,
+        {**CALL, "command": "acvb made up again", "machine": "4 cores"},
+    )
     made = list_commands(list_parts(FIRST, SECOND, out=tmp_path))
     assert [(one.command, one.machine, one.calls, one.runs) for one in made] == [
         ("acvb made up", "2 cores", 1, 2),
@@ -150,11 +163,12 @@ def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_page_names_the_commands_that_made_its_runs() -> None:
-    again, other = replace(CALL, begun="Tuesday"), PaperCall("acvb b", "2 cores", "Tuesday")
     assert write_origin([]) == "No run was made."
-    text = write_origin(count_runs([(CALL, 1.0), (CALL, 2.4)]))
-    assert text == "Made by `acvb made up` on 2 cores: 2 runs in 3 s of processor time."
-    made = count_runs([(CALL, 1.0), (None, 5.0), (again, 2.0), (other, 3.0), (again, 4.0)])
+    once, twice = (CommandRuns("acvb made up", "2 cores", calls, 2, 3.4) for calls in (1, 2))
+    assert write_origin([once]) == "Made by `acvb made up` on 2 cores: 2 runs in 3 s of processor time."
+    assert "2 calls of `acvb made up`" in write_origin([twice])
+    made = [replace(twice, runs=3, seconds=7.0), CommandRuns("", "", 1, 1, 5.0)]
+    made.append(CommandRuns("acvb b", "2 cores", 1, 1, 3.0))
     assert write_origin(made).splitlines() == [
         "Put together from 5 runs that several calls made and kept, in 15 s of processor time together.",
         "",
@@ -247,15 +261,17 @@ def test_a_quick_look_at_every_paper_is_cut_short(run: Run, tmp_path: Path, pape
     ],
 )
 def test_a_command_that_names_nothing_known_is_refused(
-    run: Run, typed: tuple[str, str], message: str
+    run: Run, tmp_path: Path, typed: tuple[str, str], message: str
 ) -> None:
-    told = run("tnw07", *typed)
+    told = run("tnw07", *typed, "--out", tmp_path)
     assert (told.code, told.out) == (2, "")
     assert message in told.err
 
 
-@pytest.mark.parametrize("typed", [("acvb71",), ("acvb17", "--alpha", "0.2"), ("acvb17", "--k", "20,x")])
-def test_a_command_that_cannot_be_read_is_refused(run: Run, typed: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "typed", ["tnw07", "acvb71 --out OUT", "tnw07 --out OUT --alpha 2", "tnw07 --out OUT --k 20,x"]
+)
+def test_a_command_that_cannot_be_read_is_refused(run: Run, typed: str) -> None:
     with pytest.raises(SystemExit) as ended:
-        run(*typed)
+        run(*typed.split())
     assert ended.value.code == 2

@@ -27,7 +27,6 @@ class Series:
     points: Curve
     band: Sequence[tuple[float, float, float]] = ()  #: where, lower end, upper end
     dots: bool = False
-    dashed: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _draw_panel(panel: Panel, names: Sequence[str]) -> list[str]:
             dots = (f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}"/>' for a, b in places)
             parts += dict.fromkeys(dots)
         elif places:
-            parts.append(_line(places, colour, 2, dashed=one.dashed))
+            parts.append(_line(places, colour, 2))
     return parts
 
 
@@ -190,10 +189,9 @@ def _even_ticks(low: float, high: float, most: int) -> list[float]:
     return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def _line(points: Curve, colour: str, width: int, *, dashed: bool = False) -> str:
+def _line(points: Curve, colour: str, width: int) -> str:
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dashes = ' stroke-dasharray="5,4"' if dashed else ""
-    return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{width}"{dashes}/>'
+    return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
