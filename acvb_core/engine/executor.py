@@ -26,7 +26,7 @@ SIDE_BY_SIDE = 3
 
 
 class InterruptedRun(AcvbError):  # noqa: N818 - the run has no fault
-    """Raised where the place is gone in which a run was computed; the run can go on elsewhere."""
+    """Raised when the worker that computed a run is lost; the run can go on elsewhere."""
 
 
 class QueuedTask:

@@ -91,11 +91,13 @@ def _describe_mixing(results: Sequence[Result]) -> dict[str, str]:
         return {}
     histories = [result.history.query("samples > 0") for result in results]
     length = min(map(len, histories))
-    measured = [
-        measure_mixing([history[name].to_numpy()[-length:] for history in histories])
+    chains = [
+        np.array([history[name].to_numpy()[-length:] for history in histories])
         for name in results[0].snapshot.hyper
         if all(name in history for history in histories)
     ]
+    # A value that is learned before the samples and then kept is not drawn.
+    measured = [measure_mixing(draws) for draws in chains if length and np.ptp(draws, axis=1).any()]
     known = [mixing for mixing in measured if np.isfinite(mixing.effective_size)]
     if not known:
         return {}

@@ -116,7 +116,7 @@ def _add_ratios(rows: list[Row], by_case: dict[tuple[str, str, str], list[Run]])
 def write_table(rows: Sequence[Row], facts: dict[str, Any]) -> str:
     """Return the tables in Markdown, one for each task."""
     lines = [
-        "# Beside the peers",
+        "# Compared with other packages",
         "",
         f"`{facts['command']}` on {facts['machine']}; load average {facts['load'][0]:.1f} at the start, "
         f"{facts['load'][1]:.1f} at the end. Medians of the repetitions, each on a split of its own that all methods "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.chains import measure_mixing
@@ -76,3 +77,12 @@ def test_chains_of_a_sampler_are_held_against_each_other() -> None:
     least = min(one.effective_size for one in draws.values())
     assert int(seeds["Effective samples"].iloc[0]) == round(least) < 3 * 40
     assert seeds["R-hat"].isna().iloc[1]  # no sampler
+
+
+def test_chains_that_learn_a_value_and_then_keep_it_are_not_held_against_each_other() -> None:
+    corpus = Corpus.build(np.random.default_rng(0).poisson(1.0, (12, 8)))
+    chains = [fit(corpus, "gibbs", k=2, seed=seed, max_sweeps=40, burn_in=10) for seed in range(2)]
+    assert len({chain.snapshot.hyper["beta"] for chain in chains}) == 2
+    seeds = comparison_table(chains, ["a", "b"]).seeds
+    assert seeds is not None
+    assert "R-hat" not in seeds

@@ -32,14 +32,21 @@ def write_range(result: Result) -> str:
 def show_certainty(result: Result, arrangement: Arrangement) -> None:
     """Draw how often objects share a cluster over the samples of the run, and say how many have no firm place."""
     st.subheader("How firm are the clusters?", anchor=False)
+    _show_chain(result)
     n_samples = count_samples(result.posterior)
     if not n_samples:
-        st.caption(
-            "This run has no samples, so every probability and interval on this page takes the clusters as certain. "
-            "A run with the start *gibbs* has samples. Several runs can be compared and combined on Compare."
-        )
+        if result.problem.row.sampled:
+            why = (
+                "This run keeps the mean of its samples, not each of them. Intervals on this page therefore take the "
+                "clusters as certain. A run of another method with the start *gibbs* keeps its samples."
+            )
+        else:
+            why = (
+                "This run has no samples, so every probability and interval on this page takes the clusters as "
+                "certain. A run with the start *gibbs* has samples."
+            )
+        st.caption(f"{why} Several runs can be compared and combined on Compare.")
         return
-    _show_chain(result)
     sides = {"rows": (result.rows, arrangement.rows)}
     if not arrangement.one:
         sides["cols"] = (result.columns, arrangement.columns)

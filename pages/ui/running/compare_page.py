@@ -133,7 +133,7 @@ def show_scores(table: ComparisonTable) -> None:
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     if table.seeds is not None:
-        st.dataframe(table.seeds, key="compare_seeds", height=38 + 35 * len(table.seeds))
+        st.dataframe(table.seeds, key="compare_seeds", height=38 + 35 * len(table.seeds), placeholder="–")
         st.caption(
             "Mean ± standard deviation over the runs that differ in their seeds alone.",
             help="R-hat, of Gibbs sampling: near 1 where the chains agree; above 1.01, take more sweeps. Effective "

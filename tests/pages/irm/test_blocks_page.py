@@ -125,6 +125,16 @@ def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
     assert not app.toggle
 
 
+def test_a_run_of_gibbs_sampling_is_not_said_to_have_no_samples(open_app: Open, women: Result) -> None:
+    sampled = fit(women.problem.data, "gibbs", max_sweeps=60, burn_in=10)
+    assert sampled.chain is not None
+    app = opened(open_app, sampled)
+    said = [caption.value for caption in (*app.caption, *app.warning)]
+    assert any(text.startswith(sampled.chain.describe()) for text in said)
+    assert not any("has no samples" in text for text in said)
+    assert any("keeps the mean of its samples" in text for text in said)
+
+
 def test_a_run_that_uses_all_its_clusters_is_run_again_with_twice_as_many(
     open_app: Open, women: Result
 ) -> None:
