@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.papers.paper import Claim, PaperData, PaperFigure, PaperSource, PaperTable, read_printed
+from benchmarks.papers.paper import (
+    Claim,
+    PaperData,
+    PaperFigure,
+    PaperSource,
+    PaperTable,
+    name_sample,
+    read_printed,
+)
 
 _DATA = (
-    PaperData(
-        "Sonar",
-        (
-            PaperSource("sonar_208x60.csv", real="UCI's Sonar"),
-            PaperSource("fertility", is_file=False, real="Births per woman"),
-        ),
-    ),
+    PaperData("Sonar", (PaperSource("sonar_208x60.csv", real="UCI's Sonar"),
+                        name_sample("fertility", "Births per woman"))),
     PaperData("Libras"),
-    PaperData(
-        "USPS",
-        (
-            PaperSource(
-                "digits_1797x64.csv.gz",
-                options={"constants": "leave-out"},
-                real="Digits of 8 x 8 pixels",
-            ),
-        ),
-    ),
-)
+    PaperData("USPS", (PaperSource("digits_1797x64.csv.gz", options={"constants": "leave-out"},
+                                   real="Digits of 8 x 8 pixels"),)),
+)  # fmt: skip
 _BINARY = "fab:FAB from {0, 1}"
 _METHODS = ("fab", _BINARY, "em", "ibp", "meibp")
 _SHARED: dict[str, Any] = {
@@ -36,20 +31,10 @@ _SHARED: dict[str, Any] = {
 }  # fmt: skip
 _FAST, _SLOW = "fab:FAB", "fab:FAB without acceleration"
 _ARTIFICIAL = tuple(
-    PaperData(
-        f"{n:,} objects",
-        (
-            PaperSource(
-                "planted_features",
-                False,
-                {"n_rows": n, "n_columns": 30, "n_features": 5},
-                real=f"Planted features in {n:,} objects",
-            ),
-        ),
-        size=n,
-    )
+    PaperData(f"{n:,} objects", (name_sample("planted_features", f"Planted features in {n:,} objects",
+                                             options={"n_rows": n, "n_columns": 30, "n_features": 5}),), size=n)
     for n in (100, 250, 500, 1_000, 2_000)
-)
+)  # fmt: skip
 
 TABLES = (
     PaperTable(

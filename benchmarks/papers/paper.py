@@ -20,6 +20,11 @@ class PaperSource:
     n_objects: int = 0
 
 
+def name_sample(name: str, real: str, **more: Any) -> PaperSource:
+    """Return a sample, or a generator of samples with its options, as a source."""
+    return PaperSource(name, is_file=False, real=real, **more)
+
+
 @dataclass(frozen=True)
 class PaperData:
     """Data of a paper, by the name they have there, and where to get them: the first source that is there is taken."""
