@@ -14,7 +14,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.store.claim import OUTPUT, Claim
 from acvb_core.store.files import replace_file
 from benchmarks.papers.claims import write_claims_page
-from benchmarks.papers.figures import DrawnFigure, draw_figures, list_links
+from benchmarks.papers.figures import draw_figures
 from benchmarks.papers.kept_runs import (
     Call,
     PartRuns,
@@ -133,9 +133,14 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
         notes = {part.data: one.read_notes() for part, one in own if one is not None}
         drawn.append(draw_figures(arguments.paper, result, notes))
     made_by = list_commands(runs)
-    page = write_report(arguments.paper, results, made_by, [list_links(own) for own in drawn])
+    page = write_report(arguments.paper, results, made_by, [[one.link for one in own] for own in drawn])
     figures = as_json({"paper": arguments.paper, **to_plain(results, made_by)})
-    _write_page(arguments.out, arguments.paper, page, figures, [one for own in drawn for one in own])
+    files = {one.name: one.content for own in drawn for one in own}
+    files |= {f"{arguments.paper}.md": page.encode(), f"{arguments.paper}.json": figures.encode()}
+    _write_files(arguments.out, files)
+    pages = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(arguments.out.glob("*.json"))}
+    claims = write_claims_page({name: page for name, page in pages.items() if "claims" in page})
+    _write_files(arguments.out, {"claims.md": claims.encode()})
     sys.stdout.write(figures if arguments.json else page)
     return 0
 
@@ -179,15 +184,10 @@ def _plan_parts(
     return parts
 
 
-def _write_page(out: Path, paper: str, page: str, figures: str, drawn: Sequence[DrawnFigure]) -> None:
-    """Write the page of a paper with its figures, and the claims of all papers in the folder."""
-    _write_file(out / f"{paper}.md", page.encode())
-    _write_file(out / f"{paper}.json", figures.encode())
-    for one in drawn:
-        _write_file(out / one.name, one.content)
-    pages = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(out.glob("*.json"))}
-    claims = write_claims_page({name: page for name, page in pages.items() if "claims" in page})
-    _write_file(out / "claims.md", claims.encode())
+def _write_files(out: Path, contents: Mapping[str, bytes]) -> None:
+    for name, content in contents.items():
+        with replace_file(out / name) as file:
+            file.write(content)
 
 
 def make_runs(
@@ -217,11 +217,6 @@ def _describe_call(arguments: argparse.Namespace) -> Call:
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "begun": datetime.now(UTC).isoformat(),
     }
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    with replace_file(path) as file:
-        file.write(content)
 
 
 def _typed_flags(arguments: argparse.Namespace) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,11 @@ class DrawnFigure(NamedTuple):
     name: str  #: of the file
     content: bytes
 
+    @property
+    def link(self) -> str:
+        """The line of the page that shows it."""
+        return f"![{self.figure.number}: {self.figure.title}]({self.name})"
+
 
 #: What was kept of the runs of an experiment, by the number of the run.
 Notes = Mapping[int, RunNotes]
@@ -60,10 +65,6 @@ def draw_figures(paper: str, result: PaperResult, notes: Mapping[str, Notes]) ->
         if panels:
             drawn.append(DrawnFigure(figure, f"{name}.svg", draw_panels(panels).encode()))
     return drawn
-
-
-def _list_methods(figure: PaperFigure, table: PaperTable) -> tuple[str, ...]:
-    return figure.methods or table.methods
 
 
 def _list_parts(result: PaperResult) -> Iterator[tuple[PaperPart, Experiment]]:
@@ -94,7 +95,7 @@ def _course_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str,
         for k in _list_ks(result, done):
             for quantity in figure.y:
                 series = []
-                for method in _list_methods(figure, result.table):
+                for method in figure.methods or result.table.methods:
                     runs = _list_runs(result.table, done, method, k)
                     kept = notes.get(part.data, {})
                     courses = [kept[run]["courses"].get(quantity, []) for run in runs if run in kept]
@@ -131,7 +132,7 @@ def _histogram_panels(
             values = {
                 method: cell.scores[place][np.isfinite(cell.scores[place])]
                 for place, method in enumerate(result.table.methods)
-                if method in _list_methods(figure, result.table)
+                if method in (figure.methods or result.table.methods)
             }
             known = np.concatenate(list(values.values()))
             if not len(known):
@@ -160,7 +161,7 @@ def _size_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, N
         cells = sorted(result.list_cells(score), key=lambda cell: sizes[cell.data])
         for k in _list_ks(result):
             series = []
-            for method in _list_methods(figure, result.table):
+            for method in figure.methods or result.table.methods:
                 place = result.table.methods.index(method)
                 at = [(sizes[cell.data], cell.scores[place]) for cell in cells if cell.k == k]
                 known = [(x, own[np.isfinite(own)]) for x, own in at if np.isfinite(own).any()]
@@ -182,7 +183,7 @@ def _size_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, N
 def _scatter_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:
     for part, done in _list_parts(result):
         series = []
-        for method in _list_methods(figure, result.table):
+        for method in figure.methods or result.table.methods:
             label = label_method(result.table, method)
             mine = [row for row in done.rows if row["condition"].partition(" · ")[0] == label]
             points = [
@@ -208,12 +209,10 @@ def _draw_answers(result: PaperResult, notes: Mapping[str, Notes]) -> bytes | No
             for run in _list_runs(table, done, method, _list_ks(result, done)[-1])[:1]:
                 answers = kept.get(run, {}).get("answers")
                 if answers:
-                    tiles.append((f"{part.real_name}: {label_method(table, method)}", part.plan, answers))
-    return (
-        draw([(title, plan.data, answers) for title, plan, answers in tiles if plan is not None])
-        if tiles
-        else None
-    )
+                    tiles.append(
+                        (f"{part.real_name}: {label_method(table, method)}", done.plan.data, answers)
+                    )
+    return draw(tiles) if tiles else None
 
 
 _PANELS = {
@@ -223,8 +222,3 @@ _PANELS = {
     "sizes": _size_panels,
     "scatter": _scatter_panels,
 }
-
-
-def list_links(drawn: Sequence[DrawnFigure]) -> list[str]:
-    """Return the lines of a page that show figures beside it."""
-    return [f"![{one.figure.number}: {one.figure.title}]({one.name})" for one in drawn]
