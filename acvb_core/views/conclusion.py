@@ -24,7 +24,7 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: i
 
     `results`: runs that have ended.
     `labels`: the names of the runs.
-    `reference`: as for `order_compared`.
+    `reference`: as for `order_compared`; its own answer is described elsewhere.
     """
     if not results or len({result.problem.fingerprint for result in results}) > 1:
         return ""
@@ -34,9 +34,11 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: i
     if not sound:
         return "All runs diverged: do not trust their answers."
     order, once = _rank_runs(results, sound), order_compared(results, reference)
-    first = once[0]
-    sizes = {tuple(results[at].snapshot.effective_k.values()) for at in sound}
-    sentences = [_describe_parts(results[first], "" if len(sizes) == 1 else f" ({labels[first]})")]
+    sentences = []
+    if reference is None:
+        sizes = {tuple(results[at].snapshot.effective_k.values()) for at in sound}
+        by = "" if len(sizes) == 1 else f" ({labels[once[0]]})"
+        sentences.append(_describe_parts(results[once[0]], by))
     if len(once) > 1:
         compared = [results[at] for at in once]
         sentences += [_describe_agreement(compared), _describe_bounds(compared)]
@@ -44,6 +46,7 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: i
         sentences.append("Repeats of a run with the same answer count once.")
     if len(order) > 1:
         sentences.append(_describe_scores(results, labels, order))
+        sentences.append("" if reference is not None else _describe_baseline(results[order[0]]))
     sentences += _describe_ends(results, labels)
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -67,7 +70,8 @@ def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
     """
     one, many = parts
     if found == n:
-        return f"{f'All {n:,} {many} are' if n > 1 else f'The {one} is'} found by every run."
+        them = f"The {one} is" if n == 1 else f"Both {many} are" if n == 2 else f"All {n:,} {many} are"
+        return f"{them} found by every run."
     if not found:
         return f"None of {n:,} {many} is found by every run: do not present them as certain."
     some = f"{'' if found >= WELL * n else 'Only '}{found:,} of {n:,} {many} {'is' if found == 1 else 'are'}"
@@ -77,7 +81,8 @@ def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
 def describe_run(result: Result) -> str:
     """Return the conclusion about one run: what it found, how it ended, how well it predicts."""
     score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}"
-    score += _describe_average(result) + _describe_baseline(result) if score else ""
+    if score:
+        score = f"{score}{_describe_average(result)} {_describe_baseline(result)}".rstrip()
     full = ""
     if result.full_domains:
         domains = result.problem.model_row.domains
@@ -151,15 +156,15 @@ def _describe_average(result: Result) -> str:
 
 
 def _describe_baseline(result: Result) -> str:
-    """Return how the score compares with that of the baseline: " The column means have -1.44."."""
+    """Return how the score compares with that of the baseline: "The column means have -1.44."."""
     score, scores = result.problem.model_row.display.score, result.snapshot.heldout._asdict()
     baseline = score.find_baseline(scores)
     if baseline is None:
         return ""
     text = score.write(baseline)
     if scores[score.field] <= baseline or score.are_level(scores[score.field], baseline):
-        return f" This is no better than the {score.baseline_name} ({text})."
-    return f" The {score.baseline_name} have {text}."
+        return f"This is no better than the {score.baseline_name} ({text})."
+    return f"The {score.baseline_name} have {text}."
 
 
 def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
@@ -194,17 +199,20 @@ def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Se
     level = [labels[at] for at in order[1:] if are_level(best, _score_of(results[at]))]
     text = _write_score(results[order[0]], named=True)
     if len(level) == len(order) - 1:
-        return f"All predict held-out data equally well ({text}).{_describe_baseline(results[order[0]])}"
+        return f"All predict held-out data equally well ({text})."
     if level:
         text += f", {_join(level)} level with it"
-    return f"Best held-out prediction: {labels[order[0]]} ({text}).{_describe_baseline(results[order[0]])}"
+    return f"Best held-out prediction: {labels[order[0]]} ({text})."
 
 
 def _describe_agreement(chosen: Sequence[Result]) -> str:
     """Return how well the answers of runs agree with that of the first, or with each other."""
     row = chosen[0].problem.model_row
-    methods = {result.problem.settings.method for result in chosen}
-    who = "methods" if len(methods) == len(chosen) else "runs"
+    if len({result.problem.settings.method for result in chosen}) == len(chosen):
+        who = "methods"
+    else:
+        seeds = {result.problem.settings.seed for result in chosen}
+        who = "seeds" if len(seeds) == len(chosen) and _are_alike(chosen) else "runs"
     number = _NUMBERS[len(chosen)] if len(chosen) < len(_NUMBERS) else f"{len(chosen):,}"
     if row.count_alike is not None:
         alike, n = row.count_alike([result.snapshot.posterior for result in chosen])
@@ -229,14 +237,19 @@ def _describe_agreement(chosen: Sequence[Result]) -> str:
 def _describe_bounds(chosen: Sequence[Result]) -> str:
     """Return how far apart the bounds of runs end that differ in the seed alone; "" for other runs."""
     bounds = [bound for result in chosen if (bound := result.snapshot.lower_bound) is not None]
-    if len({settings_without_seeds(result) for result in chosen}) > 1 or len(bounds) < len(chosen):
+    if not _are_alike(chosen) or len(bounds) < len(chosen):
         return ""
     gaps = np.abs(np.subtract.outer(bounds, bounds))[np.triu_indices(len(bounds), 1)]
     if gaps.max() < 0.1:
-        return "Their bounds are less than 0.1 nats apart."
+        return "Their lower bounds differ by less than 0.1 nats."
     low, high = (f"{gap:,.0f}" if gap >= 10 else f"{gap:.1f}" for gap in (gaps.min(), gaps.max()))
     text = high if low == high else f"up to {high}" if low == "0.0" else f"{low} to {high}"
-    return f"Their bounds are {text} nats apart."
+    return f"Their lower bounds differ by {text} nats."
+
+
+def _are_alike(results: Sequence[Result]) -> bool:
+    """Return whether runs differ in their seeds at most."""
+    return len({settings_without_seeds(result) for result in results}) == 1
 
 
 def measure_agreement(results: Sequence[Result], domain: str) -> float:
@@ -260,13 +273,11 @@ def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str
     diverged = [
         label for result, label in zip(results, labels, strict=True) if result.verdict is Verdict.DIVERGED
     ]
-    sentences = [f"{_join(open_ended)} did not converge."] if open_ended else []
+    # A sentence that begins with a name of a run could begin with a small letter.
+    sentences = [f"Not converged: {_join(open_ended)}."] if open_ended else []
     over = [label for result, label in zip(results, labels, strict=True) if result.heldout_peak is not None]
     if over:
-        verb, score = ("overfits", "its") if len(over) == 1 else ("overfit", "their")
-        sentences.append(
-            f"{_join(over)} {verb}: {score} held-out score was clearly better in earlier sweeps."
-        )
+        sentences.append(f"Overfitting (better held-out score in earlier sweeps): {_join(over)}.")
     return [*sentences, f"Left out, as diverged: {_join(diverged)}."] if diverged else sentences
 
 

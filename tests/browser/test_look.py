@@ -118,7 +118,7 @@ def as_rgb(colour: str) -> str:
     return "rgb({}, {}, {})".format(*(int(colour[i : i + 2], 16) for i in (1, 3, 5)))
 
 
-def test_a_phone_shows_each_panel_and_the_whole_legend_and_pages_from_their_top(
+def test_a_phone_shows_each_panel_the_whole_legend_what_is_held_out_and_pages_from_their_top(
     open_page: OpenPage, address: str
 ) -> None:
     with open_page(390, 844) as page:
@@ -133,6 +133,11 @@ def test_a_phone_shows_each_panel_and_the_whole_legend_and_pages_from_their_top(
         assert seen["panels"][-1][1] < seen["height"]
         page.goto(address.replace("/?", "/features?"))
         wait_for(page, COLUMNS_DOWN)
+    with open_page(390, 844) as page:  # a browser that has not been here
+        page.goto(address.replace("/?", "/data?"))
+        expect(page.get_by_text("25 entries hidden from each new run.")).to_be_visible()
+        settled(page)  # the page is drawn twice at once, as the browser reports its width
+        expect(page.get_by_role("spinbutton", name="Share of the known entries, %")).to_have_value("10")
     with open_page(1024, 600) as page:
         page.goto(address)
         visit(page, "Blocks")

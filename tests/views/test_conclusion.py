@@ -90,7 +90,7 @@ def test_runs_that_did_not_converge_or_diverged_are_named(planted: list[Result])
         scored(planted[2], 0.9, Verdict.DIVERGED),
     ]
     said = describe_runs(runs, ["A", "B", "C"])
-    assert "B did not converge." in said
+    assert "Not converged: B." in said
     assert "Left out, as diverged: C." in said
     assert "Best held-out prediction: A" in said
 
@@ -130,7 +130,7 @@ def test_topics_agree_as_far_as_they_come_back() -> None:
     found, n = count_alike_topics([runs[at].snapshot.posterior for at in order_compared(runs)])
     assert describe_found(found, n, ("topic", "topics")) in said
     assert " of 10 topics " in said
-    assert "nats apart" not in said  # their bounds are not of the same kind
+    assert "lower bounds" not in said  # their bounds are not of the same kind
     assert "(perplexity " in said
     alone = describe_runs([runs[0], shuffled(runs[0], "words")], ["A", "B"])
     assert "hardly agree. " in alone
@@ -149,16 +149,20 @@ def test_runs_that_differ_in_the_seed_alone_say_how_far_apart_their_bounds_are()
 
     said = describe_runs(runs, ["a", "b", "c"])
     some = "up" if low < 0.05 else write(low)
-    assert f"Their bounds are {some} to {write(high)} nats apart." in said
+    assert "Three seeds " in said
+    shown = describe_runs(runs, ["a", "b", "c"], reference=0)
+    assert shown.startswith("Three seeds ")  # what the first of them found is said elsewhere
+    assert f"Their lower bounds differ by {some} to {write(high)} nats." in said
     other = fit(novel, "vb", seed=3, alpha=2.0)
-    assert "nats apart" not in describe_runs([*runs, other], ["a", "b", "c", "d"])
+    assert "lower bounds" not in describe_runs([*runs, other], ["a", "b", "c", "d"])
     same = runs[0].with_state(problem=runs[1].problem)
-    assert "Their bounds are less than 0.1 nats apart." in describe_runs([runs[0], same], ["a", "b"])
+    assert "Their lower bounds differ by less than 0.1 nats." in describe_runs([runs[0], same], ["a", "b"])
 
 
 @pytest.mark.parametrize(("found", "n", "said"), [
     (20, 20, "All 20 topics are found by every run."),
     (1, 1, "The topic is found by every run."),
+    (2, 2, "Both topics are found by every run."),
     (18, 20, "18 of 20 topics are found by every run: do not present the others as certain."),
     (1, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
     (0, 20, "None of 20 topics is found by every run: do not present them as certain."),
@@ -178,7 +182,7 @@ def test_features_agree_as_far_as_they_come_back() -> None:
     table = load_sample("planted_features").table
     runs = [fit(table, "fab", heldout=0.1, seed=seed) for seed in (0, 1)]
     said = describe_runs(runs, ["a", "b"])
-    assert "Both runs agree well. All 5 features are found by every run." in said
+    assert "Both seeds agree well. All 5 features are found by every run." in said
     assert "hardly agree" in describe_runs([runs[0], shuffled(runs[0], "objects")], ["A", "B"])
 
 
@@ -196,9 +200,9 @@ def test_a_run_that_predicted_better_before_overfits() -> None:
     assert f"This is no better than the column means ({write_number(em.snapshot.heldout[3])})" in said
     assert "overfits" not in describe_run(fab)
     assert f"The column means have {write_number(fab.snapshot.heldout[3])}." in describe_run(fab)
-    assert "EM overfits: its held-out score was clearly better in earlier" in describe_runs(
-        [em, fab], ["EM", "FAB"]
-    )
+    both = describe_runs([em, fab], ["EM", "FAB"])
+    assert both.endswith("Overfitting (better held-out score in earlier sweeps): EM.")
+    assert both.count("The column means have") == 1
 
 
 @pytest.mark.parametrize(("fall", "found"), [(0.11, False), (0.13, True)])

@@ -64,7 +64,7 @@ def show_seeds(workspace: Workspace, job: Job) -> None:
     """Draw how far runs that differ from one in the seed alone agree, and the button that starts more of them."""
     jobs = select_seeds(workspace, job, MOST_SEEDS)
     if len(jobs) > 1:
-        show_conclusion(ComparedRuns.gather(jobs), key="seeds", heading=f"{len(jobs)} seeds", reference=0)
+        show_conclusion(ComparedRuns.gather(jobs), key="seeds", reference=0)
     show_more_seeds(workspace, job, key="more_seeds")
 
 

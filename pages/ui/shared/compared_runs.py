@@ -45,17 +45,15 @@ class ComparedRuns(NamedTuple):
 
 
 @contain_failure("part of the page")
-def show_conclusion(
-    runs: ComparedRuns, key: str = "conclusion", heading: str = "", reference: int | None = None
-) -> None:
+def show_conclusion(runs: ComparedRuns, key: str = "conclusion", reference: int | None = None) -> None:
     """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all.
 
-    `reference`: as for `order_compared`.
+    `reference`: as for `describe_runs`.
     """
     text = conclude(runs.keys, tuple(runs.labels), reference, runs.results)
     if text:
         with st.container(border=True, key=key):
-            st.text(f"{heading}: {text}" if heading else text, help=_HELP)  # it quotes the names of runs
+            st.text(text, help=_HELP)  # it quotes the names of runs
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

@@ -101,8 +101,8 @@ def _note_shown(dataset: Dataset) -> bool:
 
 def _fill(key: str, value: bool | float, is_new: bool) -> str:
     """Put a value into a widget that is not drawn yet, unless it shows these data already; return its key."""
-    if is_new or key not in st.session_state:
-        st.session_state[key] = value
+    # Set in every run: a browser may draw only the second of two runs, and would show the least value instead.
+    st.session_state[key] = value if is_new else st.session_state.get(key, value)
     return key
 
 

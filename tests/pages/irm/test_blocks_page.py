@@ -38,9 +38,8 @@ def test_one_press_runs_three_more_seeds_and_says_how_far_they_agree(open_app: O
     assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3]
     assert len({str({**job.outline.settings.to_dict(), "seed": 0}) for job in jobs_of(app)}) == 1
     app.run()
-    assert "4 seeds: " in texts(app)
-    assert "Four runs agree" in texts(app)
-    assert "nats apart" in texts(app)
+    assert "Four seeds agree" in texts(app)
+    assert "Their lower bounds differ by " in texts(app)
     press(app, "more_seeds")
     assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3, 4, 5, 6]
     viewer = open_app("blocks", workspace=view_id(WORKSPACE))

@@ -125,13 +125,13 @@ def test_topics_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open, foun
 def test_topics_are_shown_with_their_range_over_seeds(open_app: Open, found: Result) -> None:
     settings = found.problem.settings
     others = [fit(found.problem.data, settings.method, seed=seed, **settings.values) for seed in (2, 3)]
-    diverged = replace(others[1], snapshot=replace(others[1].snapshot, verdict=Verdict.DIVERGED))
+    diverged = others[1].with_state(snapshot=replace(others[1].snapshot, verdict=Verdict.DIVERGED))
     app = opened(open_app, found, others[0], diverged)
     app.selectbox(key="topics_run").set_value(f"{0:012x}").run()
     part(app, "How sure?")
     topics, words = (frame.value for frame in app.dataframe)
     assert topics["Runs"].tolist() == ["2 of 2", "2 of 2"]
-    assert "2 seeds: 2 topics. Both runs agree well. All 2 topics are found by every run." in texts(app)
+    assert "Both seeds agree well. Both topics are found by every run." in texts(app)
     assert (topics["Lowest"] <= topics["Share"]).all()
     assert (topics["Share"] <= topics["Highest"]).all()
     assert words["In the top ten of"].iloc[0] == "2 of 2"
