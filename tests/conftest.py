@@ -38,7 +38,7 @@ def pytest_configure() -> None:
 #: Tests in these folders look at what is made of runs. The chain that a run on a relation begins with takes 0.1 s, and
 #: there are hundreds of runs; a tenth of it is as good a start for them. What a test compares with a run of another
 #: process, or with a printed figure, needs all of it: such a test is marked `whole_chain`.
-_SHORT_CHAIN = ("cli", "contract", "engine", "pages", "store", "views")
+_SHORT_CHAIN = ("cli", "contract", "engine", "pages", "papers", "store", "views")
 _WHOLE = chain.BURN_IN, chain.KEPT
 
 
