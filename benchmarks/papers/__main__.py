@@ -84,12 +84,8 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--on", default="", metavar="NAME", help="only data with this in their name, such as Enron")
     text = "numbers of clusters or topics, of those of the paper, with commas between"
     add("--k", type=_parse_counts, default=(), metavar="N", help=text)
-    add(
-        "--splits",
-        type=parse_count,
-        metavar="N",
-        help="splits of the data (default: as many as the paper has)",
-    )
+    text = "splits of the data (default: as many as the paper has)"
+    add("--splits", type=parse_count, metavar="N", help=text)
     text = "most sweeps of the methods that end by themselves"
     add("--max-sweeps", type=parse_count, metavar="N", help=text)
     text = "a look within minutes: the first number of clusters, few sweeps, five splits (one of large data)"

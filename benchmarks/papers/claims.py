@@ -34,9 +34,8 @@ class ClaimTest(NamedTuple):
     p: float
     n: int  #: splits, or runs of a correlation
     is_cut_short: bool = False  #: runs ended too early to tell
-    p_beyond: float = (
-        np.nan
-    )  #: that the difference is beyond the margin, where the claim has one; adjusted too
+    #: That the difference is beyond the margin, where the claim has one; adjusted too.
+    p_beyond: float = np.nan
 
     @property
     def is_known(self) -> bool:
@@ -321,10 +320,7 @@ def write_claims(results: Sequence[PaperResult]) -> str:
         "that it may be the faster one or the slower one.",
         "",
     ]
-    lines += [
-        "| claim | from | data | K | against | difference | p | splits |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines += ["| claim | from | data | K | against | difference | p | splits |", "|---" * 8 + "|"]
     return "\n".join([*lines, *rows, "", "</details>"])
 
 

@@ -106,11 +106,8 @@ def _course_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str,
                     low, high = (mean.mean - mean.spread).tolist(), (mean.mean + mean.spread).tolist()
                     band = list(zip(mean.at.tolist(), low, high, strict=True)) if mean.spread.any() else []
                     series.append(Series(label_method(result.table, method), points, band))
-                name = _name_place(result, part.real_name, k)
-                yield Panel(
-                    name, _NAMES.get(figure.x, figure.x), _NAMES.get(quantity, quantity), series,
-                    log_across=figure.logarithmic,
-                )  # fmt: skip
+                name, across = _name_place(result, part.real_name, k), _NAMES.get(figure.x, figure.x)
+                yield Panel(name, across, _NAMES.get(quantity, quantity), series, figure.logarithmic)
 
 
 def _search_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:

@@ -74,9 +74,8 @@ class PaperSearch:
 
     trials: int
     quick_trials: int
-    ranges: tuple[
-        tuple[str, float, float, bool], ...
-    ]  #: name, lowest, highest, whether on a logarithmic scale
+    #: Name, lowest, highest, whether on a logarithmic scale.
+    ranges: tuple[tuple[str, float, float, bool], ...]
 
 
 @dataclass(frozen=True)

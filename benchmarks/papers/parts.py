@@ -255,9 +255,8 @@ class PaperResult:
 
     def list_cells(self, score: str) -> tuple[Cell, ...]:
         """Return the cells of a score, which need not be that of the table."""
-        if (
-            score not in self._known_cells
-        ):  # every claim asks for them, and each has tests of all pairs of methods
+        # Every claim asks for them, and each has tests of all pairs of methods.
+        if score not in self._known_cells:
             self._known_cells[score] = tuple(
                 cell
                 for part, done in self.parts
