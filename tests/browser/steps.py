@@ -58,6 +58,7 @@ def wait_for(page: Page, script: str, arg: Any = None) -> Any:
 
 
 def visit(page: Page, name: str) -> None:
+    page.mouse.move(0, 0)  # off any help mark, the text of which would lie over the link
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
 

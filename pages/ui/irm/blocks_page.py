@@ -7,7 +7,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.strengths import ANNOTATED, ROOMY, size_figure, strength_figure
+from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.registry import model_row
 from pages.ui.irm.block_clusters import show_clusters
 from pages.ui.irm.block_files import list_files
@@ -47,7 +47,7 @@ def show_summary(result: Result) -> None:
             st.subheader("Strength of the blocks", anchor=False)
             with contain_failure():
                 alt = "Estimated link probability of every block."
-                figure = strength_figure(result, height=height, annotated=ROOMY if is_narrow() else ANNOTATED)
+                figure = strength_figure(result, height=height, narrow=is_narrow())
                 show_figure(figure, "blocks_strengths", alt)
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
@@ -57,6 +57,11 @@ def show_summary(result: Result) -> None:
                     sizes = size_figure(result, domain, height=242 if len(domains) > 1 else height)
                     alt = f"Number of objects in each cluster{whose}."
                     show_figure(sizes, f"blocks_sizes_{domain}", alt)
+            if any(len(set(result.labels(domain).tolist())) < n for domain, n in domains.items()):
+                st.caption(
+                    "Each object counts in its most probable cluster. A cluster of size 0 is the most probable one of "
+                    "no object."
+                )
 
 
 def show_blocks() -> None:

@@ -14,7 +14,6 @@ from pages.ui.shared.charts import show_figure
 from pages.ui.shared.compared_runs import ComparedRuns
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
-from pages.ui.shared.refresh import is_narrow
 
 # As many panels side by side as there is room for.
 _STYLE = """
@@ -27,9 +26,9 @@ _STYLE = """
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def draw_matrices(keys: tuple[Key, ...], narrow: bool, _results: Sequence[Result]) -> list[Figure]:
+def draw_matrices(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
     """Return the sorted matrix of each run, all on one colour scale."""
-    return block_figures([arrange_result(result) for result in _results], narrow=narrow)
+    return block_figures([arrange_result(result) for result in _results])
 
 
 @contain_failure()
@@ -39,7 +38,7 @@ def compare_blocks(runs: ComparedRuns) -> None:
     st.subheader("Blocks side by side", anchor=False)
     with st.container(key="compare_matrices"):
         for number, (figure, label) in enumerate(
-            zip(draw_matrices(runs.keys, is_narrow(), runs.results), runs.labels, strict=True)
+            zip(draw_matrices(runs.keys, runs.results), runs.labels, strict=True)
         ):
             with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
                 st.text(label)

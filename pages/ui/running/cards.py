@@ -118,9 +118,9 @@ def _show_chain(job: Job) -> None:
         return
     help = f"{chain.describe()} {CHAIN_HELP}"
     if chain.has_mixed is False:
-        st.badge("samples: chain has not mixed", icon=":material/warning:", color="orange", help=help)
+        st.badge("chain has not mixed", icon=":material/warning:", color="orange", help=help)
     else:
-        worth = f", worth {chain.effective_size:,.0f}" if chain.has_mixed else ""
+        worth = f", worth {chain.effective_size:,.0f} independent" if chain.has_mixed else ""
         st.caption(f"{say.count(chain.n_samples, 'sample')}{worth}", help=help)
 
 

@@ -100,7 +100,7 @@ def test_a_chain_that_has_not_mixed_is_warned_of_on_the_page_and_on_the_card(ope
     assert warning.value.startswith(f"140 samples, worth {novel.chain.effective_size:.0f} independent ones")
     assert "intervals may be too narrow" in warning.value
     app.switch_page("pages/run.py").run()
-    assert any("samples: chain has not mixed" in badge.value for badge in app.markdown)
+    assert any("chain has not mixed" in badge.value for badge in app.markdown)
 
 
 def test_the_card_says_which_rule_ended_a_run_and_that_another_seed_may_end_elsewhere(
@@ -132,6 +132,9 @@ def test_a_run_of_gibbs_sampling_is_not_said_to_have_no_samples(open_app: Open, 
     assert any(text.startswith(sampled.chain.describe()) for text in said)
     assert not any("has no samples" in text for text in said)
     assert any("keeps the mean of its samples" in text for text in said)
+    sizes = sampled.posterior.n_clusters()
+    empty = any(len(set(sampled.labels(domain))) < n for domain, n in sizes.items())
+    assert any("A cluster of size 0" in text for text in said) == empty
 
 
 def test_a_run_that_uses_all_its_clusters_is_run_again_with_twice_as_many(

@@ -62,16 +62,14 @@ def block_figure(
     return _figure(arrangement, raster, height, top, with_legend=legend, narrow=narrow)
 
 
-def block_figures(
-    arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480, narrow: bool = False
-) -> list[Figure]:
-    """Return several block matrices on one colour scale; `narrow` as for `block_figure`."""
+def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
+    """Return several block matrices on one colour scale, each as narrow as side by side there is room for."""
     rasters = [
         rasterise(a.relation, a.rows.position, a.columns.position, a.whole, size) for a in arrangements
     ]
     top = max((raster.top for raster in rasters), default=1.0)
     return [
-        _figure(a, raster, height, top, with_legend=True, narrow=narrow)
+        _figure(a, raster, height, top, with_legend=True, narrow=True)
         for a, raster in zip(arrangements, rasters, strict=True)
     ]
 

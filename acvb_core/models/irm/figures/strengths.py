@@ -30,17 +30,18 @@ from acvb_core.views.theme import (
     percent,
 )
 
-#: Clusters a side up to which there is room for the numbers in the blocks.
-ANNOTATED = 12
-#: Clusters across up to which these have three digits and a sign; of more, two digits.
-ROOMY = 6
+#: Clusters a side up to which there is room for the numbers in the blocks; in a narrow window.
+ANNOTATED, ANNOTATED_NARROW = 12, 6
+#: Clusters across up to which these have three digits and a sign; of more, two digits; in a narrow window.
+ROOMY, ROOMY_NARROW = 6, 4
 
 
-def strength_figure(result: Result, *, height: int = 460, annotated: int = ANNOTATED) -> Figure:
+def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) -> Figure:
     """Return the posterior mean of every block's link probability as a heat map, cells of equal size.
 
-    `annotated`: clusters a side up to which the numbers are written into the blocks.
+    `narrow`: for a window as narrow as that of a phone.
     """
+    annotated, roomy = (ANNOTATED_NARROW, ROOMY_NARROW) if narrow else (ANNOTATED, ROOMY)
     relation = result.problem.data
     n_rows, n_columns = shape = block_shape(result.posterior)
     mean = block_matrix(result.blocks, "mean", shape)
@@ -55,7 +56,7 @@ def strength_figure(result: Result, *, height: int = 460, annotated: int = ANNOT
         np.sqrt(mean / top).tolist(),
         scale=[[0, PAPER], [1, f"rgb{INK}"]],
         gap=1,
-        text=[[_in_cell(value, n_columns) for value in line] for line in mean.tolist()],
+        text=[[_in_cell(value, n_columns <= roomy) for value in line] for line in mean.tolist()],
         hovertext=strength_hover(result),
         hovertemplate="%{hovertext}<extra></extra>",
         colorbar=colour_bar("link probability", **ticks),
@@ -134,9 +135,9 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
     return {"data": [trace], "layout": layout}
 
 
-def _in_cell(share: float, n_columns: int) -> str:
+def _in_cell(share: float, roomy: bool) -> str:
     """Return a probability as narrow as the cells ask for; the scale beside them has the per cent signs."""
-    if n_columns <= ROOMY:
+    if roomy:
         return percent(share)
     return _short(share).removesuffix(" %")
 

@@ -112,7 +112,8 @@ def horizontal_layout(
         title={**figure_title(title), "y": 1, "yref": "container", "xanchor": "left", "pad": {"t": 6}},
         xaxis={
             "range": [0, right], "gridcolor": GRID, "zeroline": False, "nticks": 5, "tickangle": 0,
-            "tickformat": ".2~%" if percents else "~s", "tickfont": {"size": 11}, "title": axis_title(axis),
+            "tickformat": ".2~%" if percents else "~s" if right >= 1000 else "~g", "tickfont": {"size": 11},
+            "title": axis_title(axis),
         },
         yaxis={
             "tickmode": "array", "tickvals": list(range(n)), "ticktext": labels, "range": [n - 0.4, -0.6], "ticks": "",

@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 MOST_CORRELATED, _ANNOTATED_COLUMNS = 200, 10
 #: Most columns and features with names, columns that are drawn, and a side of a map of weights with numbers in it.
 _NAMED, _DRAWN, _ANNOTATED = 60, 1500, 14
-#: Most features side by side in a narrow window with numbers in them.
-_ANNOTATED_UPRIGHT = 5
+#: Most features side by side in a narrow window with numbers in them, and most names that fit there.
+_ANNOTATED_UPRIGHT, _NAMED_UPRIGHT = 5, 13
 _TOP = 36  # pixels
 
 
@@ -149,7 +149,9 @@ def weight_map_figure(
     note += f" · colours end at ±{limit:.3g}{unit}" if limit < largest(given) else ""
     ticks = name_ticks(range(n_columns), names) if named else {"tickvals": []}
     columns_axis = bare_axis("" if named else f"{n_columns:,} columns", **ticks)
-    number_ticks = {"tickvals": numbers, "ticktext": labels} if n_features <= _NAMED else {"nticks": 20}
+    every = -(-n_features // _NAMED_UPRIGHT) if upright else 1
+    named_numbers = {"tickvals": numbers[::every], "ticktext": labels[::every]}
+    number_ticks = named_numbers if n_features <= _NAMED else {"nticks": 20}
     features_axis = bare_axis("feature", **number_ticks)
     across, down = (features_axis, columns_axis) if upright else (columns_axis, features_axis)
     across_names, down_names = (labels, names) if upright else (names, labels)

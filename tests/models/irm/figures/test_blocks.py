@@ -134,7 +134,7 @@ def test_a_narrow_window_has_few_names_side_by_side(women: Result) -> None:
     assert len(wide["xaxis"]["ticktext"]) == 14
     assert set(narrow["xaxis"]["ticktext"]) <= {str(k) for k in range(1, 15)}  # numbers of clusters
     assert narrow["yaxis"]["ticktext"] == wide["yaxis"]["ticktext"]
-    (figure,) = block_figures([arrange_result(women)], narrow=True)
+    (figure,) = block_figures([arrange_result(women)])  # those side by side are as narrow
     assert figure["layout"]["xaxis"]["ticktext"] == narrow["xaxis"]["ticktext"]
 
 

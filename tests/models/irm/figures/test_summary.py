@@ -7,10 +7,12 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.data.relation import Relation
+from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures import strengths
 from acvb_core.models.irm.figures.overview import degree_bins, degree_histograms, thumbnail
 from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
+from acvb_core.samples.planted_relations import planted_relation
 
 
 def test_strengths_are_those_of_the_result(survey: Result) -> None:
@@ -35,6 +37,16 @@ def test_numbers_fit_into_the_cells_of_many_clusters(survey: Result, monkeypatch
             (float(one.removesuffix(" %")), float(other)) for one, other in zip(wide, short, strict=True)
         ]
         assert all(other == pytest.approx(one, rel=0.06) for one, other in pairs)
+
+
+def test_numbers_of_six_clusters_are_short_on_a_phone() -> None:
+    drawn = planted_relation(30, 30, 6, 6, 0)
+    six = fit(drawn.relation, "vb", init="random", k_rows=6, k_cols=6, max_sweeps=1, merge=False, split=False)
+    assert len(strength_figure(six)["data"][0]["text"][0]) == 6
+    wide, narrow = (strength_figure(six, narrow=narrow)["data"][0] for narrow in (False, True))
+    assert wide["text"][0][0].endswith(" %")
+    assert "%" not in "".join(narrow["text"][0])
+    assert narrow["texttemplate"] == "%{text}"
 
 
 def test_sizes_add_up_to_the_objects(survey: Result) -> None:

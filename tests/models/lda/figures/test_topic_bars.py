@@ -58,6 +58,9 @@ def test_bars_are_tokens_of_the_topic_over_those_of_the_corpus() -> None:
     assert [t["uid"] for t in figure["data"]][:2] == ["corpus", "topic"]
     assert trace(figure, "topic")["marker"]["color"] == cluster_colour(2)
     assert figure["layout"]["barmode"] == "overlay"
+    few = topic_bars(ranked().assign(frequency=1), 2, tokens=1.0)["layout"]["xaxis"]
+    assert few["range"][1] < 2
+    assert not few["tickformat"].endswith("s")  # which would write half an occurrence as "500m"
 
 
 def test_the_order_is_that_of_the_ranks() -> None:

@@ -153,6 +153,8 @@ def test_the_map_has_each_weight_at_its_feature_and_column() -> None:
     assert upright["layout"]["xaxis"]["ticktext"] == figure["layout"]["yaxis"]["ticktext"]
     assert [row[0] for row in turned["hovertext"]] == names
     go.Figure(upright)
+    many = weight_map_figure(rng.normal(size=(32, 4)), COLUMNS, shares=[0.5] * 32, upright=True)
+    assert 10 <= len(many["layout"]["xaxis"]["ticktext"]) <= 13  # more would touch
     plain = weight_map_figure(weights, COLUMNS, clustered=False)
     assert plain["layout"]["xaxis"]["ticktext"] == COLUMNS
     go.Figure(figure)
