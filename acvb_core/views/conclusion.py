@@ -199,7 +199,7 @@ def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Se
     level = [labels[at] for at in order[1:] if are_level(best, _score_of(results[at]))]
     text = _write_score(results[order[0]], named=True)
     if len(level) == len(order) - 1:
-        return f"All predict held-out data equally well ({text})."
+        return f"{'Both' if len(order) == 2 else 'All'} predict held-out data equally well ({text})."
     if level:
         text += f", {_join(level)} level with it"
     return f"Best held-out prediction: {labels[order[0]]} ({text})."

@@ -50,13 +50,17 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
     sides = {"rows": (result.rows, arrangement.rows)}
     if not arrangement.one:
         sides["cols"] = (result.columns, arrangement.columns)
-    for domain, (table, _) in sides.items():
-        loose = int((table["probability"] < FIRM).sum())
-        what = _NAMES[domain].lower() if len(sides) > 1 else "nodes"
-        st.text(
-            f"{loose:,} of {len(table):,} {what} have no firm place: they share a cluster with the other members of "
-            f"theirs in fewer than half of {n_samples:,} samples."
-        )
+    loose = say.join_names(
+        [
+            f"{(table['probability'] < FIRM).sum():,} of {len(table):,} "
+            f"{_NAMES[domain].lower() if len(sides) > 1 else 'nodes'}"
+            for domain, (table, _) in sides.items()
+        ]
+    )
+    st.text(
+        f"{loose} have no firm place: they share a cluster with its other members in fewer than half of "
+        f"{n_samples:,} samples."
+    )
     with st.container(key="company"):
         for domain, (_, side) in sides.items():
             alt = (
@@ -64,6 +68,9 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
             )
             draw = partial(company_figure, result.posterior, domain, side)
             show_figure(draw, f"blocks_company_{domain}", alt)
+    st.caption(
+        "Colour: how often two objects share a cluster over the samples. Lines: the clusters of this run."
+    )
 
 
 def _show_chain(result: Result) -> None:

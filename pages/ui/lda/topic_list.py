@@ -153,7 +153,9 @@ def show_quality(view: TopicView, names: Names) -> None:
         "words": st.column_config.TextColumn("Most probable words", width="large"),
     }
     height = min(460, 38 + 35 * len(table))
-    st.dataframe(table, hide_index=True, key="quality_table", height=height, column_config=columns)
+    st.dataframe(
+        table, hide_index=True, key="quality_table", height=height, column_config=columns, placeholder="–"
+    )
 
 
 @contain_failure("part of the page")
@@ -177,9 +179,10 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
         st.info(text, icon=":material/casino:")
         return
     st.caption(
-        f"The topics of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a topic if "
-        f"one of its own has a similarity of {ALIKE:g} or more. Lowest and highest: over the runs that have the "
-        "topic; empty if only this run has it. Rely less on topics that few runs have."
+        f"The topics of this run, compared with {say.count(runs - 1, 'run')} from other seeds. Rely less on topics "
+        "that few runs have.",
+        help=f"A run has a topic if one of its own has a similarity of {ALIKE:g} or more. Lowest and highest: over the "
+        "runs that have the topic; – if only this run has it.",
     )
     table = _add_ranges(
         {
@@ -191,7 +194,9 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
     )
     table["Words"] = [", ".join(words) for words in view.list_top_words(8)]
     height = min(460, 38 + 35 * len(table))
-    st.dataframe(table, hide_index=True, key="spread_topics", height=height, column_config=_RANGES)
+    st.dataframe(
+        table, hide_index=True, key="spread_topics", height=height, column_config=_RANGES, placeholder="–"
+    )
     chosen, found = words[words["topic"] == topic], int(topics["found"].iloc[topic - 1])
     st.text(f"The ten most probable words of {plain_name(topic, names, long=True)}")
     table = _add_ranges(
@@ -202,7 +207,7 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
         },
         chosen,
     )
-    st.dataframe(table, hide_index=True, key="spread_words", column_config=_RANGES)
+    st.dataframe(table, hide_index=True, key="spread_words", column_config=_RANGES, placeholder="–")
 
 
 def _add_ranges(columns: dict[str, list[Any]], spread: pd.DataFrame) -> pd.DataFrame:

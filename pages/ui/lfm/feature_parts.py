@@ -206,10 +206,11 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
     else:
         alike = view.result.problem.settings.values.get("init") in ("auto", "ica")
         st.caption(
-            f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. A run has a "
-            f"feature if the objects of one of its own correlate with it at {ALIKE:g} or more, or at -{ALIKE:g} or "
-            "less if it is flipped. Lowest and highest: over the runs that have the feature; empty if only this run "
-            "has it. Rely less on features that few runs have." + (_ALIKE_STARTS if alike else "")
+            f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. Rely less on "
+            f"features that few runs have.{_ALIKE_STARTS if alike else ''}",
+            help=f"A run has a feature if the objects of one of its own correlate with it at {ALIKE:g} or more, or at "
+            f"-{ALIKE:g} or less if it is flipped. Lowest and highest: over the runs that have the feature; – if only "
+            "this run has it.",
         )
     table = pd.DataFrame(
         {
@@ -224,11 +225,15 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
     )
     height = min(460, 38 + 35 * len(table))
     known = table.dropna(axis=1, how="all")
-    st.dataframe(known, hide_index=True, key="spread_features", height=height, column_config=_RANGES)
+    st.dataframe(
+        known, hide_index=True, key="spread_features", height=height, column_config=_RANGES, placeholder="–"
+    )
     st.text(f"The weights of feature {feature}, strongest columns first")
     table = list_weights(view, weights, feature, units).dropna(axis=1, how="all")
     height = min(460, 38 + 35 * len(table))
-    st.dataframe(table, hide_index=True, key="spread_weights", height=height, column_config=_WEIGHTS)
+    st.dataframe(
+        table, hide_index=True, key="spread_weights", height=height, column_config=_WEIGHTS, placeholder="–"
+    )
 
 
 def list_weights(view: FeatureView, weights: pd.DataFrame, feature: int, units: Units) -> pd.DataFrame:

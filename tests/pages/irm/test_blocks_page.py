@@ -85,7 +85,8 @@ def test_the_page_says_how_firm_clusters_are(open_app: Open, women: Result) -> N
     )
     loose = women.rows["probability"] < 0.5
     assert 0 < loose.sum() < 18
-    assert f"{loose.sum()} of 18 rows have no firm place" in texts(app)
+    columns = (women.columns["probability"] < 0.5).sum()
+    assert f"{loose.sum()} of 18 rows and {columns} of 14 columns have no firm place" in texts(app)
     app.toggle(key="member_loose").set_value(True).run()
     assert app.dataframe[0].value["object"].tolist() == women.rows["object"][loose].tolist()
 

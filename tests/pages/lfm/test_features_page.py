@@ -327,6 +327,10 @@ def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
     part(app, "How sure?")
     listed, weights = (frame.value for frame in app.dataframe if "Lowest" in frame.value)
     assert listed["Runs"].tolist() == ["3 of 3", "3 of 3"]
+    ranges = [frame for frame in app.dataframe if "Lowest" in frame.value]
+    assert {frame.proto.placeholder for frame in ranges} == {
+        "–"
+    }  # not "None", where one run alone has a feature
     assert listed["Share"].tolist() == pytest.approx(runs[0].features["share"].tolist())
     assert (listed["Lowest"] <= listed["Share"]).all()
     assert (listed["Share"] <= listed["Highest"]).all()

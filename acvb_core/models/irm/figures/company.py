@@ -9,7 +9,7 @@ from acvb_core.models.irm.evaluate.sampled import measure_company
 from acvb_core.models.irm.figures.arrangement import Side
 from acvb_core.views.axes import axis_title
 from acvb_core.views.heat_map import heat_map
-from acvb_core.views.theme import BORDER, Figure, b64, base_layout, colour_bar, escape, rgba
+from acvb_core.views.theme import BORDER, Figure, b64, base_layout, colour_bar, escape
 
 #: Most cells a side: more objects share them. Up to so many, each has its names under the pointer.
 _CELLS, _NAMED = 240, 80
@@ -41,7 +41,7 @@ def company_figure(posterior: Posterior, domain: str, side: Side, *, height: int
         texts = [[f"<b>{one}</b> and <b>{other}</b>" for other in names] for one in names]
         trace |= {"hovertext": texts, "hovertemplate": "%{hovertext}<br>" + together}
     inner = [float(border) for border in np.unique(side.borders[1:-1]) if 0 < border < side.n]
-    line = {"type": "line", "line": {"color": rgba(BORDER, 0.4), "width": 0.5}}
+    line = {"type": "line", "line": {"color": BORDER, "width": 1}}
     shapes = [line | {"x0": at, "x1": at, "y0": 0, "y1": side.n} for at in inner]
     shapes += [line | {"y0": at, "y1": at, "x0": 0, "x1": side.n} for at in inner]
     axis = {"range": [0, side.n], "showgrid": False, "showticklabels": False, "ticks": "", "zeroline": False}
