@@ -120,8 +120,8 @@ def _show_chain(job: Job) -> None:
     if chain.has_mixed is False:
         st.badge("chain has not mixed", icon=":material/warning:", color="orange", help=help)
     else:
-        worth = f", worth {chain.effective_size:,.0f} independent" if chain.has_mixed else ""
-        st.caption(f"{say.count(chain.n_samples, 'sample')}{worth}", help=help)
+        independent = f", {chain.effective_size:,.0f} independent" if chain.has_mixed else ""
+        st.caption(f"{say.count(chain.n_samples, 'sample')}{independent}", help=help)
 
 
 def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:

@@ -216,8 +216,8 @@ def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
         _format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps
     )
     st.caption(
-        "★: no difference from the best was found, which does not show that there is none. Stability: how alike the "
-        "clusters or topics of the runs are, from 0 (as by chance) to 1 (the same)."
+        "★: no difference from the best was found. Stability: how alike the clusters or topics of the runs are, from 0 "
+        "(as by chance) to 1 (the same)."
         + (f" {TWO_WAYS}" if (summary["predicts_by"] == "samples").any() else ""),
         help=f"★: p is at least {LEVEL:g}. Splits of the same data share most of their training data, so the t-test "
         f"and its interval are corrected (Nadeau and Bengio 2003). Fewer than {LEAST_SPLITS} splits are not tested. "
