@@ -159,8 +159,8 @@ objects may still change by more than the tolerance.
 Convergence means that going on would change little. It does not mean that these clusters are the only ones, or the
 best: another seed may end elsewhere. *Run 3 more seeds* on the Blocks page shows how far the answers of seeds agree.
 
-The samples at the start of a run come from one Gibbs chain. *140 samples, worth 35* means that they say as much as 35
-independent ones. If the chain **has not mixed**, intervals may be too narrow: look at more seeds.
+The samples at the start of a run come from one Gibbs chain. *140 samples, 35 independent* means that they say as much
+as 35 independent ones. If the chain **has not mixed**, intervals may be too narrow: look at more seeds.
 """
 
 _BURN_IN = """

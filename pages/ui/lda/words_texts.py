@@ -198,7 +198,7 @@ _CONVERGENCE = """
   After *s* windows it changes by at most 2/*s*, so this always happens, too.
 
 Convergence means that going on would change little. It does not mean that these topics are the only ones, or the best:
-another seed may end elsewhere.
+another seed may end elsewhere. *Run 3 more seeds* on the Topics page shows which topics come back.
 """
 
 _BURN_IN = """

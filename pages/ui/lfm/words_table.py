@@ -218,7 +218,7 @@ _CONVERGENCE = """
 The change is measured per object, not relative to the bound, because the log density of a table can pass through zero.
 
 Convergence means that going on would change little. It does not mean that these features are the only ones, or the
-best: another seed may end elsewhere.
+best: another seed may end elsewhere. *Run 3 more seeds* on the Features page shows which features come back.
 """
 
 TABLES = ModelWords(
