@@ -84,7 +84,7 @@ def _compare_predictions(result: Result) -> str:
     averaged, alone = write(score.averaged_skill), write(score.skill)
     return (
         f"Skill on held-out pairs: {averaged} by the samples, {alone} by the clusters. The samples predict unless you "
-        "choose otherwise. If you choose by these scores, the better one is too good on average."
+        "choose otherwise. If you choose by these scores, the score of your choice is too optimistic."
     )
 
 

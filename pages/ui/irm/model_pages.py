@@ -33,8 +33,8 @@ USES = {
 }
 
 ACRONYMS = (
-    "VB: variational Bayes. CVB: collapsed variational Bayes. 0 at the end: by means alone, which is faster. A in "
-    "front: averaged, which is certain to converge."
+    "VB: variational Bayes. CVB: collapsed variational Bayes. Suffix 0: uses mean counts only, which is faster. "
+    "Prefix A: averaged, which always converges."
 )
 
 MODEL_PAGES: dict[str, ModelPages] = {

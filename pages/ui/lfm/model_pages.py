@@ -12,9 +12,9 @@ from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, Mode
 USES = {
     "fab": "To read features. Fast, and finds their number by itself.",
     "em": "Uses every feature that it is given. A contrast to FAB, which drops those that are not needed.",
-    "vb": "Where you want to know how sure each weight is.",
+    "vb": "To know how sure each weight is.",
     "ibp": "To predict cells, by the mean of many samples. Without a limit to the number of features; slower.",
-    "meibp": "Where features may only add, never subtract.",
+    "meibp": "For features that only add and never subtract.",
 }
 
 ACRONYMS = (

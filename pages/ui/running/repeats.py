@@ -30,8 +30,8 @@ def warn_of_repeats(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
     if names:
         with st.container(key="repeats"):
             st.info(
-                f"{say.join_names(names)} {'has' if len(names) == 1 else 'have'} the same settings and seed. Running "
-                "them again gives the same result. Choose another first seed to see how much the start matters.",
+                f"{say.join_names(names)} {'has' if len(names) == 1 else 'have'} the same settings and seed. Another "
+                "run would give the same result. Choose another first seed to see how much the start matters.",
                 icon=":material/content_copy:",
             )
 
