@@ -35,6 +35,24 @@ def test_planted_topics_come_back_from_every_seed_and_superfluous_ones_do_not() 
     assert many.loc[~alone, ["low", "high"]].notna().all(axis=None)
 
 
+def test_topics_that_are_the_same_come_back_once() -> None:
+    """Six short texts by CVB0: all topics are one, and none of the others is found again."""
+    texts = [
+        "river lake water",
+        "water river boat",
+        "lake boat river",
+        "bank money loan",
+        "loan bank",
+        "money bank",
+    ]
+    runs = [fit(texts, "cvb0", k=4, seed=seed) for seed in range(3)]
+    posteriors = [run.posterior for run in runs]
+    found = combine(runs).spread()["topics"]["found"]
+    assert len(found) > 1
+    assert found.tolist() == [3, *[1] * (len(found) - 1)]
+    assert count_alike_topics(posteriors) == (1, len(found))
+
+
 def test_ranges_are_those_of_the_best_pairing_of_all() -> None:
     """Every pairing of five topics is tried, and the range taken of the runs one by one."""
     runs = fit_seeds(5)
