@@ -182,7 +182,7 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
         f"The topics of this run, compared with {say.count(runs - 1, 'run')} from other seeds. Rely less on topics "
         "that few runs have.",
         help=f"A run has a topic if one of its own has a similarity of {ALIKE:g} or more. A topic with the words "
-        "of a larger one counts once. Lowest and highest: over the runs that have the topic; – if only this run has it.",
+        "of a larger one counts once. Lowest and highest: over the runs with the topic; – if only this run has it.",
     )
     table = _add_ranges(
         {
