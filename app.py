@@ -52,7 +52,7 @@ else:
 
     from acvb_core.core.errors import ParameterError
     from acvb_core.store.files import StoreError
-    from acvb_core.store.jobbook import UnreadableRunError
+    from acvb_core.store.jobs import UnreadableRunError
     from pages.ui.access.sign_in import require_sign_in, show_sign_out
     from pages.ui.shared.guard import keep_page
     from pages.ui.shared.model_pages import all_model_pages, answer_pages

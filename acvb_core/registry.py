@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 
 #: Folders of `acvb_core/models`, in the order in which their models are shown. A new model is one more name.
 FOLDERS = ("irm", "lda", "lfm")
 
 _ROWS = [import_module(f"acvb_core.models.{folder}.rows") for folder in FOLDERS]
-MODELS: tuple[ModelRow, ...] = tuple(row for rows in _ROWS for row in rows.MODELS)
-METHODS: tuple[Method, ...] = tuple(row for rows in _ROWS for row in rows.METHODS)
+MODELS: tuple[ModelSpec, ...] = tuple(row for rows in _ROWS for row in rows.MODELS)
+METHODS: tuple[MethodSpec, ...] = tuple(row for rows in _ROWS for row in rows.METHODS)
 
 
 #: Methods that are compared where none is named; of models that do not have the first, so many of their own.
@@ -26,7 +26,7 @@ def default_methods(model: str) -> list[str]:
     return [name for name in _USUAL if name in names] if _USUAL[0] in names else names[:_FEW]
 
 
-def model_row(name: str) -> ModelRow:
+def model_row(name: str) -> ModelSpec:
     """Return a model's row.
 
     Raises ParameterError: no such model.
@@ -37,7 +37,7 @@ def model_row(name: str) -> ModelRow:
     raise ParameterError(f"there is no model {name!r}; there are {', '.join(row.name for row in MODELS)}.")
 
 
-def model_for(data: Any) -> ModelRow:
+def model_for(data: Any) -> ModelSpec:
     """Return the row of the model for such data; of several the last, which is the most special.
 
     Raises ParameterError: no model is for such data.
@@ -52,7 +52,7 @@ def model_for(data: Any) -> ModelRow:
     )
 
 
-def method_row(model: str, name: str) -> Method:
+def method_row(model: str, name: str) -> MethodSpec:
     """Return a method's row.
 
     Raises ParameterError: no such model or method.
@@ -66,7 +66,7 @@ def method_row(model: str, name: str) -> Method:
     )
 
 
-def methods_for(data: Any, model: str | None = None) -> tuple[Method, ...]:
+def methods_for(data: Any, model: str | None = None) -> tuple[MethodSpec, ...]:
     """Return the rows of the methods that can take such data, of their own model or of another that is for them.
 
     Raises ParameterError: no model is for such data, or not this one.
@@ -78,7 +78,7 @@ def methods_for(data: Any, model: str | None = None) -> tuple[Method, ...]:
     )
 
 
-def methods_of(model: str) -> tuple[Method, ...]:
+def methods_of(model: str) -> tuple[MethodSpec, ...]:
     """Return the rows of a model's methods."""
     model_row(model)
     return tuple(row for row in METHODS if row.model == model)

@@ -27,7 +27,7 @@ from acvb_core.core.compiler_process import (
     start_first_compiler,
 )
 from acvb_core.core.parallel import wait_until_idle
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.data.corpora.disk_writer import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
@@ -107,7 +107,7 @@ def _is_new() -> bool:
     return False
 
 
-def _choices() -> list[tuple[ModelRow, Method, dict[str, Any]]]:
+def _choices() -> list[tuple[ModelSpec, MethodSpec, dict[str, Any]]]:
     """Return each method with each of its settings that decide what is compiled, the most common first."""
     choices = [
         (model, method, method.values(chosen))
@@ -118,13 +118,13 @@ def _choices() -> list[tuple[ModelRow, Method, dict[str, Any]]]:
     return sorted(choices, key=_is_rare)
 
 
-def _is_rare(choice: tuple[ModelRow, Method, dict[str, Any]]) -> tuple[bool, bool]:
+def _is_rare(choice: tuple[ModelSpec, MethodSpec, dict[str, Any]]) -> tuple[bool, bool]:
     """Return a key by which averaged methods and default settings come first: they are what a newcomer starts."""
     _, method, values = choice
     return values != method.values({}), not method.averaged
 
 
-def _settings(method: Method) -> Iterator[dict[str, Any]]:
+def _settings(method: MethodSpec) -> Iterator[dict[str, Any]]:
     """Give the settings to try a method with."""
     varied = [parameter for parameter in method.parameters if parameter.name in _VARIED]
     for chosen in product(*((True, False) if p.kind == "bool" else p.choices for p in varied)):

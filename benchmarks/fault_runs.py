@@ -25,10 +25,10 @@ from unittest.mock import patch
 import numpy as np
 
 from acvb_core.engine import observer
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from benchmarks.kill_runs import end_of, name_of, problems, uninterrupted
 
@@ -41,7 +41,7 @@ def fill_disk(folder: Path, rng: np.random.Generator, wanted: Wanted) -> list[st
     """Keep ten runs on a disk that is too small for them, then make room and open the folder again."""
     with _mount(folder, int(rng.integers(20, 1500))) as disk:
         try:
-            book = JobBook(Executor(2), RunStore(disk / "home"))
+            book = JobManager(Executor(2), RunStore(disk / "home"))
             jobs = [book.add("mine", problem) for problem in problems()]
         except StoreError:  # a folder that cannot be used at all is refused
             return []
@@ -89,7 +89,7 @@ def turn_clock(folder: Path, rng: np.random.Generator, wanted: Wanted) -> list[s
         return real() + float(jumps[int(real() * 50) % len(jumps)])
 
     with patch("time.time", jumping):
-        book = JobBook(Executor(2), RunStore(home))
+        book = JobManager(Executor(2), RunStore(home))
         jobs = [book.add("mine", problem) for problem in problems()]
         assert all(job.wait(_SECONDS) for job in jobs)
         assert book.close(_SECONDS)
@@ -106,7 +106,7 @@ def _open_again(home: Path, wanted: Wanted, saved: set[str], named: set[str] | N
     `named`: names of runs that must be there, or be named as unreadable.
     """
     faults = []
-    book = JobBook(Executor(2), RunStore(home))
+    book = JobManager(Executor(2), RunStore(home))
     jobs = {name_of(job): job for job in book.jobs("mine")}
     unreadable = book.unreadable_runs("mine")
     for job in jobs.values():
@@ -159,7 +159,7 @@ def main() -> None:
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        book = JobBook(Executor(2), RunStore(folder / "whole"))
+        book = JobManager(Executor(2), RunStore(folder / "whole"))
         jobs = [book.add("mine", problem) for problem in problems()]
         assert all(job.wait(_SECONDS) for job in jobs[::2])
         assert book.close(_SECONDS)  # the others are stopped on their way

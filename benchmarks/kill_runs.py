@@ -24,11 +24,11 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
 from acvb_core.engine import observer
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -72,7 +72,7 @@ def problems() -> Iterator[Problem]:
 def run_until_killed(folder: Path) -> None:
     """Start the runs, and keep them every few milliseconds."""
     observer.WRITE_EVERY, observer.WRITE_RATIO = 0.02, 2.0
-    book = JobBook(Executor(2), RunStore(folder))
+    book = JobManager(Executor(2), RunStore(folder))
     for problem in problems():
         book.add("mine", problem)
     print("started", flush=True)
@@ -95,7 +95,7 @@ def kill_and_continue(folder: Path, after: float, wanted: dict[str, Any]) -> Kil
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    book = JobBook(Executor(2), RunStore(folder))
+    book = JobManager(Executor(2), RunStore(folder))
     jobs = {name_of(job): job for job in book.jobs("mine")}
     interrupted = [job for job in jobs.values() if job.inspect().status is Status.INTERRUPTED]
     for job in interrupted:

@@ -60,7 +60,7 @@ def serve(workspaces: list[str], running: int, waiting: int) -> None:
     from pages.ui.shared import services
 
     relation = load_sample("debtag_games").data
-    book = services.job_book()
+    book = services.job_manager()
     owners = itertools.cycle(workspaces)
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 100_000}
     for seed in range(running + waiting):

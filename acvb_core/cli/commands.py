@@ -19,7 +19,7 @@ from acvb_core.cli.progress import Progress
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import SHARDS, ModelRow
+from acvb_core.core.rows import SHARDS, ModelSpec
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
 from acvb_core.engine.problem import Problem, build_problem
@@ -186,7 +186,7 @@ def load_source(
     return source, values if start is None else {"k": start.n_topics, **values}
 
 
-def _values(arguments: argparse.Namespace, model: ModelRow, methods: list[str]) -> dict[str, Any]:
+def _values(arguments: argparse.Namespace, model: ModelSpec, methods: list[str]) -> dict[str, Any]:
     """Return the settings that were typed, checked for each of some methods of a model."""
     rows = [method_row(model.name, method) for method in methods]
     values = typed_settings(arguments, model.name, methods, several=getattr(arguments, "several", False))

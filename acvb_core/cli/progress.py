@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.problem import SLOW_SWEEP, Problem
-from acvb_core.engine.snapshot import MOTION, Snapshot
+from acvb_core.engine.snapshot import MOTION, SweepRecord
 
 _BAR = 20
 #: Seconds without a sweep after which a line says so.
@@ -35,7 +35,7 @@ class Progress:
         self._waiting: tuple[Problem, str, float] | None = None
         self._told = 0.0
 
-    def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
+    def __call__(self, problem: Problem, snapshot: SweepRecord) -> None:
         """Show a snapshot, if it is time to."""
         if self._quiet:
             return
@@ -101,7 +101,7 @@ class Progress:
             _write_line(self._stream, f"{problem.label}  {COMPILING}", last=False)
         self._wait(problem, COMPILING if is_compiling else _START)
 
-    def _text(self, problem: Problem, snapshot: Snapshot) -> str:
+    def _text(self, problem: Problem, snapshot: SweepRecord) -> str:
         cap = problem.max_sweeps
         parts = [f"{self._numbers.get(problem, self._number)}/{self._runs}"] if self._runs > 1 else []
         parts.append(problem.label)
@@ -161,7 +161,7 @@ def _rough_duration(seconds: float) -> str:
     return f"{float(f'{seconds:.1g}'):.0f} s"
 
 
-def _how_far(problem: Problem, snapshot: Snapshot) -> str:
+def _how_far(problem: Problem, snapshot: SweepRecord) -> str:
     """Return how far a run is: in sweeps, or in epochs and documents a second where it streams."""
     if not problem.row.streams:
         return f"sweep {snapshot.sweep:,}/{problem.max_sweeps:,}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.registry import METHODS, methods_of, model_row
 
 #: (flag, help, more) adds a flag to a group.
@@ -82,18 +82,18 @@ def add_method_settings(add: Add) -> None:
         add_setting(add, owners[0][1], _VALUE + name, _help(owners))
 
 
-def _settings() -> dict[str, list[tuple[Method, Parameter]]]:
+def _settings() -> dict[str, list[tuple[MethodSpec, Parameter]]]:
     """Return for each setting the methods that have it, each with its own range, default and help."""
-    owners: dict[str, list[tuple[Method, Parameter]]] = {}
+    owners: dict[str, list[tuple[MethodSpec, Parameter]]] = {}
     for row in METHODS:
         for parameter in row.parameters:
             owners.setdefault(parameter.name, []).append((row, parameter))
     return owners
 
 
-def _help(owners: list[tuple[Method, Parameter]]) -> str:
+def _help(owners: list[tuple[MethodSpec, Parameter]]) -> str:
     """Return help, choices and default of a setting; by model and method where they differ."""
-    texts: dict[str, list[Method]] = {}
+    texts: dict[str, list[MethodSpec]] = {}
     for row, parameter in owners:
         texts.setdefault(setting_help(parameter), []).append(row)
     if len(texts) == 1:
@@ -102,7 +102,7 @@ def _help(owners: list[tuple[Method, Parameter]]) -> str:
     return " ".join(f"[{_owners(rows)}] {text}" for text, rows in texts.items())
 
 
-def _owners(rows: list[Method]) -> str:
+def _owners(rows: list[MethodSpec]) -> str:
     """Return methods by model, or the model's name alone where it is all of them."""
     parts = []
     for model in dict.fromkeys(row.model for row in rows):

@@ -18,7 +18,7 @@ from acvb_core.cli.reading import (
     typed_options,
 )
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import ModelRow
+from acvb_core.core.rows import ModelSpec
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.layout import Domains
@@ -39,11 +39,11 @@ class Source:
     """
 
     data: Any
-    model: ModelRow
+    model: ModelSpec
     lines: list[str] = field(default_factory=list)
 
 
-def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) -> list[ModelRow]:
+def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) -> list[ModelSpec]:
     """Return the models that may be meant: more than one while the data have to say how many domains there are.
 
     Without a model, a sample's own is meant, or that of a corpus on disk, or the only one with such methods, else the
@@ -71,7 +71,7 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
     return {"one": [one], "two": [two], "auto": [two, one]}[domains]
 
 
-def _default_model(file: str, methods: Sequence[str]) -> ModelRow:
+def _default_model(file: str, methods: Sequence[str]) -> ModelSpec:
     if file.startswith(_SAMPLE):
         from acvb_core.samples.catalogue import SAMPLES
 
@@ -86,7 +86,7 @@ def _default_model(file: str, methods: Sequence[str]) -> ModelRow:
 
 def load(
     arguments: argparse.Namespace,
-    models: Sequence[ModelRow],
+    models: Sequence[ModelSpec],
     cutter: Callable[[], Tokeniser] | None = None,
     *,
     streamed: bool = False,
@@ -121,7 +121,7 @@ def load(
     return _add_labels(arguments, loaded.relation, models, [*loaded.report.lines(), *hints])
 
 
-def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelRow], streamed: bool) -> Source:
+def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelSpec], streamed: bool) -> Source:
     from acvb_core.samples.catalogue import load_sample
 
     reading, model = find_reading(models[0].kind), models[0]
@@ -141,7 +141,7 @@ def _network_kind(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in ONE_DOMAIN}
 
 
-def _scale_as_typed(arguments: argparse.Namespace, data: Any, model: ModelRow, lines: list[str]) -> Source:
+def _scale_as_typed(arguments: argparse.Namespace, data: Any, model: ModelSpec, lines: list[str]) -> Source:
     """Return data as they are, a table standardised or not as was typed, with a line where it is not."""
     asked = getattr(arguments, "standardise", None)
     if isinstance(data, Table) and asked is not None:
@@ -165,7 +165,7 @@ def _hints(relation: Relation, domains: Domains, directed: bool | None) -> list[
 
 
 def _with_domains(
-    relation: Relation, arguments: argparse.Namespace, models: Sequence[ModelRow]
+    relation: Relation, arguments: argparse.Namespace, models: Sequence[ModelSpec]
 ) -> tuple[Relation, list[str]]:
     """Return a sample's relation with as many domains as were asked for, and lines that say so."""
     kind = _network_kind(arguments)
@@ -180,7 +180,7 @@ def _with_domains(
 
 
 def _add_labels(
-    arguments: argparse.Namespace, relation: Relation, models: Sequence[ModelRow], lines: list[str]
+    arguments: argparse.Namespace, relation: Relation, models: Sequence[ModelSpec], lines: list[str]
 ) -> Source:
     """Return a relation with the labels that were typed, and the model for as many domains as it has."""
     if arguments.labels is not None:

@@ -22,7 +22,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning import Search, Tuning, plan_search, refuse_untunable, run_search
 from acvb_core.registry import method_row
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.plans.searches import SearchFolder
+from acvb_core.store.studies.searches import SearchFolder
 
 
 def tune(arguments: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from acvb_core.core.protocols import Array
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, rebuild_problem
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.store.datasets import find_kind, kind_of
 from acvb_core.store.results import decode_start, encode_start
@@ -47,10 +47,10 @@ class Course(NamedTuple):
     """A part of a run, or of a race, that its watcher does not have yet."""
 
     seed: int  #: of the leader
-    snapshot: Snapshot  #: of the leader; its verdict is plain text
+    snapshot: SweepRecord  #: of the leader; its verdict is plain text
     #: Seed and snapshot of the run that did the last sweep, where it is not the leader; None where none did.
     last_seed: int | None
-    last: Snapshot | None
+    last: SweepRecord | None
     race_report: Any
     first: int  #: number of rows before these
     columns: tuple[str, ...]
@@ -85,7 +85,7 @@ def pack_update(
     return pack(course, copy=copy)
 
 
-def _plain(snapshot: Snapshot, state: bool) -> Snapshot:
+def _plain(snapshot: SweepRecord, state: bool) -> SweepRecord:
     verdict: Any = None if snapshot.verdict is None else str(snapshot.verdict)
     kept: dict[str, Any] = {} if state else {"state": None, "memory": None}
     return replace(snapshot, verdict=verdict, **kept)
@@ -131,7 +131,7 @@ class Reader:
         return self._problems[seed]
 
 
-def _with_verdict(snapshot: Snapshot) -> Snapshot:
+def _with_verdict(snapshot: SweepRecord) -> SweepRecord:
     return replace(snapshot, verdict=None if snapshot.verdict is None else Verdict(snapshot.verdict))
 
 

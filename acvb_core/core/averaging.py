@@ -16,10 +16,10 @@ import numpy as np
 
 from acvb_core.core.clusters import match_clusters, mean_l1_change, order_by_size, renormalise, take
 from acvb_core.core.protocols import (
+    Algorithm,
     AnyResponsibilities,
     Array,
     Checkpoint,
-    Inference,
     Phase,
     Posterior,
     RemoteResponsibilities,
@@ -60,7 +60,7 @@ class AveragedState:
 class _RunningMean:
     """The common part of both kinds of mean."""
 
-    inner: Inference
+    inner: Algorithm
     burn_in: int = 0
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> AveragedState:
@@ -86,7 +86,7 @@ class _RunningMean:
 
 @dataclass(frozen=True)
 class AveragedInference(_RunningMean):
-    """ACVB: any `Inference`, answered by the running mean of its responsibilities after burn-in.
+    """ACVB: any `Algorithm`, answered by the running mean of its responsibilities after burn-in.
 
     With s sweeps in the mean its change is at most 2 / s for each object in L1 (ACVB17 Lemma 1) and
     sqrt(2) / s in L2 (Lemma 3), whatever the inner method does, so a tolerance is met in the end. The mean goes

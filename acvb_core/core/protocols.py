@@ -1,6 +1,6 @@
 """The contract between a method, the model it fits and everything that runs or shows it.
 
-A method (`Inference`) knows its data and its priors from the day it is built; it is started, swept and read
+A method (`Algorithm`) knows its data and its priors from the day it is built; it is started, swept and read
 out, and knows nothing of threads, stopping, storage or pages. What a state says about the data never changes:
 a sweep returns a new state, so that a sweep cut short leaves the last whole state valid, and a run can be
 stopped, extended or repeated bit by bit. A method may hand one large working array on from state to state;
@@ -143,7 +143,7 @@ class SweepInfo(NamedTuple):
 
 
 @runtime_checkable
-class Inference(Protocol):
+class Algorithm(Protocol):
     """A method bound to its data and priors."""
 
     def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> Any:
@@ -173,7 +173,7 @@ class Inference(Protocol):
         ...
 
 
-def can_keep(inference: Inference, state: Any) -> bool:
+def can_keep(inference: Algorithm, state: Any) -> bool:
     """Return whether a run can go on from a state that was written to a file; a method may say so by `can_keep`."""
     asked = getattr(inference, "can_keep", None)
     return asked is None or bool(asked(state))
@@ -209,7 +209,7 @@ class Phase(NamedTuple):
 
 
 class UnaveragedMethod:
-    """The parts of `Inference` that are the same for every method without a running mean."""
+    """The parts of `Algorithm` that are the same for every method without a running mean."""
 
     def posterior(self, state: Any) -> Posterior:
         """Return what `state` says about the data."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, Value, check_values
-from acvb_core.core.protocols import Inference, Model, Posterior, Start
+from acvb_core.core.protocols import Algorithm, Model, Posterior, Start
 from acvb_core.core.references import Reference, references_to
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
@@ -59,7 +59,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodSpec:
     """One row: an inference method of one model."""
 
     #: `model`, `name`: what a user types.
@@ -70,7 +70,7 @@ class Method:
     reference: str  #: paper and equation
     #: All of the method's settings, those of the run (max_sweeps, tol) included.
     parameters: tuple[Parameter, ...]
-    build: Callable[[Any, Values], Inference]  #: (data, values) -> Inference
+    build: Callable[[Any, Values], Algorithm]  #: (data, values) -> Inference
     monitored: Monitored | None  #: what convergence is judged by; None runs a fixed number of sweeps
     averaged: bool = False  #: the answer is a running mean
     sampled: bool = False  #: a sampler: predictions are averaged over the kept samples
@@ -78,7 +78,7 @@ class Method:
     #: long as its `epochs`.
     streams: bool = False
     #: (data, values, start) -> Inference that continues from an earlier run; None where it cannot.
-    build_from: Callable[[Any, Values, Any], Inference] | None = None
+    build_from: Callable[[Any, Values, Any], Algorithm] | None = None
     tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where
     #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     bound_per: str = ""
@@ -133,7 +133,7 @@ class WarmUp:
 
 
 @dataclass(frozen=True)
-class ModelRow:
+class ModelSpec:
     """One model: what its data is called, how it is judged, what it costs."""
 
     name: str
@@ -148,7 +148,7 @@ class ModelRow:
     hold_out: Callable[[Any, float, int], Any]  #: (data, share, seed) -> Split, of a part of every object
     #: (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of the
     #: bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
-    schedule: Callable[[Any, Any, Method, Values], tuple[int, int]]
+    schedule: Callable[[Any, Any, MethodSpec, Values], tuple[int, int]]
     scoring_bytes: int  #: memory that scoring takes, for each held-out entry or word
     #: Array of posteriors whose rows can be told by their largest entry -> what its objects are called.
     clusterings: dict[str, str]

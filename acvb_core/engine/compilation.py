@@ -18,8 +18,8 @@ from numba.core import event
 
 from acvb_core.core.compiler_process import share_compiling
 from acvb_core.core.kernel_cache import lock_cache
-from acvb_core.core.protocols import Inference, Posterior, predict_averaged
-from acvb_core.core.rows import Method, ModelRow, Values
+from acvb_core.core.protocols import Algorithm, Posterior, predict_averaged
+from acvb_core.core.rows import MethodSpec, ModelSpec, Values
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.split import Split
@@ -50,8 +50,8 @@ def compile_for(problem: Problem, announce: Callable[[], object] = lambda: None)
 
 
 def compile_method(
-    model: ModelRow,
-    row: Method,
+    model: ModelSpec,
+    row: MethodSpec,
     values: Values,
     goes_on: bool = False,
     announce: Callable[[], object] = lambda: None,
@@ -78,15 +78,15 @@ def compile_method(
         return len(_SHARES)
 
 
-def _choices_of(row: Method, values: Values) -> Values:
+def _choices_of(row: MethodSpec, values: Values) -> Values:
     return {
         p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)
     }
 
 
 def _make_ready(
-    model: ModelRow,
-    row: Method,
+    model: ModelSpec,
+    row: MethodSpec,
     choices: Values,
     goes_on: bool,
     announce: Callable[[], object],
@@ -107,7 +107,7 @@ def _make_ready(
                 _run_tiny(model, row, choices, goes_on)
 
 
-def compile_other_half(model: ModelRow, row: Method, values: Values, goes_on: bool = False) -> None:
+def compile_other_half(model: ModelSpec, row: MethodSpec, values: Values, goes_on: bool = False) -> None:
     """Compile for a method first what `compile_method`, called in another process at the same time, comes to last."""
     choices = {**_choices_of(row, values), **model.warm_up().other_half}
     with one_thread():
@@ -140,7 +140,7 @@ def refuse_to_compile() -> Iterator[None]:
 
 
 def _run_tiny(
-    model: ModelRow, row: Method, choices: Values, goes_on: bool, shares: Sequence[float] = _SHARES
+    model: ModelSpec, row: MethodSpec, choices: Values, goes_on: bool, shares: Sequence[float] = _SHARES
 ) -> None:
     """Run a method on tiny data with and without held-out entries, and evaluate everything.
 
@@ -158,14 +158,14 @@ def _run_tiny(
             _evaluate(model, row.build_from(split.train, values, start), split, 2)
 
 
-def _begin_to_average(row: Method) -> Values:
+def _begin_to_average(row: MethodSpec) -> Values:
     """Return the settings under which averaging begins at once: tiny data may take long to settle."""
     if row.averaged and row.streams:
         return {"burn_in_epochs": 0.0}
     return {"burn_in": 1} if any(parameter.name == "burn_in" for parameter in row.parameters) else {}
 
 
-def _evaluate(row: ModelRow, inference: Inference, split: Split, sweeps: int) -> Posterior:
+def _evaluate(row: ModelSpec, inference: Algorithm, split: Split, sweeps: int) -> Posterior:
     """Do some sweeps and evaluate every diagnostic of the model; return the posterior."""
     model = row.build(split.train)
     state = inference.init(np.random.default_rng(0))

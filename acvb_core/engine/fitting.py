@@ -25,7 +25,7 @@ from acvb_core.engine.problem import Problem, build_problem, check_method, memor
 from acvb_core.engine.reading import list_methods, read_with_report
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import default_methods, method_row, model_for, model_row
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ARCHIVES = references_to("store.archives.results")
-Watcher = Callable[[Problem, Snapshot], None]
+Watcher = Callable[[Problem, SweepRecord], None]
 
 
 def fit(
@@ -84,7 +84,7 @@ def fit(
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the problem and each Snapshot, in a race those of every entrant. Where it has a method `starting`,
+        Called with the problem and each SweepRecord, in a race those of every entrant. Where it has a method `starting`,
         it is called with the problem before the run. A method `compiling` is called with the problem, and True before
         functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
     checkpoint : callable
@@ -325,7 +325,7 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """Return one row a run: verdict, settled, sweeps, seconds, bound, pseudo leave-one-out, scores, clusters.
 
-        Missing where a model or method has no such score; settled as `Snapshot.has_settled`. All of it is the run's
+        Missing where a model or method has no such score; settled as `SweepRecord.has_settled`. All of it is the run's
         own; where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
         """
         import pandas as pd

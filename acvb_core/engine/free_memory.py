@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.registry import methods_of
 
 #: Number of glibc's option for the most heaps of a process (malloc.h).
@@ -40,7 +40,7 @@ def available_memory() -> int | None:
     return min(known) * int(percent) // 100 if known else None
 
 
-def refuse_too_large(needed: int, model: ModelRow, method: Method) -> None:
+def refuse_too_large(needed: int, model: ModelSpec, method: MethodSpec) -> None:
     """Raise ParameterError where a run needs more bytes of memory than are free."""
     free = available_memory()
     if free is None or needed <= free:

@@ -15,7 +15,7 @@ from acvb_core.core.protocols import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-    from acvb_core.engine.snapshot import Snapshot
+    from acvb_core.engine.snapshot import SweepRecord
 
 _ROWS = "history"
 
@@ -75,7 +75,7 @@ class History:
         )
         self._last: dict[str, float] = {}  #: of rows that are not held: the last number in each column
 
-    def append(self, snapshot: Snapshot) -> None:
+    def append(self, snapshot: SweepRecord) -> None:
         """Add a row; a snapshot of the sweep that stands last takes its place."""
         row = snapshot.row()
         columns, buffer, length = self._read()

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
-from acvb_core.core.rows import Method, ModelRow
-from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
+from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, RunLabel, Settings, name_run
 from acvb_core.engine.race_report import RaceReport
@@ -34,8 +34,8 @@ class RunOutline:
 
     settings: Settings  #: with the run's own seed; before a race, of all restarts
     #: `row`, `model_row`: rows of the registry.
-    row: Method
-    model_row: ModelRow
+    row: MethodSpec
+    model_row: ModelSpec
     #: `fingerprint`, `data_name`, `on_disk`: of the data as they were loaded, and whether these stay on disk.
     fingerprint: str
     data_name: str
@@ -46,7 +46,7 @@ class RunOutline:
     sweep: int | None = None  #: sweeps done; None before the first
     cpu_seconds: float = 0.0
     effective_k: Mapping[str, int] = field(default_factory=dict)
-    has_settled: bool | None = None  #: as `Snapshot.has_settled`
+    has_settled: bool | None = None  #: as `SweepRecord.has_settled`
     lower_bound: float = math.nan  #: NaN where it was not evaluated
     heldout: Mapping[str, float] = field(default_factory=dict)  #: the last held-out scores; empty without any
     race: tuple[int, int] | None = None  #: first seed and number of restarts of the race that it came out of
@@ -75,7 +75,7 @@ class RunOutline:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Inspection(JobState, RunState):
+class JobSnapshot(JobState, RunState):
     """A run in the background at one moment; while restarts race, all of it is the leader's."""
 
     @property
@@ -176,7 +176,7 @@ class Inspection(JobState, RunState):
         return sweeps_left
 
 
-class Job(Handle[Inspection]):
+class Job(BackgroundTask[JobSnapshot]):
     """One run on a thread of the executor, or several that race until one of them is left.
 
     `label`: the usual name to begin with; whoever keeps several jobs sees to it that no two have the same.
@@ -185,7 +185,7 @@ class Job(Handle[Inspection]):
     def __init__(
         self, problem: Problem, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
     ) -> None:
-        super().__init__(Inspection.begin(problem), executor, job_id=job_id, owner=owner)
+        super().__init__(JobSnapshot.begin(problem), executor, job_id=job_id, owner=owner)
         self.label = RunLabel(problem.label)
         self._asked = problem
         self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
@@ -395,8 +395,8 @@ class _ListedJob(Job):
         owner: str,
     ) -> None:
         self._listed, self._read, self._reading = outline, read, threading.Lock()
-        self._known: Inspection | None = None
-        Handle.__init__(self, cast(Inspection, None), executor, job_id=job_id, owner=owner)
+        self._known: JobSnapshot | None = None
+        BackgroundTask.__init__(self, cast(JobSnapshot, None), executor, job_id=job_id, owner=owner)
         self.created = created
         self.label = RunLabel(name_run(outline.asked, outline.row))
         self._ended.set()
@@ -406,7 +406,7 @@ class _ListedJob(Job):
         return self._listed if self._known is None else self.inspect().outline
 
     @property
-    def _state(self) -> Inspection:
+    def _state(self) -> JobSnapshot:
         if self._known is None:
             with self._reading:
                 if self._known is None:
@@ -416,5 +416,5 @@ class _ListedJob(Job):
         return self._known
 
     @_state.setter
-    def _state(self, state: Inspection) -> None:
+    def _state(self, state: JobSnapshot) -> None:
         self._known = state

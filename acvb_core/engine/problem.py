@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number
-from acvb_core.core.protocols import Inference, Model, Start
-from acvb_core.core.rows import PRESET, Method, ModelRow
+from acvb_core.core.protocols import Algorithm, Model, Start
+from acvb_core.core.rows import PRESET, MethodSpec, ModelSpec
 from acvb_core.data.report import plural
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.race_report import states_at_once
@@ -32,7 +32,7 @@ class Settings:
     #: Share of the data (of the observed entries, of each document's words) that is held out.
     heldout: float = 0.0
     heldout_seed: int = 0
-    #: Runs from `seed`, `seed` + 1, … that race (`ModelRow.raced_by`). The winner has its own seed, and 1 here.
+    #: Runs from `seed`, `seed` + 1, … that race (`ModelSpec.raced_by`). The winner has its own seed, and 1 here.
     restarts: int = 1
     heldout_documents: float = 0.0  #: share of whole documents that is held out, in place of `heldout`
     start: str = ""  #: what the run continued from, in words; empty where it began anew
@@ -49,7 +49,7 @@ class Settings:
         return asdict(self)
 
 
-def name_run(settings: Settings, row: Method | None = None) -> str:
+def name_run(settings: Settings, row: MethodSpec | None = None) -> str:
     """Return the usual name of a run: "ACVB0 · K 20 · seed 0"; of a race, with the seeds of all its starts.
 
     K is the number of clusters or features to begin with, or the number of topics; left out where the method finds it.
@@ -92,7 +92,7 @@ def number_name(name: str, taken: Collection[str]) -> str:
     return next(each for each in numbered if each not in taken)
 
 
-def depends_on_seed(settings: Settings, row: Method) -> bool:
+def depends_on_seed(settings: Settings, row: MethodSpec) -> bool:
     """Return whether another seed gives another run: not where all the data are gone through from given topics."""
     return row.streams or not settings.start
 
@@ -107,14 +107,14 @@ class Problem:
 
     settings: Settings
     #: `row`, `model_row`: rows of the registry.
-    row: Method
-    model_row: ModelRow
+    row: MethodSpec
+    model_row: ModelSpec
     #: All the data, as loaded; for a stream that continues from topics, with the words of those topics.
     data: Any
     train: Any  #: the data without what is held out
     heldout: Any  #: what is held out, with its size `n`; None where nothing is
     note: str | None  #: what the split had to change, for the user
-    inference: Inference
+    inference: Algorithm
     model: Model
     start: Start | None = None  #: what the inference begins from; None where it begins anew
     check_memory: bool = True  #: refuse to start where more memory is needed than is free
@@ -179,7 +179,7 @@ class Problem:
 
 
 def memory_needed(
-    data: Any, model: ModelRow, row: Method, values: Mapping[str, Any], restarts: int = 1
+    data: Any, model: ModelSpec, row: MethodSpec, values: Mapping[str, Any], restarts: int = 1
 ) -> int:
     """Return the peak memory of a run, or of a race of restarts, in bytes, beyond the data and the scores."""
     return model.memory(data, row.name, dict(values)) * states_at_once(restarts)
@@ -189,7 +189,7 @@ def memory_needed(
 _splits: WeakKeyDictionary[Any, tuple[Any, Split]] = WeakKeyDictionary()
 
 
-def _split(row: ModelRow, data: Any, settings: Settings) -> Split:
+def _split(row: ModelSpec, data: Any, settings: Settings) -> Split:
     """Return the data split as the settings say, the same object for the same settings."""
     key = (row.name, settings.heldout, settings.heldout_documents, settings.heldout_seed)
     known = _splits.get(data)
@@ -213,7 +213,7 @@ def _split(row: ModelRow, data: Any, settings: Settings) -> Split:
     return split
 
 
-def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
+def check_method(model: ModelSpec, row: MethodSpec, data: Any, start: Any) -> None:
     """Raise ParameterError where a method cannot take data on disk, or cannot continue from an earlier run."""
     if start is not None:
         if model.check_start is not None:
@@ -228,7 +228,7 @@ def check_method(model: ModelRow, row: Method, data: Any, start: Any) -> None:
         )
 
 
-def _check_split(row: ModelRow, data: Any, split: Split, restarts: int) -> None:
+def _check_split(row: ModelSpec, data: Any, split: Split, restarts: int) -> None:
     """Raise an error where a run would have nothing to learn from, or restarts nothing to race by."""
     if row.observed is not None and not row.observed(split.train):
         one, many = row.unit

@@ -18,7 +18,7 @@ from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import Entrant, RaceReport, criterion_value, n_survivors
 from acvb_core.engine.run import StopRun, finish_stopped_run, run, score_run
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.engine.threads import one_thread
 
@@ -53,7 +53,7 @@ def race(
 
     Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Where there is
     no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
-    Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelRow.raced_by`).
+    Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelSpec.raced_by`).
 
     `problem`: its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
     `checkpoint`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
@@ -147,13 +147,13 @@ class _Racer:
     def __init__(self, problem: Problem, checkpoint: Checkpoint) -> None:
         self.problem, self.checkpoint = problem, checkpoint
         self.history = History()
-        self.snapshot: Snapshot | None = None
+        self.snapshot: SweepRecord | None = None
         self.entrant = Entrant(problem.settings.seed)
         self._measures: dict[str, float] = {}
         self._sweeps = run(problem, checkpoint=checkpoint)
 
     @property
-    def last(self) -> Snapshot:
+    def last(self) -> SweepRecord:
         """The snapshot of a run that has begun."""
         assert self.snapshot is not None
         return self.snapshot
@@ -210,7 +210,7 @@ class _Racer:
         if self.snapshot.verdict is None:
             self._publish(finish_stopped_run(self.problem, self.snapshot))
 
-    def _publish(self, snapshot: Snapshot) -> None:
+    def _publish(self, snapshot: SweepRecord) -> None:
         self.history.append(snapshot)
         self.entrant = self.entrant.after(snapshot)
         self._measures = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,14 +46,14 @@ class Entrant:
     #: Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
     out_after: int | None = None
 
-    def after(self, snapshot: Snapshot) -> Entrant:
+    def after(self, snapshot: SweepRecord) -> Entrant:
         """Return the entrant after a sweep."""
         values = {name: criterion_value(snapshot, name) for name in RACE_CRITERIA}
         measured: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
         return replace(self, sweeps=snapshot.sweep, cpu_seconds=snapshot.cpu_seconds, **measured)
 
 
-def criterion_value(snapshot: Snapshot, criterion: str) -> float | None:
+def criterion_value(snapshot: SweepRecord, criterion: str) -> float | None:
     """Return what a run is ranked by, as a snapshot has it; of the held-out scores, the first."""
     if criterion == "heldout":
         return None if snapshot.heldout is None else float(snapshot.heldout[0])
@@ -104,7 +104,7 @@ class RaceReport:
         """Processor time of all entrants together."""
         return sum(entrant.cpu_seconds for entrant in self.entrants)
 
-    def with_leader(self, snapshot: Snapshot) -> RaceReport:
+    def with_leader(self, snapshot: SweepRecord) -> RaceReport:
         """Return the same race with its leader after a later sweep."""
         entrants = (one.after(snapshot) if one.seed == self.leader else one for one in self.entrants)
         return replace(self, entrants=tuple(entrants))

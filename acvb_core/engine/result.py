@@ -14,11 +14,11 @@ from acvb_core.core.clusters import order_by_size, rearrange
 from acvb_core.core.errors import ParameterError, shorten
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import ModelRow
+from acvb_core.core.rows import ModelSpec
 from acvb_core.data.report import ReadReport, plural
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.engine.stopping import explain_convergence
 
@@ -39,7 +39,7 @@ class HeldOutPeak(NamedTuple):
     best: float  #: score after this sweep, as the model's `display.score` has it
     last: float  #: score at the end
 
-    def describe(self, row: ModelRow) -> str:
+    def describe(self, row: ModelSpec) -> str:
         """Return in words when a run of a model predicted best, and what may predict better than its end."""
         display, write = row.display, row.display.score.write
         return (
@@ -73,7 +73,7 @@ class Result:
         return self.state.problem
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SweepRecord:
         """The run after its last sweep."""
         return self.state.last
 
@@ -357,8 +357,8 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race".
 
-        `settled` (`Snapshot.has_settled`) and `scaled_change` say how far the sweeps are from a mean; "samples", what
-        the Gibbs samples of the run are worth (`chain`); "heldout_peak", that it overfits (`heldout_peak`).
+        `settled` (`SweepRecord.has_settled`) and `scaled_change` say how far the sweeps are from a mean; "samples",
+        what the Gibbs samples of the run are worth (`chain`); "heldout_peak", that it overfits (`heldout_peak`).
         """
         last, race = self.snapshot, self._race
         heldout = None if last.heldout is None else _known_scores(last.heldout)

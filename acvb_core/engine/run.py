@@ -1,4 +1,4 @@
-"""The engine: a generator that takes a problem and yields a Snapshot after every sweep.
+"""The engine: a generator that takes a problem and yields a SweepRecord after every sweep.
 
 It sweeps, reads diagnostics and asks the stopping rule; callers do the rest between two snapshots.
 """
@@ -26,7 +26,7 @@ from acvb_core.core.protocols import (
 )
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.stopping import judge
 from acvb_core.engine.threads import Clock, one_thread
 
@@ -60,12 +60,12 @@ class _Memory:
 def run(
     problem: Problem,
     *,
-    resume: Snapshot | None = None,
+    resume: SweepRecord | None = None,
     max_sweeps: int | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     schedule: Schedule | None = None,
-) -> Generator[Snapshot, None, None]:
-    """Yield a Snapshot after each sweep; the last one has a verdict.
+) -> Generator[SweepRecord, None, None]:
+    """Yield a SweepRecord after each sweep; the last one has a verdict.
 
     Each sweep draws from a generator of its own, seeded by (seed, sweep). Compiled functions are made ready first: what
     that takes is not in the run's times.
@@ -99,13 +99,13 @@ def run(
         yield last
 
 
-def finish_stopped_run(problem: Problem, last: Snapshot) -> Snapshot:
+def finish_stopped_run(problem: Problem, last: SweepRecord) -> SweepRecord:
     """Return the last snapshot of a run that is stopped: everything evaluated, with verdict STOPPED."""
     with one_thread():
         return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).finish_stopped(last)
 
 
-def score_run(problem: Problem, last: Snapshot) -> Any:
+def score_run(problem: Problem, last: SweepRecord) -> Any:
     """Return the held-out scores of a run: of its kept samples together, where it has any."""
     with one_thread():
         runner = _Runner(problem, no_checkpoint, Schedule.for_problem(problem))
@@ -135,7 +135,7 @@ class _Runner:
         self._checkpoint()
         self.paused += time.monotonic() - before
 
-    def start(self) -> Snapshot:
+    def start(self) -> SweepRecord:
         """Return the state before the first sweep, as a snapshot that is not yielded."""
         clock = Clock()
         problem = self.problem
@@ -143,7 +143,7 @@ class _Runner:
         cpu, wall = clock.read()
         posterior = problem.inference.posterior(state)
         nothing = dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change"))
-        return Snapshot(
+        return SweepRecord(
             sweep=0,
             cpu_seconds=cpu,
             wall_seconds=wall - self.paused,
@@ -158,7 +158,7 @@ class _Runner:
     def _rng(self, sweep: int) -> np.random.Generator:
         return np.random.default_rng([self.problem.settings.seed, sweep])
 
-    def sweep(self, last: Snapshot, *, last_sweep: bool) -> Snapshot:
+    def sweep(self, last: SweepRecord, *, last_sweep: bool) -> SweepRecord:
         self.paused = 0.0
         clock = Clock()
         inference = self.problem.inference
@@ -175,7 +175,7 @@ class _Runner:
             diagnostics_seconds=last.diagnostics_seconds + both - own,
         )
 
-    def finish_stopped(self, last: Snapshot) -> Snapshot:
+    def finish_stopped(self, last: SweepRecord) -> SweepRecord:
         """Return the last whole sweep with everything evaluated; evaluation itself can no longer be stopped."""
         self._checkpoint = no_checkpoint
         responsibilities = self.problem.inference.responsibilities(last.state)
@@ -190,7 +190,7 @@ class _Runner:
             verdict=Verdict.STOPPED,
         )
 
-    def _diagnose(self, last: Snapshot, state: Any, info: SweepInfo, *, last_sweep: bool) -> Snapshot:
+    def _diagnose(self, last: SweepRecord, state: Any, info: SweepInfo, *, last_sweep: bool) -> SweepRecord:
         problem, inference = self.problem, self.problem.inference
         sweep = last.sweep + 1
         posterior, current = inference.posterior(state), inference.current(state)
@@ -227,7 +227,7 @@ class _Runner:
         # Nothing can be ranked by predictions that are not numbers.
         if verdict is not Verdict.DIVERGED and (sweep % self.schedule.heldout == 0 or verdict is not None):
             heldout = self.score(posterior, predicted, phase.samples, is_last=verdict is not None)
-        return Snapshot(
+        return SweepRecord(
             sweep=sweep,
             lower_bound=bound,
             pseudo_loo=loo,
@@ -268,7 +268,7 @@ class _Runner:
             self._stop_asked = True
             self._checkpoint = no_checkpoint
 
-    def _sum_predictions(self, last: Snapshot, current: Posterior, samples: int) -> np.ndarray | None:
+    def _sum_predictions(self, last: SweepRecord, current: Posterior, samples: int) -> np.ndarray | None:
         """Return the sum over kept samples of the predicted probabilities (samplers only)."""
         if not self.problem.row.sampled or self.problem.heldout is None or samples == 0:
             return None

@@ -35,7 +35,7 @@ MOVES = ("merged", "split", "dropped", "recoded", "turned", "lost", "unsaved")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class SweepRecord:
     """The run after a sweep."""
 
     sweep: int  #: sweeps done
@@ -78,11 +78,11 @@ class Snapshot:
             return None
         return self.scaled_change < SETTLED
 
-    def release_state(self) -> Snapshot:
+    def release_state(self) -> SweepRecord:
         """Return the snapshot without the state, by far the largest part, when the run cannot be extended."""
         return replace(self, state=None) if self.verdict in (Verdict.CONVERGED, Verdict.DIVERGED) else self
 
-    def release_posterior(self, read: Callable[[str], Array]) -> Snapshot:
+    def release_posterior(self, read: Callable[[str], Array]) -> SweepRecord:
         """Return the snapshot without the arrays of the answer; `read` gives them back, by their names in the store."""
         arrays = StoredArrays(tuple(self.posterior.arrays), lambda name: read(f"posterior_{name}"))
         return replace(self, posterior=replace(self.posterior, arrays=arrays))

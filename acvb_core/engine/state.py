@@ -9,7 +9,7 @@ from acvb_core.core.protocols import can_keep
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -19,10 +19,10 @@ class RunState:
     problem: Problem  #: the run, with its own seed; before a race, all restarts
     history: History  #: diagnostics of every sweep, those of the snapshot included
     max_sweeps: int  #: cap of the run, extensions included
-    snapshot: Snapshot | None = None  #: after the last whole sweep; None before the first
+    snapshot: SweepRecord | None = None  #: after the last whole sweep; None before the first
     race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
     #: The run that did the last sweep, and its result; None where no sweep was done since the state before.
-    last_sweep: tuple[Problem, Snapshot] | None = None
+    last_sweep: tuple[Problem, SweepRecord] | None = None
     is_due: bool = False  #: of a run that is computed elsewhere: what it goes on from has come, to be kept
 
     @classmethod
@@ -38,7 +38,7 @@ class RunState:
         return {**vars(self), "snapshot": last, "last_sweep": None}
 
     @property
-    def last(self) -> Snapshot:
+    def last(self) -> SweepRecord:
         """The snapshot of a run that has done a sweep."""
         assert self.snapshot is not None
         return self.snapshot

@@ -12,7 +12,7 @@ from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 
 
 def judge(
@@ -87,7 +87,7 @@ class Course(NamedTuple):
     first: float  #: change that counts as nothing done
 
 
-def explain_convergence(problem: Problem, history: History, last: Snapshot) -> str:
+def explain_convergence(problem: Problem, history: History, last: SweepRecord) -> str:
     """Return which rule ended a converged run, and what it does not judge, in sentences; "" for any other run."""
     watched, tolerance = problem.row.monitored, problem.settings.values.get("tol")
     if last.verdict is not Verdict.CONVERGED or watched is None or tolerance is None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from acvb_core.core.protocols import Checkpoint
+from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Watcher
-from acvb_core.engine.handle import ExecutorChoice, Handle, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 
 
 class Study(Protocol):
@@ -47,7 +47,7 @@ class StudyState(JobState, Generic[StudyT]):
     planned: int  #: how many there will be
     #: The run under way; None between two runs and at the end.
     problem: Problem | None = None
-    snapshot: Snapshot | None = None  #: that run after its last whole sweep
+    snapshot: SweepRecord | None = None  #: that run after its last whole sweep
     history: History = field(default_factory=History)  #: its diagnostics
 
     @property
@@ -74,7 +74,7 @@ class StudyState(JobState, Generic[StudyT]):
         return self.study.n_runs >= self.planned
 
 
-class StudyJob(Handle[StudyState[StudyT]], Generic[StudyT]):
+class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     """A study on a thread of the executor.
 
     Each run is handed to `keep` before it is published. A stop keeps the runs that are over; the one under way is given
@@ -144,6 +144,6 @@ class StudyJob(Handle[StudyState[StudyT]], Generic[StudyT]):
     def _publish_runs(self, study: StudyT) -> None:
         self._publish(Status.RUNNING, study=study, problem=None, snapshot=None, history=History())
 
-    def _watch(self, problem: Problem, snapshot: Snapshot) -> None:
+    def _watch(self, problem: Problem, snapshot: SweepRecord) -> None:
         self._state.history.append(snapshot)
         self._publish(Status.RUNNING, problem=problem, snapshot=replace(snapshot, state=None))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, check_whole_number
 from acvb_core.core.protocols import Checkpoint, no_checkpoint
-from acvb_core.core.rows import Method, Range
+from acvb_core.core.rows import MethodSpec, Range
 from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.problem import Problem, build_problem
@@ -160,7 +160,7 @@ class Space:
         return all(one.low <= values[one.name] <= one.high for one in self.ranges)
 
 
-def build_search_space(row: Method, ranges: Sequence[Range], held: Collection[str] = ()) -> Space:
+def build_search_space(row: MethodSpec, ranges: Sequence[Range], held: Collection[str] = ()) -> Space:
     """Return the parameters of a method that are tuned: those with a range that are not held.
 
     Raises ParameterError: a range is empty, not allowed, or not of a number of the method; or nothing is left to tune.
@@ -496,7 +496,7 @@ def tune(
     trials : int
         Runs, that of the defaults included.
     watch : callable, optional
-        Called with the problem, whose settings say what is tried, and each Snapshot of every trial.
+        Called with the problem, whose settings say what is tried, and each SweepRecord of every trial.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the search with the trials it has.
     executor : Executor, optional

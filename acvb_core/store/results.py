@@ -15,7 +15,7 @@ from acvb_core.engine.history import History
 from acvb_core.engine.problem import Problem, rebuild_problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.files import (
@@ -216,7 +216,7 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
     race, score, verdict = about.get("race"), about["heldout"], about["verdict"]
     sweeps = int(about["snapshot"]["sweep"])
     unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
-    snapshot = Snapshot(
+    snapshot = SweepRecord(
         **(unknown | {name: about["snapshot"][name] for name in _VALUES if name in about["snapshot"]}),
         heldout=None if score is None else problem.model.score_type(**score),
         verdict=None if verdict is None else Verdict(verdict),

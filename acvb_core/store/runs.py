@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.core.errors import AcvbError, hide_places
-from acvb_core.engine.handle import ExecutorChoice
+from acvb_core.engine.background import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.problem import Problem, RunLabel
 from acvb_core.engine.result import Result

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.display import write_number
-from acvb_core.core.rows import ModelRow
+from acvb_core.core.rows import ModelSpec
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict
@@ -207,7 +207,7 @@ def _held_out_unit(results: Sequence[Result]) -> str:
     return _models(results)[0].unit[1]
 
 
-def _models(results: Sequence[Result]) -> list[ModelRow]:
+def _models(results: Sequence[Result]) -> list[ModelSpec]:
     """Return the rows of the models of some runs, in the registry's order."""
     names = {result.problem.settings.model for result in results}
     return [row for row in MODELS if row.name in names]

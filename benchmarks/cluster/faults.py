@@ -30,8 +30,8 @@ import numpy as np
 from acvb_core.cluster import remote_run
 from acvb_core.cluster.executor import SHARED_FOLDER, DaskExecutor
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.samples.planted_mixtures import planted_topics

@@ -25,10 +25,10 @@ from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.tuning import plan_search, run_search
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, Codec
-from acvb_core.store.plans.experiments import ExperimentFolder
-from acvb_core.store.plans.folder import PlanFolder
-from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies.study_folder import StudyFolder
 from acvb_core.store.topics.trained import load_model, save_model
 from benchmarks.fuzzing.seeds import memory_folder, seeds_of
 
@@ -148,7 +148,7 @@ def read_model(content: bytes) -> Any:
 _BREAK = b"\n---\n"
 
 
-def _plan_data(kind: type[PlanFolder[Any, Any]]) -> Any:
+def _plan_data(kind: type[StudyFolder[Any, Any]]) -> Any:
     return _data()[0] if kind is ExperimentFolder else _data()[3]
 
 
@@ -164,7 +164,7 @@ def plan_seeds() -> tuple[bytes, ...]:
         search = SearchFolder(Path(place) / "search", planned, "1.0")
         for tuned in run_search(planned):
             search.append(tuned.trials[-1])
-        folders: tuple[PlanFolder[Any, Any], ...] = (experiment, search)
+        folders: tuple[StudyFolder[Any, Any], ...] = (experiment, search)
         return tuple(
             _BREAK.join((kept.folder / name).read_bytes() for name in (kept.plan_file, kept.lines_file))
             for kept in folders
@@ -173,7 +173,7 @@ def plan_seeds() -> tuple[bytes, ...]:
 
 def read_plan(content: bytes) -> Any:
     """Read an experiment or a search, and what pages show of it."""
-    kind: type[PlanFolder[Any, Any]] = SearchFolder if b'"ranges"' in content else ExperimentFolder
+    kind: type[StudyFolder[Any, Any]] = SearchFolder if b'"ranges"' in content else ExperimentFolder
     place = _folder() / "plan"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()

@@ -81,7 +81,7 @@ def main() -> None:
     port, n_starts = sys.argv[1], int(sys.argv[2])
     fill_store(services.store(), n_starts)
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 1_000_000}
-    services.job_book().add(
+    services.job_manager().add(
         KEY, build_problem(load_sample("debtag_games").data, "gibbs", endless, heldout=0.1)
     )
     sys.argv = ["streamlit", "run", "app.py", "--server.port", port]

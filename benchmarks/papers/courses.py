@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acvb_core.cli.progress import Progress
 from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from benchmarks.papers.paper import PaperFigure
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ class CourseRecorder:
     _last: dict[str, float] = field(default_factory=dict)
     _run: Problem | None = None
 
-    def __call__(self, problem: Problem, snapshot: Snapshot) -> None:
+    def __call__(self, problem: Problem, snapshot: SweepRecord) -> None:
         """Keep what a snapshot says."""
         if problem is not self._run:
             self._run, self._points, self.answers, self._last = problem, [], {}, {}

@@ -19,8 +19,8 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning import Search, Tuning, run_search
 from acvb_core.registry import method_row
 from acvb_core.store.files import replace_file
-from acvb_core.store.plans.experiments import ExperimentFolder
-from acvb_core.store.plans.searches import SearchFolder
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.searches import SearchFolder
 from benchmarks.papers.courses import CourseRecorder, RunNotes, describe_end, list_quantities
 from benchmarks.papers.paper import PaperTable
 from benchmarks.papers.parts import TABLES, PaperPart

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.peers.trials import find_files
 
 #: A method's name in the tables, the function that runs it, and its settings.
-Method = tuple[str, str, dict[str, Any]]
+MethodSpec = tuple[str, str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ DATA = {
     "features": (*QUICK_DATA["features"], "planted_features", "digits"),
 }
 
-METHODS: dict[str, tuple[Method, ...]] = {
+METHODS: dict[str, tuple[MethodSpec, ...]] = {
     "networks": (
         ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
         ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
@@ -109,7 +109,7 @@ WAITS: tuple[Wait, ...] = (
 def list_topic_cases(data: str, k: int, passes: int, long_passes: int) -> list[Case]:
     """Return the methods of topics on one corpus."""
     settings = {**PRIOR, "k": k, "passes": passes}
-    methods: list[Method] = [
+    methods: list[MethodSpec] = [
         (label, f"{OURS}:fit_topics", {**settings, "method": name})
         for label, name in (("CVB0", "cvb0"), ("ACVB0", "acvb0"), ("Gibbs", "gibbs"))
     ]

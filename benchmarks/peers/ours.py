@@ -9,7 +9,7 @@ from typing import Any
 from acvb_core.core.protocols import predict_averaged
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from benchmarks.peers.answers import Answer, mean_of_later_half
 from benchmarks.peers.trials import Trial
 
@@ -61,11 +61,11 @@ def fit_features(trial: Trial, seed: int, *, method: str) -> Iterator[Answer]:
     yield Answer(problem.model.predict(last.posterior, trial.heldout), last.cpu_seconds, _describe(last))
 
 
-def _run_to_end(problem: Problem) -> Snapshot:
+def _run_to_end(problem: Problem) -> SweepRecord:
     return deque(run(problem), maxlen=1)[0]
 
 
-def _describe(last: Snapshot) -> str:
+def _describe(last: SweepRecord) -> str:
     sizes = " x ".join(str(number) for number in last.effective_k.values())
     what = "features" if "features" in last.effective_k else "clusters"
     return f"{sizes} {what}, {last.verdict} after {last.sweep} sweeps"

@@ -13,9 +13,9 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.study_store import StudyStore
 from acvb_core.views.dark import DARK_PAPER, dark_colour
 from acvb_core.views.theme import TEXT
 from tests.browser.conftest import running_app
@@ -73,7 +73,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for number, result in enumerate(results):
         store.save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
     store.save_dataset(WORKSPACE, relation, ["a sample"], {"name": "southern women"})
-    book = PlanBook(ExperimentFolder, Executor(1), store, __version__)
+    book = StudyStore(ExperimentFolder, Executor(1), store, __version__)
     plan = plan_experiment(relation, ["acvb0", "vb"], splits=2, k=3, max_sweeps=3)
     assert book.add(WORKSPACE, plan, "southern women").wait(180)
     with running_app(folder) as url:

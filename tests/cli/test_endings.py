@@ -16,7 +16,7 @@ import pytest
 import acvb_core
 from acvb_core.cli.progress import Progress
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.store.files import StoreError
 from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
 
@@ -89,7 +89,7 @@ def press_ctrl_c_at(
 ) -> None:
     watch = Progress.__call__
 
-    def watched(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
+    def watched(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
         watch(self, problem, snapshot)
         if snapshot.sweep == sweep and snapshot.verdict is None:
             for _ in range(times):
@@ -149,7 +149,7 @@ def test_the_same_command_continues_a_run_that_was_interrupted(
         else:
             watch = Progress.__call__
 
-            def killed(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
+            def killed(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
                 watch(self, problem, snapshot)
                 if snapshot.sweep == 26:
                     raise Killed
@@ -232,7 +232,7 @@ def test_ctrl_c_twice_ends_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 def test_ctrl_c_before_the_first_sweep(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     init = acvb_core.engine.run._Runner.start  # type: ignore[attr-defined]
 
-    def start(self: Any) -> Snapshot:
+    def start(self: Any) -> SweepRecord:
         signal.raise_signal(signal.SIGINT)
         self.checkpoint()
         return init(self)

@@ -12,7 +12,7 @@ import pytest
 import acvb_core
 from acvb_core.cli.progress import Progress
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from tests.cli.support import WOMEN, Run
 
 RACE = (
@@ -73,7 +73,7 @@ def test_a_number_of_restarts_is_at_least_one(run: Run, wrong: str) -> None:
 def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Progress.__call__
 
-    def watched(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
+    def watched(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
         watch(self, problem, snapshot)
         if problem.settings.seed == 4 and snapshot.sweep == 7 and snapshot.verdict is None:
             signal.raise_signal(signal.SIGINT)

@@ -18,7 +18,7 @@ from acvb_core.cli.corpus_folders import ORIGIN
 from acvb_core.cli.progress import Progress, ReadingProgress
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.problem import Problem
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import tune
 from acvb_core.store.topics.run_folder import load_topics
 from acvb_core.store.topics.trained import load_model
@@ -372,7 +372,7 @@ def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -
     """At a sweep of the so-manieth run."""
     watch, begun = Progress.__call__, []
 
-    def watched(self: Progress, problem: Problem, snapshot: Snapshot) -> None:
+    def watched(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
         watch(self, problem, snapshot)
         if problem not in begun:
             begun.append(problem)

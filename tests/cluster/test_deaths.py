@@ -24,9 +24,9 @@ from acvb_core.cluster.local import LOOPBACK, start_cluster
 from acvb_core.cluster.places import Places
 from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import run
 from tests.engine.fakes import small_problem

@@ -11,11 +11,11 @@ import pytest
 from acvb_core.cluster import connection, remote_run
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.engine import observer
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from tests.engine.jobs import PATIENCE, endless, sweeps, until
 
@@ -29,14 +29,14 @@ def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
         observer, "WRITE_EVERY", 1e9
     )  # by the work of the thread that watches, it is never due
     store = RunStore(tmp_path / "home")
-    book = JobBook(executor, store)
+    book = JobManager(executor, store)
     # When the test fails, its run would keep a worker from the tests that follow.
     request.addfinalizer(book.close)
     job = book.add("workspace", endless())
     until(lambda: sweeps(job) > 0)
     until(lambda: has_state(store, job.id))
     until(lambda: copy_home(tmp_path))  # as after the end of this process
-    found = JobBook(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
+    found = JobManager(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
     assert found.inspect().status is Status.INTERRUPTED
     kept = sweeps(found)
     assert kept > 0

@@ -15,8 +15,8 @@ from acvb_core.cluster.messages import SentData
 from acvb_core.cluster.worker import Ending, HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
+from acvb_core.engine.background import Status
 from acvb_core.engine.fitting import solve
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Array, Inference, Posterior, Responsibilities, SweepInfo
-from acvb_core.core.rows import Method
+from acvb_core.core.protocols import Algorithm, Array, Posterior, Responsibilities, SweepInfo
+from acvb_core.core.rows import MethodSpec
 from acvb_core.registry import METHODS, methods_of, model_row
 from acvb_core.store.files import from_text_bytes, text_bytes
 from acvb_core.store.states import decode_state, encode_state
@@ -128,7 +128,7 @@ def data_of(model: str) -> dict[str, Any]:
     return CASES[model].data()
 
 
-def name_of(row: Method) -> str:
+def name_of(row: MethodSpec) -> str:
     """Return what a method is called in the names of tests."""
     return f"{row.model}-{row.name}"
 
@@ -141,26 +141,26 @@ def methods_for(model: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("row", methods_of(model), ids=map(name_of, methods_of(model)))
 
 
-def known(row: Method, values: dict[str, Any]) -> dict[str, Any]:
+def known(row: MethodSpec, values: dict[str, Any]) -> dict[str, Any]:
     """Return those of some settings that a method has."""
     names = {p.name for p in row.parameters}
     return {name: value for name, value in values.items() if name in names}
 
 
-def variations(row: Method) -> Iterator[dict[str, Any]]:
+def variations(row: MethodSpec) -> Iterator[dict[str, Any]]:
     """Give the variations that a method has all settings for."""
     for values in CASES[row.model].variations:
         if known(row, values) == values:
             yield values
 
 
-def built(row: Method, data: Any, **values: Any) -> Inference:
+def built(row: MethodSpec, data: Any, **values: Any) -> Algorithm:
     """Return a method at a small size; settings that it does not have are left out."""
     given = CASES[row.model].small | {"burn_in": 2} | values
     return row.build(data, row.values(known(row, given)))
 
 
-def limited(row: Method, data: Any, values: dict[str, Any], sweeps: int) -> dict[str, Any]:
+def limited(row: MethodSpec, data: Any, values: dict[str, Any], sweeps: int) -> dict[str, Any]:
     """Return settings with which a run on all of the data ends after so many sweeps at the latest."""
     if not row.streams:
         return known(row, values) | {"max_sweeps": sweeps}
@@ -169,7 +169,7 @@ def limited(row: Method, data: Any, values: dict[str, Any], sweeps: int) -> dict
     return known(row, values) | {"epochs": float(epochs)}
 
 
-def affordable(row: Method, data: Any, values: dict[str, Any]) -> dict[str, Any]:
+def affordable(row: MethodSpec, data: Any, values: dict[str, Any]) -> dict[str, Any]:
     """Return settings with fewer clusters where a sweep would take more than a second or two."""
     seconds = model_row(row.model).sweep_seconds
     while values.get("k", 0) >= 5 and seconds(data, row.name, row.values(known(row, values))) > 1.5:
@@ -177,13 +177,13 @@ def affordable(row: Method, data: Any, values: dict[str, Any]) -> dict[str, Any]
     return values
 
 
-def usual(row: Method) -> Any:
+def usual(row: MethodSpec) -> Any:
     """Return data of a method's model on which nothing is odd."""
     return data_of(row.model)[CASES[row.model].usual]
 
 
 def course(
-    inference: Inference,
+    inference: Algorithm,
     sweeps: int = SWEEPS,
     seed: int = 1,
     due: Callable[[Any], Any] | None = None,
@@ -198,7 +198,7 @@ def course(
 
 
 def last_of(
-    inference: Inference, sweeps: int = SWEEPS, seed: int = 1, due: Callable[[Any], Any] | None = None
+    inference: Algorithm, sweeps: int = SWEEPS, seed: int = 1, due: Callable[[Any], Any] | None = None
 ) -> Any:
     """Return the state after some sweeps."""
     return list(course(inference, sweeps, seed, due))[-1][0]

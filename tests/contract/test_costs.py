@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.problem import build_problem
@@ -58,7 +58,7 @@ def wide(model: str) -> tuple[Any, list[dict[str, Any]], list[dict[str, Any]]]:
 
 @pytest.mark.whole_chain
 @every_method
-def test_checkpoint_is_called_often(row: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_is_called_often(row: MethodSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pause or a stop takes effect soon: in the start, in sweeps, in one with every move and in the diagnostics."""
     monkeypatch.setattr(chain, "_WORK", 5e7)  # a chain of a second: more of its sweeps are like these
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
@@ -87,7 +87,7 @@ def test_checkpoint_is_called_often(row: Method, monkeypatch: pytest.MonkeyPatch
 
 
 @every_method
-def test_long_passes_are_cut_into_pieces(row: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_passes_are_cut_into_pieces(row: MethodSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     """With pieces of ten objects a pass over many comes by the checkpoint many times."""
     if (row.model, row.name) == ("irm", "vb"):  # a batch of matrix products
         return
@@ -140,7 +140,7 @@ def measured() -> list[Any]:
 @pytest.mark.whole_chain
 @pytest.mark.parametrize(("row", "values", "heldout"), measured())
 def test_memory_is_as_estimated(
-    row: Method, values: dict[str, Any], heldout: float, monkeypatch: pytest.MonkeyPatch
+    row: MethodSpec, values: dict[str, Any], heldout: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chain, "BURN_IN", 4)  # nothing is kept of it
     expect_no_growth(monkeypatch)
@@ -178,7 +178,7 @@ def test_memory_covers_the_clusters_that_splits_add() -> None:
 
 
 @every_method
-def test_little_memory_is_used_before_the_check(row: Method) -> None:
+def test_little_memory_is_used_before_the_check(row: MethodSpec) -> None:
     """A run is put together before it is known whether there is memory for it: that must take no more than the data."""
     data, choices, _ = wide(row.model)
     values = next(known(row, values) for values in choices if known(row, values) == values)
@@ -189,7 +189,7 @@ def test_little_memory_is_used_before_the_check(row: Method) -> None:
 
 @every_method
 def test_a_sweep_of_more_parts_is_estimated_to_take_longer(
-    row: Method, monkeypatch: pytest.MonkeyPatch
+    row: MethodSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The windows of a stream are short in any case."""
     expect_no_growth(monkeypatch)
@@ -216,7 +216,7 @@ def test_held_out_entries_do_not_make_sweeps_look_long() -> None:
 
 
 @methods_for("lda")
-def test_memory_of_large_counts_is_as_estimated(row: Method) -> None:
+def test_memory_of_large_counts_is_as_estimated(row: MethodSpec) -> None:
     """Few words, many tokens: a sampler has a topic for each."""
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
     data = Corpus.build(np.full((40, 50), 1_000, dtype=np.int64))

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY
@@ -38,7 +38,7 @@ def network_of(truth: PlantedRelation, directed: bool) -> Relation:
     return Relation.build(links, network=Network(directed))
 
 
-def drawn(row: Method) -> list[Relation]:
+def drawn(row: MethodSpec) -> list[Relation]:
     """Return data of the method's model with clear clusters: of networks one of either kind."""
     if row.model == "irm":
         return [planted_relation(60, 50, 3, 3, 5).relation]
@@ -48,7 +48,7 @@ def drawn(row: Method) -> list[Relation]:
 
 @every_method
 @pytest.mark.parametrize("sizes", [(2, 5), (5, 2)], ids=str)
-def test_intervals_hold_the_mean_of_every_block(row: Method, sizes: tuple[int, int]) -> None:
+def test_intervals_hold_the_mean_of_every_block(row: MethodSpec, sizes: tuple[int, int]) -> None:
     """With a and b of at least one the posterior of a block is no U, and its mean is inside the central interval."""
     relation = usual(row)
     inference = built(
@@ -62,7 +62,7 @@ def test_intervals_hold_the_mean_of_every_block(row: Method, sizes: tuple[int, i
 
 
 @each_of(irm=("missing entries",), network=("missing pairs", "missing pairs, undirected", "self-links"))
-def test_state_can_be_swept_again_with_the_same_bits(row: Method, name: str) -> None:
+def test_state_can_be_swept_again_with_the_same_bits(row: MethodSpec, name: str) -> None:
     relation = data_of(row.model)[name]
     # From the chain once: it is the same whatever comes after it.
     for options in ({}, {"hyper": "per-block", "init": "random"}, {"variance": "exact", "init": "random"}):
@@ -90,14 +90,14 @@ def test_state_can_be_swept_again_with_the_same_bits(row: Method, name: str) -> 
 
 @every_method
 @pytest.mark.parametrize("moves", [False, True])
-def test_order_says_where_every_cluster_has_gone(row: Method, moves: bool) -> None:
+def test_order_says_where_every_cluster_has_gone(row: MethodSpec, moves: bool) -> None:
     """An order names the old clusters that are left, each once; without one nothing but a move has changed them."""
     if not row.sampled:
         for relation in drawn(row):
             check_orders(row, relation, moves)
 
 
-def check_orders(row: Method, relation: Relation, moves: bool) -> None:
+def check_orders(row: MethodSpec, relation: Relation, moves: bool) -> None:
     inference = built(
         row,
         relation,
@@ -142,7 +142,7 @@ def check_orders(row: Method, relation: Relation, moves: bool) -> None:
 
 
 @every_method
-def test_order_is_the_one_the_sweep_applied(row: Method) -> None:
+def test_order_is_the_one_the_sweep_applied(row: MethodSpec) -> None:
     """Clusters far apart keep their objects, so that each new cluster can be told from its members."""
     if row.sampled or row.name == "vb":  # VB sorts only where that does not lower its bound
         return
@@ -183,7 +183,7 @@ def test_order_is_the_one_the_sweep_applied(row: Method) -> None:
         "two cliques",
     ),
 )
-def test_per_block_prior_stays_finite(row: Method, name: str) -> None:
+def test_per_block_prior_stays_finite(row: MethodSpec, name: str) -> None:
     relation = data_of(row.model)[name]
     if row.sampled:
         with pytest.raises(ParameterError, match="hyper"):
@@ -203,7 +203,7 @@ def test_per_block_prior_stays_finite(row: Method, name: str) -> None:
 
 
 @every_method
-def test_exact_variances_wherever_they_are_offered(row: Method) -> None:
+def test_exact_variances_wherever_they_are_offered(row: MethodSpec) -> None:
     if "variance" not in {p.name for p in row.parameters}:
         return
     examples = data_of(row.model)

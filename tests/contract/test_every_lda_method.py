@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.registry import method_row, methods_of, model_row
@@ -26,7 +26,7 @@ COLLAPSED = (*AVERAGED, "cvb0", "cvb", "cvb_exact")
 
 
 @every_method
-def test_state_swept_twice_is_refused_or_gives_the_same_bits(row: Method) -> None:
+def test_state_swept_twice_is_refused_or_gives_the_same_bits(row: MethodSpec) -> None:
     for values in variations(row):
         inference = built(row, CORPORA["planted"], **values)
         states = [state for state, _ in course(inference, 12)]
@@ -59,7 +59,7 @@ def asymmetric(state: Any, alpha: np.ndarray) -> Any:
 
 
 @every_method
-def test_topics_that_are_dropped_leave_their_tokens_to_others(row: Method) -> None:
+def test_topics_that_are_dropped_leave_their_tokens_to_others(row: MethodSpec) -> None:
     corpus, alpha = CORPORA["planted"], np.linspace(0.02, 0.2, 15)
     if row.streams:  # theirs are in single precision
         alpha = alpha.astype(np.float32).astype(np.float64)
@@ -84,7 +84,7 @@ def test_topics_that_are_dropped_leave_their_tokens_to_others(row: Method) -> No
 
 
 @every_method
-def test_the_topics_dropped_are_the_small_ones(row: Method) -> None:
+def test_the_topics_dropped_are_the_small_ones(row: MethodSpec) -> None:
     """Beside a twin that keeps all: the same up to the first drop, which takes out what is small in the twin."""
     corpus = CORPORA["planted"]
     twins = [built(row, corpus, k=15, shrink=shrink, hyper="fixed", burn_in=1000) for shrink in (0.05, 0.0)]
@@ -109,7 +109,7 @@ def test_the_topics_dropped_are_the_small_ones(row: Method) -> None:
 
 @every_method
 @pytest.mark.parametrize("name", CORPORA)
-def test_every_topic_is_kept_if_so_asked(row: Method, name: str) -> None:
+def test_every_topic_is_kept_if_so_asked(row: MethodSpec, name: str) -> None:
     """Also those that hold next to nothing, or, by rounding, less."""
     inference = built(row, CORPORA[name], k=40, shrink=0.0)
     for state, info in course(inference, 60):
@@ -119,7 +119,7 @@ def test_every_topic_is_kept_if_so_asked(row: Method, name: str) -> None:
 
 @pytest.mark.parametrize("row", [row for row in methods_of("lda") if not row.streams], ids=name_of)
 @pytest.mark.parametrize("name", CORPORA)
-def test_one_topic_leaves_nothing_to_infer(row: Method, name: str) -> None:
+def test_one_topic_leaves_nothing_to_infer(row: MethodSpec, name: str) -> None:
     """With one topic the labels are known, and every bound is the log evidence itself."""
     corpus = CORPORA[name]
     if corpus.n_tokens > 1000:  # the oracle goes token by token
@@ -139,7 +139,7 @@ def test_one_topic_leaves_nothing_to_infer(row: Method, name: str) -> None:
 
 @pytest.mark.parametrize("row", [row for row in methods_of("lda") if row.streams], ids=name_of)
 @pytest.mark.parametrize("name", CORPORA)
-def test_one_topic_of_a_stream_has_the_counts_of_all_tokens(row: Method, name: str) -> None:
+def test_one_topic_of_a_stream_has_the_counts_of_all_tokens(row: MethodSpec, name: str) -> None:
     """With one topic the words are as likely as in the whole corpus, whatever the others of a document are."""
     corpus, sdm = CORPORA[name], "sdm" in row.name
     exact = np.maximum(corpus.frequencies - 1.0, 0.0) if sdm else corpus.frequencies.astype(np.float64)

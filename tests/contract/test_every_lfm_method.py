@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.data.table import Table
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run
@@ -27,7 +27,7 @@ SETTLED = 30
 
 
 @every_method
-def test_state_can_be_swept_again_with_the_same_bits(row: Method) -> None:
+def test_state_can_be_swept_again_with_the_same_bits(row: MethodSpec) -> None:
     for values in variations(row):
         inference = built(row, TABLES["missing cells"], **values)
         states = [state for state, _ in course(inference, 12)]
@@ -39,7 +39,7 @@ def test_state_can_be_swept_again_with_the_same_bits(row: Method) -> None:
 
 @every_method
 @pytest.mark.parametrize("name", ["planted", "missing cells", "own units"])
-def test_features_are_ordered_by_share(row: Method, name: str) -> None:
+def test_features_are_ordered_by_share(row: MethodSpec, name: str) -> None:
     for values in variations(row):
         inference = built(row, TABLES[name], k_max=6, **values)
         posterior = inference.posterior(last_of(inference, SETTLED))
@@ -47,7 +47,7 @@ def test_features_are_ordered_by_share(row: Method, name: str) -> None:
 
 
 @every_method
-def test_order_says_where_every_feature_has_gone(row: Method) -> None:
+def test_order_says_where_every_feature_has_gone(row: MethodSpec) -> None:
     """An order names the old features that are left, each once; without one they are as many as before."""
     if row.sampled or row.name == "meibp":  # whose features are born, too
         return
@@ -78,7 +78,7 @@ def test_order_says_where_every_feature_has_gone(row: Method) -> None:
 
 
 @every_method
-def test_no_more_features_than_asked_for(row: Method) -> None:
+def test_no_more_features_than_asked_for(row: MethodSpec) -> None:
     for k_max in (1, 3):
         inference = built(row, TABLES["planted"], k_max=k_max)
         for state, info in course(inference, 30):
@@ -89,7 +89,7 @@ def test_no_more_features_than_asked_for(row: Method) -> None:
 
 
 @every_method
-def test_missing_cells_say_nothing(row: Method) -> None:
+def test_missing_cells_say_nothing(row: MethodSpec) -> None:
     """Whatever a table has where cells are held out, the fit is the same; and without them it is another."""
     table = TABLES["planted"]
     split = hold_out_cells(table, 0.2, 0)
@@ -106,7 +106,7 @@ def test_missing_cells_say_nothing(row: Method) -> None:
 
 @every_method
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_four_blocks_are_found(row: Method, missing: float) -> None:
+def test_four_blocks_are_found(row: MethodSpec, missing: float) -> None:
     """Of non-overlapping blocks every method predicts what is held out nearly as well as can be."""
     truth = block_images(200, noise=0.25, seed=2)
     table = holed(truth.table, missing)
@@ -122,7 +122,7 @@ def test_four_blocks_are_found(row: Method, missing: float) -> None:
 
 
 @every_method
-def test_history_has_a_column_for_all_that_is_known(row: Method) -> None:
+def test_history_has_a_column_for_all_that_is_known(row: MethodSpec) -> None:
     problem = build_problem(
         TABLES["planted"], row.name, known(row, {"max_sweeps": 5, "burn_in": 2, "k_max": 4}), model="lfm",
         seed=1, heldout=0.1,
@@ -139,7 +139,7 @@ def test_history_has_a_column_for_all_that_is_known(row: Method) -> None:
 
 
 @every_method
-def test_nothing_is_kept_of_the_size_of_objects_and_pairs_of_features(row: Method) -> None:
+def test_nothing_is_kept_of_the_size_of_objects_and_pairs_of_features(row: MethodSpec) -> None:
     """The peak of a sweep is far below N x K x K numbers."""
     n, d, k = 600, 40, 40
     table = holed(planted_features(n, d, 5, seed=1).table, 0.1)
@@ -156,7 +156,7 @@ def test_nothing_is_kept_of_the_size_of_objects_and_pairs_of_features(row: Metho
 
 
 @every_method
-def test_shift_and_unit_of_a_standardised_column_do_not_matter(row: Method) -> None:
+def test_shift_and_unit_of_a_standardised_column_do_not_matter(row: MethodSpec) -> None:
     table = TABLES["missing cells"]
     # Powers of two: not even the last digit changes.
     unit = 2.0 ** np.arange(-6, 6)
@@ -170,7 +170,7 @@ def test_shift_and_unit_of_a_standardised_column_do_not_matter(row: Method) -> N
 
 
 @every_method
-def test_held_out_scores_are_the_same_in_any_unit(row: Method) -> None:
+def test_held_out_scores_are_the_same_in_any_unit(row: MethodSpec) -> None:
     """Of tables that are not standardised too: they are told on the standardised scale."""
 
     def score(standardise: bool, unit: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Inference, Posterior
-from acvb_core.core.rows import Method
+from acvb_core.core.protocols import Algorithm, Posterior
+from acvb_core.core.rows import MethodSpec
 from acvb_core.engine.problem import build_problem
 from acvb_core.registry import METHODS, model_row
 from tests.engine.fakes import all_snapshots, bits
@@ -33,7 +33,7 @@ from .cases import (
 )
 
 
-def assert_posterior(posterior: Posterior, row: Method, data: Any, swept: bool) -> None:
+def assert_posterior(posterior: Posterior, row: MethodSpec, data: Any, swept: bool) -> None:
     """Check what holds for every model, then what its cases know."""
     assert set(posterior.axes) == set(posterior.arrays)
     clusters = posterior.n_clusters()
@@ -51,7 +51,7 @@ def assert_posterior(posterior: Posterior, row: Method, data: Any, swept: bool) 
     CASES[row.model].check(posterior, data, swept)
 
 
-def different_posteriors(inference: Inference, state: Any) -> list[Posterior]:
+def different_posteriors(inference: Algorithm, state: Any) -> list[Posterior]:
     """Give the posterior and the current one; where both have the same bits, only the first."""
     posterior, current = inference.posterior(state), inference.current(state)
     same = bits_of(posterior) == bits_of(current) and all(
@@ -79,7 +79,7 @@ def each_data_set() -> list[Any]:
 
 
 @pytest.mark.parametrize(("row", "values", "name"), each_data_set())
-def test_any_data(row: Method, values: dict[str, Any], name: str) -> None:
+def test_any_data(row: MethodSpec, values: dict[str, Any], name: str) -> None:
     data, cases = data_of(row.model)[name], CASES[row.model]
     inference, model = built(row, data, **values), model_row(row.model).build(data)
     everything = cases.everything(data)
@@ -113,7 +113,7 @@ def test_any_data(row: Method, values: dict[str, Any], name: str) -> None:
 
 
 @every_method
-def test_any_number_of_clusters(row: Method) -> None:
+def test_any_number_of_clusters(row: MethodSpec) -> None:
     cases, data = CASES[row.model], usual(row)
     splits = (True, False) if known(row, {"split": True}) else (False,)
     for place, sizes in enumerate(cases.sizes):
@@ -134,17 +134,17 @@ def test_any_number_of_clusters(row: Method) -> None:
 
 
 @every_method
-def test_builds_with_defaults(row: Method) -> None:
+def test_builds_with_defaults(row: MethodSpec) -> None:
     data = usual(row)
     inference = row.build(data, row.values({}))
-    assert isinstance(inference, Inference)
+    assert isinstance(inference, Algorithm)
     state = inference.init(np.random.default_rng(0))
     state, _ = inference.sweep(state, np.random.default_rng(1))
     assert_posterior(inference.posterior(state), row, data, True)
 
 
 @every_method
-def test_fixed_hyper_parameters_stay(row: Method) -> None:
+def test_fixed_hyper_parameters_stay(row: MethodSpec) -> None:
     cases, data = CASES[row.model], usual(row)
     values, said = cases.fixed
     if not said:
@@ -165,7 +165,7 @@ def test_fixed_hyper_parameters_stay(row: Method) -> None:
 
 
 @every_method
-def test_same_seed_gives_the_same_bits(row: Method) -> None:
+def test_same_seed_gives_the_same_bits(row: MethodSpec) -> None:
     data = usual(row)
     for values in variations(row):
         runs = [
@@ -181,7 +181,7 @@ def test_same_seed_gives_the_same_bits(row: Method) -> None:
 
 
 @every_method
-def test_sweep_leaves_the_given_state_and_the_data_as_they_were(row: Method) -> None:
+def test_sweep_leaves_the_given_state_and_the_data_as_they_were(row: MethodSpec) -> None:
     data = usual(row)
     before_all = [array.copy() for array in CASES[row.model].arrays(data)]
     for values in variations(row):
@@ -210,7 +210,9 @@ class Enough(Exception):  # noqa: N818 - a signal
 
 
 @every_method
-def test_sweep_cut_short_anywhere_can_be_gone_on_with(row: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sweep_cut_short_anywhere_can_be_gone_on_with(
+    row: MethodSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Cut short anywhere, in moves too, a sweep leaves what there was, and in the end gives the same bits."""
     for place in CASES[row.model].pieces:
         monkeypatch.setattr(place, lambda *_: 9)
@@ -250,7 +252,7 @@ def test_sweep_cut_short_anywhere_can_be_gone_on_with(row: Method, monkeypatch: 
 
 @every_method
 def test_run_cut_short_and_resumed_gives_the_bits_of_one_that_was_not(
-    row: Method, monkeypatch: pytest.MonkeyPatch
+    row: MethodSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in CASES[row.model].pieces:
         monkeypatch.setattr(place, lambda *_: 40)

@@ -10,14 +10,14 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.registry import METHODS, method_row, model_row
 
 from .cases import every_method, name_of
 
 
 @every_method
-def test_row_is_complete(row: Method) -> None:
+def test_row_is_complete(row: MethodSpec) -> None:
     assert method_row(row.model, row.name) is row
     assert row.summary.endswith(".")
     assert row.label
@@ -40,7 +40,7 @@ def each_parameter() -> list[Any]:
 
 
 @pytest.mark.parametrize(("row", "parameter"), each_parameter())
-def test_defaults_pass_their_own_check(row: Method, parameter: Parameter) -> None:
+def test_defaults_pass_their_own_check(row: MethodSpec, parameter: Parameter) -> None:
     checked = parameter.check(parameter.default)
     assert checked == parameter.default
     assert type(checked) is {"int": int, "float": float, "choice": str, "bool": bool}[parameter.kind]
@@ -61,7 +61,7 @@ def wrong_values(parameter: Parameter) -> list[Any]:
 
 
 @pytest.mark.parametrize(("row", "parameter"), each_parameter())
-def test_wrong_values_are_refused_by_name(row: Method, parameter: Parameter) -> None:
+def test_wrong_values_are_refused_by_name(row: MethodSpec, parameter: Parameter) -> None:
     for value in wrong_values(parameter):
         with pytest.raises(ParameterError) as caught:
             row.values({parameter.name: value})
@@ -75,7 +75,7 @@ def test_wrong_values_are_refused_by_name(row: Method, parameter: Parameter) -> 
 
 
 @every_method
-def test_unknown_setting_is_refused_with_those_there_are(row: Method) -> None:
+def test_unknown_setting_is_refused_with_those_there_are(row: MethodSpec) -> None:
     with pytest.raises(ParameterError) as caught:
         row.values({"clusters": 3})
     assert "'clusters'" in str(caught.value)

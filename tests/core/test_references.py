@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from acvb_core.core.references import Reference
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.data.relation import Relation
 from acvb_core.registry import METHODS, MODELS
 
 
-def references_of(row: Method | ModelRow) -> list[Reference]:
+def references_of(row: MethodSpec | ModelSpec) -> list[Reference]:
     """Return all references of a row."""
     values: list[Any] = [value.func if isinstance(value, partial) else value for value in vars(row).values()]
     return [value for value in values if isinstance(value, Reference)]
@@ -22,7 +22,7 @@ def references_of(row: Method | ModelRow) -> list[Reference]:
 @pytest.mark.parametrize(
     "row", [*MODELS, *METHODS], ids=lambda row: f"{getattr(row, 'model', '')} {row.name}"
 )
-def test_what_the_tables_refer_to_is_there(row: Method | ModelRow) -> None:
+def test_what_the_tables_refer_to_is_there(row: MethodSpec | ModelSpec) -> None:
     references = references_of(row)
     assert references
     assert all(callable(reference.load()) for reference in references)

@@ -12,7 +12,7 @@ from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, Un
 from acvb_core.data.relation import Relation
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.samples.planted_relations import planted_relation
 
 DOMAINS = ("rows", "cols")
@@ -117,7 +117,7 @@ def with_inference(problem: Problem, inference: Any) -> Problem:
 TIMES = ("cpu_seconds", "wall_seconds", "diagnostics_seconds")
 
 
-def bits(snapshot: Snapshot) -> dict[str, Any]:
+def bits(snapshot: SweepRecord) -> dict[str, Any]:
     """Return everything a snapshot says but its times, in a form that == compares bit by bit."""
     numbers = {
         name: np.float64(value).tobytes() for name, value in snapshot.row().items() if name not in TIMES
@@ -126,6 +126,6 @@ def bits(snapshot: Snapshot) -> dict[str, Any]:
     return numbers | {"verdict": snapshot.verdict} | arrays
 
 
-def all_snapshots(problem: Problem, **options: Any) -> list[Snapshot]:
+def all_snapshots(problem: Problem, **options: Any) -> list[SweepRecord]:
     """Return every snapshot of a run."""
     return list(run(problem, **options))

@@ -18,6 +18,7 @@ import pytest
 
 from acvb_core.cli.progress import Progress
 from acvb_core.engine import compilation, run
+from acvb_core.engine.background import Status
 from acvb_core.engine.compilation import (
     COMPILING,
     CompilationRequest,
@@ -28,7 +29,6 @@ from acvb_core.engine.compilation import (
 )
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import compare, fit
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.race import race
 from acvb_core.engine.run import run as run_problem

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.engine.background import Status
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.handle import Status
 from acvb_core.engine.history import History
-from acvb_core.engine.job import Inspection
+from acvb_core.engine.job import JobSnapshot
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.stopping import estimate_sweeps_left, share_done
 from acvb_core.samples.catalogue import load_sample
 
@@ -93,12 +93,12 @@ def bars() -> Result:
     return fit(load_sample("bars").corpus, "acvb0", k=8)
 
 
-def inspect_after(problem: Problem, sweeps: int) -> Inspection:
+def inspect_after(problem: Problem, sweeps: int) -> JobSnapshot:
     history, last = History(), None
     for last in run(problem, max_sweeps=sweeps):
         history.append(last)
-    assert isinstance(last, Snapshot)
-    return Inspection(
+    assert isinstance(last, SweepRecord)
+    return JobSnapshot(
         status=Status.FINISHED, problem=problem, history=history, max_sweeps=problem.max_sweeps, snapshot=last
     )
 

@@ -15,7 +15,7 @@ from acvb_core import registry
 from acvb_core.core.display import HeldOutScore, ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.problem import Problem, Settings
 from acvb_core.engine.race import race
@@ -186,11 +186,11 @@ def problem(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any)
     data, model = Values(), Model()
     inference = Scripted(tell)
     values = {"max_sweeps": chosen.max_sweeps, "tol": chosen.tol, "k_max": 0}
-    method = Method(
+    method = MethodSpec(
         "features", "told", "Told", "Does as it is told.", "", (), lambda *_: inference, chosen.monitored,
         sampled=chosen.sampled,
     )  # fmt: skip
-    row = ModelRow(
+    row = ModelSpec(
         "features", "Features", "lfm", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
         lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, DISPLAY,
         bound_unit=chosen.bound_unit, **chosen.raced_by,

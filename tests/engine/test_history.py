@@ -11,15 +11,15 @@ import pytest
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.evaluate.heldout import LinkScore
 
 EMPTY = Posterior({}, {}, averaged=())
 
 
-def snapshot(sweep: int, bound: float | None = None, heldout: LinkScore | None = None) -> Snapshot:
+def snapshot(sweep: int, bound: float | None = None, heldout: LinkScore | None = None) -> SweepRecord:
     value = float(sweep)
-    return Snapshot(
+    return SweepRecord(
         sweep=sweep,
         cpu_seconds=value,
         wall_seconds=2 * value,
@@ -142,7 +142,7 @@ def test_rows_at_the_edge_of_the_buffer(n: int) -> None:
     assert history.column("sweep").tolist() == list(range(1, n + 1))
 
 
-def with_extras(sweep: int, **extras: float) -> Snapshot:
+def with_extras(sweep: int, **extras: float) -> SweepRecord:
     return replace(snapshot(sweep), extras=extras)
 
 

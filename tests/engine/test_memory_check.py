@@ -19,9 +19,9 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine import free_memory
 from acvb_core.engine import race as race_module
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.run import run

@@ -13,7 +13,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Checkpoint, SweepInfo
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.problem import Problem, build_problem
@@ -21,7 +21,7 @@ from acvb_core.engine.race import FIRST_RUNG, race
 from acvb_core.engine.race_report import RaceReport, states_at_once
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
@@ -44,9 +44,9 @@ def updates(problem: Problem, **options: Any) -> list[RunState]:
     return list(race(problem, **options))
 
 
-def alone_to(problem: Problem, seed: int, rung: int) -> Snapshot:
+def alone_to(problem: Problem, seed: int, rung: int) -> SweepRecord:
     """Return a run from a seed after so many sweeps, or where it ended before."""
-    last: Snapshot | None = None
+    last: SweepRecord | None = None
     for last in run(problem.with_seed(seed)):
         if last.sweep == rung:
             break
@@ -94,7 +94,7 @@ def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
     assert len(set(bounds_at(problem, 12).values())) > 3, "the starts differ"
 
 
-def quick(row: Method) -> dict[str, Any]:
+def quick(row: MethodSpec) -> dict[str, Any]:
     sizes: dict[str, Any] = {"k_rows": 5, "k_cols": 4, "k": 5, "k_max": 6}
     longest = {"max_sweeps": 26, "epochs": 5.0, "burn_in": 3 if row.sampled else 0}
     known = {parameter.name for parameter in row.parameters}
@@ -119,7 +119,7 @@ def data_for(model: str) -> Any:
 
 
 @pytest.mark.parametrize("row", METHODS, ids=lambda row: f"{row.model}-{row.name}")
-def test_the_winner_is_what_its_seed_gives_alone(row: Method) -> None:
+def test_the_winner_is_what_its_seed_gives_alone(row: MethodSpec) -> None:
     data = data_for(row.model)
     problem = seldom(
         build_problem(data, row.name, quick(row), model=row.model, seed=4, heldout=0.1, restarts=2)
@@ -307,10 +307,10 @@ class Stop:
             raise StopRun
 
 
-def stopped_when(problem: Problem, condition: Callable[[Problem, Snapshot], bool]) -> Result:
+def stopped_when(problem: Problem, condition: Callable[[Problem, SweepRecord], bool]) -> Result:
     stop = Stop()
 
-    def watch(run_of: Problem, snapshot: Snapshot) -> None:
+    def watch(run_of: Problem, snapshot: SweepRecord) -> None:
         stop.now = stop.now or condition(run_of, snapshot)
 
     return solve(problem, watch, stop)

@@ -15,7 +15,7 @@ from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import Schedule, StopRun, run
-from acvb_core.engine.snapshot import Snapshot, Verdict
+from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.models.irm.state import block_counts
@@ -137,7 +137,7 @@ def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> Non
 def test_stops_again_and_again_and_still_gives_the_same_bits() -> None:
     problem = small_problem("gibbs")
     whole = bits(all_snapshots(problem)[-1])
-    last: Snapshot | None = None
+    last: SweepRecord | None = None
     for stop in range(40):
         found = all_snapshots(problem, resume=last, checkpoint=StopAt(7 + stop))
         last = found[-1] if found else last

@@ -42,7 +42,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     yield
     for book in (services.experiments(), services.searches()):
         book.close()
-    assert services.job_book().close(SECONDS)
+    assert services.job_manager().close(SECONDS)
     services.once_per_process.clear_all()
     st.cache_resource.clear()
     os.umask(rights)

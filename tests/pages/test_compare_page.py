@@ -172,11 +172,11 @@ def test_runs_on_two_data_sets_of_one_name_are_told_apart(open_app: Open) -> Non
 def test_a_name_that_the_user_gave_stays_whole(open_app: Open, survey: list[Result]) -> None:
     opened(open_app, *survey)
     jobs = Workspace(WORKSPACE).jobs
-    services.job_book().relabel(WORKSPACE, jobs[1].id, name="Figure 2 · seed 0")
+    services.job_manager().relabel(WORKSPACE, jobs[1].id, name="Figure 2 · seed 0")
     shared, names = shorten_names(jobs)
     assert (shared, list(names.values())) == ("K 20 × 20 · seed 0", ["ACVB0", "Figure 2 · seed 0", "Gibbs"])
     assert shorten_names(jobs[:1]) == ("", {jobs[0].id: "ACVB0 · K 20 × 20 · seed 0"})
-    again = services.job_book().add(WORKSPACE, jobs[0].problem)  # the same run: nothing is its own
+    again = services.job_manager().add(WORKSPACE, jobs[0].problem)  # the same run: nothing is its own
     assert list(shorten_names([jobs[0], again])[1].values()) == [
         "ACVB0 · K 20 × 20 · seed 0", "ACVB0 · K 20 × 20 · seed 0 (2)",
     ]  # fmt: skip
@@ -185,7 +185,7 @@ def test_a_name_that_the_user_gave_stays_whole(open_app: Open, survey: list[Resu
 def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey[:2])
     app.switch_page("pages/home.py").run()
-    job = services.job_book().add(WORKSPACE, survey[2].problem)
+    job = services.job_manager().add(WORKSPACE, survey[2].problem)
     assert job.wait(180)
     app.switch_page("pages/compare.py").run()
     assert app.multiselect(key="compare_runs_irm").value == [f"{0:012x}", f"{1:012x}", job.id]
@@ -200,7 +200,7 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     assert app.multiselect(key="compare_runs_irm").value == wanted
     women = load_sample("southern_women").relation
     for _ in range(2):
-        assert services.job_book().add(WORKSPACE, build_problem(women, "vb")).wait(180)
+        assert services.job_manager().add(WORKSPACE, build_problem(women, "vb")).wait(180)
     services.datasets().clear()
     services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
     app.switch_page("pages/home.py").run()

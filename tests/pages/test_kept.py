@@ -49,14 +49,14 @@ def run_all(app: AppTest, seeds: int = 1) -> list[Job]:
         )
     app.run()
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
-    until(app, lambda: services.job_book()._at_work == 0)
+    until(app, lambda: services.job_manager()._at_work == 0)
     app.run()
     return jobs_of(app)
 
 
 def restart(open_app: Open, page: str = "run") -> AppTest:
     """Open the app as after the end of its process."""
-    for name in ("job_book", "datasets", "used_datasets", "data_problems", "store"):
+    for name in ("job_manager", "datasets", "used_datasets", "data_problems", "store"):
         getattr(services, name).clear()
     return open_app(page)
 

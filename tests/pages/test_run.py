@@ -241,8 +241,8 @@ def test_a_reload_and_a_restart_find_the_runs(
     until(app, lambda: len(job.inspect().history) > 0)
 
     press(app, f"stop_{job.id}")
-    assert services.job_book().close(30)
-    services.job_book.clear()
+    assert services.job_manager().close(30)
+    services.job_manager.clear()
     services.datasets.clear()
     services.store.clear()
     again = open_app("run")

@@ -72,7 +72,7 @@ def shared(results: list[Result]) -> list[str]:
         services.store().save(WORKSPACE, f"{PRIVATE}{number}", 1e9 + number, result)
     services.store().save(WORKSPACE, f"{PRIVATE}5", 2e9, build_problem(corpus, "vb", {"k": 2}))  # interrupted
     services.store().save(WORKSPACE, f"{PRIVATE}6", 2e9, results[0])
-    book = services.job_book()
+    book = services.job_manager()
     for number in range(7):
         book.relabel(WORKSPACE, f"{PRIVATE}{number}", name=f"{PRIVATE} {number}")
     book.remove(WORKSPACE, f"{PRIVATE}6")
@@ -89,7 +89,7 @@ def shared(results: list[Result]) -> list[str]:
 
 
 def restart() -> None:
-    for kept in (services.job_book, services.datasets, services.views, services.store):
+    for kept in (services.job_manager, services.datasets, services.views, services.store):
         kept.clear()
 
 
@@ -189,7 +189,7 @@ def seen(app: AppTest) -> str:
 
 
 def test_services_answer_by_workspace_and_never_by_a_runs_id_alone(shared: list[str]) -> None:
-    others, book, experiments = Workspace(OTHER), services.job_book(), services.experiments()
+    others, book, experiments = Workspace(OTHER), services.job_manager(), services.experiments()
     before = [job.id for job in Workspace(WORKSPACE).jobs]
     for run in shared:
         others.relabel(run, name="taken")

@@ -14,9 +14,9 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.handle import Status
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
@@ -28,7 +28,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from acvb_core.store.states import decode_state, encode_state
 from acvb_core.store.unfinished import FILE, UnfinishedRun
@@ -93,10 +93,10 @@ def test_an_interrupted_run_shows_what_it_has_and_goes_on(
     wanted = finish(Job(problem, Executor(1)).start())
     with monkeypatch.context() as patch:
         held = Held(patch, 17)
-        book = JobBook(Executor(1), RunStore(tmp_path))
+        book = JobManager(Executor(1), RunStore(tmp_path))
         job, queued = book.add("mine", problem), book.add("mine", problem)
         assert held.reached.wait(SECONDS)
-        found, waiting = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        found, waiting = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
         assert (found.outline.sweep, waiting.outline.sweep) == (17, None)
         seen = found.inspect()
         assert waiting.inspect().snapshot is None
@@ -118,13 +118,13 @@ def test_an_interrupted_run_shows_what_it_has_and_goes_on(
 
 def test_a_stored_run_is_extended_as_if_it_had_never_left(problem: Problem, tmp_path: Path) -> None:
     short, own, other = shortened(problem, 20), tmp_path / "own", tmp_path / "other"
-    book = JobBook(Executor(1), RunStore(own))
+    book = JobManager(Executor(1), RunStore(own))
     job = book.add("mine", short)
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     assert job.inspect().snapshot.state is None  # type: ignore[union-attr] - it is in the store
     shutil.copytree(own, other)  # both go on at once, and each writes what it has to its own store
-    (again,) = JobBook(Executor(1), RunStore(other)).jobs("mine")
+    (again,) = JobManager(Executor(1), RunStore(other)).jobs("mine")
     for one in (job, again):
         assert one.can_extend
         one.extend(40)
@@ -135,14 +135,14 @@ def test_a_run_killed_in_its_extension_is_no_finished_run(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = shortened(problem, 20)
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", short)
     assert job.wait(SECONDS)
     with monkeypatch.context() as patch:
         held = Held(patch, 5)
         job.extend(40)
         assert held.reached.wait(SECONDS)
-        (found,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        (found,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
         seen = found.inspect()
         held.release.set()
     wanted = finish(job)
@@ -156,13 +156,13 @@ def test_a_run_killed_in_its_extension_is_no_finished_run(
 def test_an_extension_is_known_before_its_first_sweep(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", shortened(problem, 20))
     assert job.wait(SECONDS)
     found: list[Any] = []
 
     def look_and_run(*arguments: Any, **options: Any) -> Any:
-        (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        (again,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
         found.append(again.inspect())
         return race_and_run(*arguments, **options)
 
@@ -186,13 +186,13 @@ def test_a_run_that_is_paused_is_kept_as_it_is(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, **__: None)
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", problem)
     while job.inspect().snapshot is None:
         threading.Event().wait(0.01)
     job.pause()
     for _ in range(SECONDS * 100):
-        (found,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+        (found,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
         if found.inspect().snapshot is not None:
             break
         threading.Event().wait(0.01)
@@ -205,7 +205,7 @@ def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = RunStore(tmp_path)
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
 
     def fail(*_: Any, **__: Any) -> None:
         assert len(store.runs("mine")) == 1
@@ -221,7 +221,7 @@ def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
 
 def test_a_damaged_state_is_named_and_the_answer_stays(problem: Problem, tmp_path: Path) -> None:
     store = RunStore(tmp_path)
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
     job = book.add("mine", shortened(problem, 5))
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
@@ -229,7 +229,7 @@ def test_a_damaged_state_is_named_and_the_answer_stays(problem: Problem, tmp_pat
     whole = bytearray(path.read_bytes())
     whole[whole.rindex(b"state_0.npy", 0, len(whole) // 2) + 300] ^= 255
     path.write_bytes(whole)
-    (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    (again,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
     assert again.result().verdict is Verdict.MAX_SWEEPS
     with pytest.raises(AcvbError, match=f"{job.id}.npz"):
         again.extend(5)
@@ -250,7 +250,7 @@ def test_an_interrupted_run_with_a_damaged_state_begins_anew_when_asked_again(
     whole = bytearray(path.read_bytes())
     whole[whole.rindex(b"state_0.npy", 0, len(whole) // 2) + 300] ^= 255
     path.write_bytes(whole)
-    (job,) = JobBook(Executor(1), store).jobs("mine")
+    (job,) = JobManager(Executor(1), store).jobs("mine")
     with pytest.raises(AcvbError, match=r"a\.npz is damaged.*Continue it again to start from the beginning"):
         job.continue_run()
     assert job.inspect().snapshot.sweep == 3  # type: ignore[union-attr]
@@ -270,13 +270,13 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
         save(this, *arguments, state=state)
 
     monkeypatch.setattr(RunStore, "save", save_little)
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", shortened(problem, 5))
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     assert book.unsaved_runs("mine") == {}
     assert job.can_extend  # its state stays in memory
-    (again,) = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    (again,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
     assert end_of(again) == end_of(job)
     assert not again.can_extend
 
@@ -390,13 +390,13 @@ def test_a_run_that_began_from_topics_goes_on_after_a_restart(
 ) -> None:
     whole = topics_problem(method, values)
     begun = replace(whole, settings=replace(whole.settings, values=whole.settings.values | short))
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", begun)
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     store = RunStore(tmp_path)
     store.save("mine", "waiting", 1.0, whole)
-    waiting, ended = JobBook(Executor(1), store).jobs("mine")
+    waiting, ended = JobManager(Executor(1), store).jobs("mine")
     waiting.continue_run()
     ended.extend(whole.max_sweeps - begun.max_sweeps)
     wanted = finish(Job(whole, Executor(1)).start())

@@ -19,7 +19,7 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.results import VERSION, write_result
 from acvb_core.store.runs import RunStore
 from tests.store.support import SURVEY, assert_same_relation, assert_same_result
@@ -322,7 +322,7 @@ def test_a_listed_run_is_what_it_is_once_it_is_read(women: Result, survey: Resul
     store = RunStore(tmp_path)
     for number, one in enumerate(runs):
         store.save("mine", f"run{number}", float(number), one)
-    listed = JobBook(Executor(1), RunStore(tmp_path)).jobs("mine")
+    listed = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
     assert len(store.outlines(store.runs("mine"))) == len(listed) == len(runs)
     assert "seeds 0 to 2" in listed[2].label.name
     for job in listed:
@@ -339,18 +339,18 @@ def test_a_file_is_opened_again_only_after_it_has_changed(
     shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = shelf.copy(tmp_path / "copy")
-    JobBook(Executor(1), RunStore(folder)).jobs("mine")
+    JobManager(Executor(1), RunStore(folder)).jobs("mine")
     opened: list[Path] = []
     load = np.load
     monkeypatch.setattr(np, "load", lambda file, **how: opened.append(Path(file.name)) or load(file, **how))
-    assert len(JobBook(Executor(1), RunStore(folder)).jobs("mine")) == 2
+    assert len(JobManager(Executor(1), RunStore(folder)).jobs("mine")) == 2
     assert opened == []
     changed = folder / "runs" / "one.npz"
     changed.write_bytes(changed.read_bytes()[:400])
-    book = JobBook(Executor(1), RunStore(folder))
+    book = JobManager(Executor(1), RunStore(folder))
     assert [job.id for job in book.jobs("mine")] == ["three"]
     assert [run.job_id for run in book.unreadable_runs("mine")] == ["one"]
     assert set(opened) == {changed}
     for damage in (b"", b"no database" * 1000):
         (folder / "outlines.sqlite3").write_bytes(damage)
-        assert len(JobBook(Executor(1), RunStore(folder)).jobs("mine")) == 1
+        assert len(JobManager(Executor(1), RunStore(folder)).jobs("mine")) == 1

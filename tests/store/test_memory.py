@@ -16,7 +16,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.store import results
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 
 SECONDS = 300
@@ -29,7 +29,7 @@ def some_problems(count: int) -> list[Problem]:
     return [build_problem(data, "vb", values, seed=seed) for seed in range(count)]
 
 
-def finish(book: JobBook, problems: list[Problem]) -> None:
+def finish(book: JobManager, problems: list[Problem]) -> None:
     for problem in problems:
         assert book.add("mine", problem).wait(SECONDS)
     assert book.close(SECONDS)
@@ -58,9 +58,9 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(RunStore, "save", save_and_note)
     monkeypatch.setattr(results, "decode_posterior", decode_and_note)
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     finish(book, some_problems(RUNS))
-    again = JobBook(Executor(1), RunStore(tmp_path))
+    again = JobManager(Executor(1), RunStore(tmp_path))
     assert len(again.jobs("mine")) == RUNS
     gc.collect()
     assert len(known) >= 2 * 2 * RUNS
@@ -71,7 +71,7 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_an_answer_stays_as_it_was_when_its_run_goes_on(tmp_path: Path) -> None:
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     finish(book, some_problems(1))
     (job,) = book.jobs("mine")
     before = job.result()
@@ -80,13 +80,13 @@ def test_an_answer_stays_as_it_was_when_its_run_goes_on(tmp_path: Path) -> None:
     assert book.close(SECONDS)
     assert (before.snapshot.sweep, job.result().snapshot.sweep) == (2, 5)
     (straight,) = some_problems(1)
-    other = JobBook(Executor(1), RunStore(tmp_path / "other"))
+    other = JobManager(Executor(1), RunStore(tmp_path / "other"))
     finish(other, [straight])
     assert answer(before)[:-1] == answer(other.jobs("mine")[0].result())[:-1]
 
 
 def test_a_deleted_run_can_still_be_looked_at(tmp_path: Path) -> None:
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     finish(book, some_problems(1))
     (job,) = book.jobs("mine")
     wanted = answer(job.result())

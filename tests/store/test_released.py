@@ -19,12 +19,12 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.result import Result
 from acvb_core.store.archives.reading import read_archive
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.listing import schema
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.experiments import ExperimentFolder
-from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies.study_store import StudyStore
 from tests.store.support import WOMEN, assert_same_relation, assert_same_result, odd_corpus
 
 RELEASED = Path(__file__).parent / "released"
@@ -87,12 +87,12 @@ OWNER, SECONDS = "frozen", 180
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> JobBook:
+def book(tmp_path: Path) -> JobManager:
     """The runs of the store of November."""
-    return JobBook(Executor(1), RunStore(Path(shutil.copytree(NOVEMBER / "store", tmp_path / "store"))))
+    return JobManager(Executor(1), RunStore(Path(shutil.copytree(NOVEMBER / "store", tmp_path / "store"))))
 
 
-def find(book: JobBook, name: str) -> Job:
+def find(book: JobManager, name: str) -> Job:
     return {job.label.name: job for job in book.jobs(OWNER)}[name]
 
 
@@ -116,7 +116,7 @@ def assert_is(result: Result, expected: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED["runs"])
-def test_a_run_of_november_opens_as_it_was(book: JobBook, name: str) -> None:
+def test_a_run_of_november_opens_as_it_was(book: JobManager, name: str) -> None:
     job = find(book, name)
     assert (job.label.note, job.label.tags) == ("a note", ("x",))
     assert_is(job.result(), EXPECTED["runs"][name])
@@ -124,7 +124,7 @@ def test_a_run_of_november_opens_as_it_was(book: JobBook, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED["extended"])
-def test_a_run_of_november_can_be_extended(book: JobBook, name: str) -> None:
+def test_a_run_of_november_can_be_extended(book: JobManager, name: str) -> None:
     job = find(book, name)
     job.extend(5)
     assert job.wait(SECONDS)
@@ -132,7 +132,7 @@ def test_a_run_of_november_can_be_extended(book: JobBook, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED["continued"])
-def test_a_run_of_november_that_was_interrupted_goes_on_to_the_same_end(book: JobBook, name: str) -> None:
+def test_a_run_of_november_that_was_interrupted_goes_on_to_the_same_end(book: JobManager, name: str) -> None:
     job = find(book, name)
     assert job.inspect().status is Status.INTERRUPTED
     job.continue_run()
@@ -142,8 +142,8 @@ def test_a_run_of_november_that_was_interrupted_goes_on_to_the_same_end(book: Jo
 
 def test_the_studies_of_november_go_on_to_the_same_end(tmp_path: Path) -> None:
     store = RunStore(Path(shutil.copytree(NOVEMBER / "store", tmp_path / "store")))
-    (experiment,) = PlanBook(ExperimentFolder, Executor(1), store, "0.1.0").jobs(OWNER)
-    (search,) = PlanBook(SearchFolder, Executor(1), store, "0.1.0").jobs(OWNER)
+    (experiment,) = StudyStore(ExperimentFolder, Executor(1), store, "0.1.0").jobs(OWNER)
+    (search,) = StudyStore(SearchFolder, Executor(1), store, "0.1.0").jobs(OWNER)
     for study in (experiment, search):
         study.go_on()
         assert study.wait(SECONDS)
@@ -160,8 +160,8 @@ def test_the_studies_of_november_go_on_to_the_same_end(tmp_path: Path) -> None:
 
 def test_an_archive_of_november_is_taken(tmp_path: Path) -> None:
     store = RunStore(tmp_path)
-    book = JobBook(Executor(1), store)
-    plans = [PlanBook(kind, Executor(1), store, "0.1.0") for kind in (ExperimentFolder, SearchFolder)]
+    book = JobManager(Executor(1), store)
+    plans = [StudyStore(kind, Executor(1), store, "0.1.0") for kind in (ExperimentFolder, SearchFolder)]
     with (NOVEMBER / "archive.zip").open("rb") as file:
         report = read_archive(book, store, OWNER, file, plans=plans)  # type: ignore[arg-type]
     assert report.refused == {}

@@ -21,7 +21,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
@@ -67,7 +67,7 @@ def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
     problem = women.problem
     settings = replace(problem.settings, values={**problem.settings.values, "shards": shards})
     store.save("mine", "old", 1.0, women.with_state(problem=replace(problem, settings=settings)))
-    for job in (store.load("old", executor), *JobBook(executor, RunStore(store.folder)).jobs("mine")):
+    for job in (store.load("old", executor), *JobManager(executor, RunStore(store.folder)).jobs("mine")):
         assert job.problem.settings == job.outline.settings == problem.settings
         lost = f"Computed with shards {shards}, which this version does not have"
         assert (job.problem.note or "").startswith(lost) == bool(shards)

@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number, suggest_names
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
 from acvb_core.engine.reading import list_methods, read_data
@@ -37,7 +37,7 @@ class Plan:
     """An experiment before its runs: run r of every condition has split r and seed r, so that scores are paired."""
 
     data: Any
-    model: ModelRow
+    model: ModelSpec
     conditions: tuple[Condition, ...]
     seeds: tuple[int, ...]  #: of the splits, and of the runs on them
     split: Mapping[str, Any]  #: `heldout` or `heldout_documents`, the share that is held out
@@ -123,7 +123,7 @@ def rebuild_plan(data: Any, identity: Mapping[str, Any]) -> Plan:
         raise ParameterError(f"The plan of the experiment is damaged ({error!r}).") from None
 
 
-def _rebuild_condition(model: ModelRow, known: Mapping[str, Any]) -> Condition:
+def _rebuild_condition(model: ModelSpec, known: Mapping[str, Any]) -> Condition:
     """Return a condition made anew; its label is shown on pages, and says nothing but its settings.
 
     Raises ValueError: it is not that of its own settings.
@@ -189,7 +189,7 @@ def plan_experiment(
 
 
 def _list_conditions(
-    model: ModelRow, methods: Sequence[str], factors: Mapping[str, Any]
+    model: ModelSpec, methods: Sequence[str], factors: Mapping[str, Any]
 ) -> Iterator[Condition]:
     """Yield each method with each combination of the values that are varied and that it has."""
     rows = [method_row(model.name, name) for name in methods]
@@ -211,7 +211,7 @@ def _list_conditions(
 
 
 def _build_condition(
-    model: ModelRow, row: Method, varied: Mapping[str, Any], asked: Mapping[str, Any]
+    model: ModelSpec, row: MethodSpec, varied: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> Condition:
     """Return a method with the settings that were asked for; a wrong one is named before any run."""
     values = row.values(dict(asked))
@@ -221,7 +221,7 @@ def _build_condition(
     return Condition(label, row.name, varied, values, k)
 
 
-def _settings_named(model: ModelRow, row: Method, name: str) -> list[str]:
+def _settings_named(model: ModelSpec, row: MethodSpec, name: str) -> list[str]:
     """Return the settings of a method that a name stands for: itself, or for "k" all numbers of clusters."""
     own = [parameter.name for parameter in row.parameters]
     if name in own:

@@ -26,7 +26,7 @@ from acvb_core.models.irm.sweeps.rest import PLAUSIBLE, Objects, find_restless, 
 
 @dataclass(frozen=True)
 class CollapsedIrm(VariationalMethod):
-    """CVB0 or CVB bound to a relation (an `Inference`).
+    """CVB0 or CVB bound to a relation (an `Algorithm`).
 
     Reference: IRM14 §2.2.1 and §5; CVB0: Asuncion, Welling, Smyth and Teh, UAI 2009.
     """

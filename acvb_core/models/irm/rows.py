@@ -11,8 +11,8 @@ from acvb_core.core.rows import (
     AUTO_BURN_IN,
     PRESET,
     TOLERANCE,
-    Method,
-    ModelRow,
+    MethodSpec,
+    ModelSpec,
     Paper,
     Values,
     burn_in,
@@ -26,12 +26,12 @@ _CVB, _VB = references_to("models.irm.cvb"), references_to("models.irm.vb")
 _RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("evaluate.split")("hold_out")
 
 
-def _irm_schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
+def _irm_schedule(train: Any, heldout: Any, method: MethodSpec, values: Values) -> tuple[int, int]:
     n_heldout = 0 if heldout is None else heldout.n
     return 1 if train.n_ones + train.n_missing < 2_000_000 else 5, 5 if n_heldout < 50_000 else 20
 
 
-IRM = ModelRow(
+IRM = ModelSpec(
     "irm",
     "Infinite Relational Model",
     "irm",
@@ -51,7 +51,7 @@ IRM = ModelRow(
     observed=lambda relation: relation.n_observed,
 )
 
-NETWORK = ModelRow(
+NETWORK = ModelSpec(
     "network",
     "Infinite Relational Model of a network",
     "irm",
@@ -222,7 +222,7 @@ _GIBBS_PAPER = Paper(
 )  # fmt: skip
 
 _RELATION_METHODS = (
-    Method(
+    MethodSpec(
         "irm", "acvb0", "ACVB0",
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
@@ -230,33 +230,33 @@ _RELATION_METHODS = (
         (*_IRM, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb0"), "mean_change",
         averaged=True, paper=_AVERAGED_PAPER, retired=_RETIRED,
     ),
-    Method(
+    MethodSpec(
         "irm", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_IRM, _VARIANCE, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change",
         averaged=True, paper=_AVERAGED_PAPER,
     ),
-    Method(
+    MethodSpec(
         "irm", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it converges.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
         (*_IRM, *_RUN), _CVB("build_cvb0"), "pseudo_loo", paper=_COLLAPSED_PAPER, retired=_RETIRED,
     ),
-    Method(
+    MethodSpec(
         "irm", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
         (*_IRM, _VARIANCE, *_RUN), _CVB("build_cvb"), "pseudo_loo", paper=_COLLAPSED_PAPER,
     ),
-    Method(
+    MethodSpec(
         "irm", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
         (*_IRM, *_RUN), _VB("build_vb"), "lower_bound", paper=_VB_PAPER, retired=_RETIRED,
     ),
-    Method(
+    MethodSpec(
         "irm", "gibbs", "Gibbs",
         "Collapsed Gibbs sampling under the Chinese restaurant process: samples the posterior, answers with the "
         "mean of the kept samples, runs a fixed number of sweeps.",
@@ -271,7 +271,7 @@ _RELATION_METHODS = (
 )  # fmt: skip
 
 
-def _for_networks(row: Method) -> Method:
+def _for_networks(row: MethodSpec) -> MethodSpec:
     """Return a method's row for networks: one size, and the help of what differs."""
     others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols"))
     others = tuple(replace(p, help=_NETWORK_VARIANCE) if p.name == "variance" else p for p in others)

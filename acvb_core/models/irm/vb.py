@@ -22,7 +22,7 @@ _NS = 1.0
 
 @dataclass(frozen=True)
 class VariationalIrm(VariationalMethod):
-    """VB bound to a relation (an `Inference`).
+    """VB bound to a relation (an `Algorithm`).
 
     The conjugate factors q(v), q(theta) are functions of the counts and are never stored: every update takes
     them at their optimum, so the lower bound of a state is that of the whole factorisation, and no step of a

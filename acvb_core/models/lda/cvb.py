@@ -105,7 +105,7 @@ class SweepBuffers:
 
 @dataclass(frozen=True, eq=False)
 class CollapsedLda(VariationalMethod):
-    """CVB0 or CVB bound to a corpus (an `Inference`).
+    """CVB0 or CVB bound to a corpus (an `Algorithm`).
 
     Reference: CVB0: AWST09. CVB: TNW07 eq. 18.
     """

@@ -48,7 +48,7 @@ class SampleState:
 
 @dataclass(frozen=True, eq=False)
 class GibbsLda(LdaMethod):
-    """The sampler bound to a corpus (an `Inference`).
+    """The sampler bound to a corpus (an `Algorithm`).
 
     References
     ----------

@@ -13,8 +13,8 @@ from acvb_core.core.rows import (
     PRESET,
     SHARDS,
     TOLERANCE,
-    Method,
-    ModelRow,
+    MethodSpec,
+    ModelSpec,
     Paper,
     Values,
     burn_in,
@@ -35,7 +35,7 @@ _CVB, _AVERAGED = (references_to("models.lda.cvb")(f"build_{name}") for name in 
 _SHARDED = references_to("models.lda.sharded.building")
 
 
-def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
+def _schedule(train: Any, heldout: Any, method: MethodSpec, values: Values) -> tuple[int, int]:
     # The bound needs a logarithm of every responsibility, as slow to compute as a sweep.
     if method.streams:
         every = values["score_every"] * method.build(train, values).sweeps_of(1.0)  # type: ignore[attr-defined]
@@ -44,7 +44,7 @@ def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple
     return 10, 5 if n_heldout < 500_000 else 20
 
 
-LDA = ModelRow(
+LDA = ModelSpec(
     "lda",
     "Latent Dirichlet Allocation",
     "lda",
@@ -197,7 +197,7 @@ _GIBBS_PAPER = Paper(
 MODELS = (LDA,)
 
 METHODS = (
-    Method(
+    MethodSpec(
         "lda", "acvb0", "ACVB0",
         "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
@@ -205,14 +205,14 @@ METHODS = (
         (*_COLLAPSED, *_CUT, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,
         build_from=_SHARDED("build_acvb0"), paper=_PLAIN_PAPER,
     ),
-    Method(
+    MethodSpec(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_AVERAGED, "second"), "mean_change", averaged=True,
         build_from=partial(_AVERAGED, "second"), paper=_PLAIN_PAPER,
     ),
-    Method(
+    MethodSpec(
         "lda", "cvb0", "CVB0",
         "Collapsed variational Bayes with counts replaced by their means: fast and accurate, no guarantee that "
         "it settles.",
@@ -220,28 +220,28 @@ METHODS = (
         (*_COLLAPSED, *_CUT, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo",
         build_from=_SHARDED("build_cvb0"), paper=_PLAIN_PAPER,
     ),
-    Method(
+    MethodSpec(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
         (*_COLLAPSED, *_RUN), partial(_CVB, "second"), "pseudo_loo",
         build_from=partial(_CVB, "second"), paper=_TNW07,
     ),
-    Method(
+    MethodSpec(
         "lda", "cvb_exact", "Exact CVB",
         "Collapsed variational Bayes with exact expectations, which CVB and CVB0 approximate: a reference for small "
         "corpora, a thousand times slower.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 15 and appendix",
         (*_IN_ORDER, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_EXACT_PAPER,
     ),
-    Method(
+    MethodSpec(
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
         (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _PARTS, _SHARDS, *_RUN), _SHARDED("build_vb"),
         "lower_bound", paper=_VB_PAPER,
     ),
-    Method(
+    MethodSpec(
         "lda", "gibbs", "Gibbs",
         "Collapsed Gibbs sampling: samples the topic of every token, answers with the mean of the kept samples, "
         "runs for a fixed number of sweeps.",

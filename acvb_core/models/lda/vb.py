@@ -61,7 +61,7 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class VariationalLda(VariationalMethod):
-    """VB bound to a corpus (an `Inference`).
+    """VB bound to a corpus (an `Algorithm`).
 
     The factors q(theta), q(phi) are functions of the counts, and the responsibilities of the two: none is stored,
     and the memory grows with documents and words, not with their pairs. No step lowers the bound.

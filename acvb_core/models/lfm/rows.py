@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.protocols import Inference
+from acvb_core.core.protocols import Algorithm
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import PRESET, Method, ModelRow, Paper, Values, burn_in, max_sweeps
+from acvb_core.core.rows import PRESET, MethodSpec, ModelSpec, Paper, Values, burn_in, max_sweeps
 from acvb_core.models.lfm.cells import NOISE_FLOOR
 from acvb_core.models.lfm.display import DISPLAY
 
@@ -46,13 +46,13 @@ def memory_bytes(table: Table, method: str, values: Values) -> int:
     return 8 * (cells + 6 * n * k + 4 * k * d + k * k + covariances)
 
 
-def _schedule(train: Any, heldout: Any, method: Method, values: Values) -> tuple[int, int]:
+def _schedule(train: Any, heldout: Any, method: MethodSpec, values: Values) -> tuple[int, int]:
     n_heldout = 0 if heldout is None else heldout.n
     k = most_features(train, values)
     return 1 if train.values.size * k < 50_000_000 else 5, 1 if n_heldout * k < 5_000_000 else 5
 
 
-LFM = ModelRow(
+LFM = ModelSpec(
     "lfm",
     "Latent feature model",
     "lfm",
@@ -153,15 +153,15 @@ def _method(
     summary: str,
     reference: str,
     parameters: tuple[Parameter, ...],
-    build: Callable[[Any, Values], Inference],
+    build: Callable[[Any, Values], Algorithm],
     paper: Paper,
     *,
     sampled: bool = False,
-) -> Method:
+) -> MethodSpec:
     """Return the row of a method; a sampler monitors nothing."""
     monitored: Literal["lower_bound"] | None = None if sampled else "lower_bound"
     size = (SIZE, *parameters, PRESET)
-    return Method(
+    return MethodSpec(
         "lfm",
         name,
         name.upper(),

@@ -27,8 +27,8 @@ from acvb_core.store.codecs import MOST_COUNT, MOST_SECONDS, is_moment, is_numbe
 from acvb_core.store.datasets import KINDS, DataFiles, find_kind
 from acvb_core.store.files import DAMAGE, StoreError, explain_error
 from acvb_core.store.listing.run_rows import RUNS, run_path
-from acvb_core.store.plans.folder import PlanFolder, PlanT
 from acvb_core.store.results import read_identity, read_result, read_state
+from acvb_core.store.studies.study_folder import PlanT, StudyFolder
 
 _CHUNK = 1 << 20
 #: Fields of a snapshot, and columns of a history.
@@ -84,7 +84,9 @@ class OpenArchive:
             record = record.with_state(snapshot=replace(record.snapshot, state=state[0], memory=state[1]))
         return record, run.created
 
-    def read_plan(self, kind: type[PlanFolder[PlanT, StudyT]], entry: PlanEntry) -> PlanFolder[PlanT, StudyT]:
+    def read_plan(
+        self, kind: type[StudyFolder[PlanT, StudyT]], entry: PlanEntry
+    ) -> StudyFolder[PlanT, StudyT]:
         """Return the folder of a plan, the plan and the lines of which were read without a fault.
 
         Raises StoreError, or another of `FAULTS`: one of its files is missing, damaged, or not what it should be.

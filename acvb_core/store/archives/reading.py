@@ -27,10 +27,10 @@ from acvb_core.store.archives.form import (
     read_manifest,
 )
 from acvb_core.store.files import DAMAGE
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.listing.run_rows import choose_id
-from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.study_store import StudyStore
 
 #: What data without runs are called in a report.
 DATA = "data set"
@@ -51,12 +51,12 @@ class ImportReport:
 
 
 def read_archive(
-    book: JobBook,
+    book: JobManager,
     store: RunStore,
     workspace: str,
     file: BinaryIO,
     name: str = "The file",
-    plans: Sequence[PlanBook[Any, Any]] = (),
+    plans: Sequence[StudyStore[Any, Any]] = (),
     keep_data: KeepData | None = None,
     progress: Callable[[float], object] = float,
 ) -> ImportReport:
@@ -104,7 +104,12 @@ def read_archive(
 
 
 def _take_run(
-    book: JobBook, store: RunStore, workspace: str, archive: OpenArchive, entry: Entry, report: ImportReport
+    book: JobManager,
+    store: RunStore,
+    workspace: str,
+    archive: OpenArchive,
+    entry: Entry,
+    report: ImportReport,
 ) -> None:
     """Take one run, unless it is there already or damaged."""
     title, job_id = entry.label.name or entry.job_id, None
@@ -123,7 +128,7 @@ def _take_run(
 
 
 def _take_plan(
-    book: PlanBook[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry, report: ImportReport
+    book: StudyStore[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry, report: ImportReport
 ) -> None:
     """Take one experiment or search, unless it is there already or damaged."""
     title, job_id = f"{entry.noun} on {entry.name or 'data'}", None

@@ -16,20 +16,20 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.engine.handle import Handle
+from acvb_core.engine.background import BackgroundTask
 from acvb_core.engine.problem import RunLabel
 from acvb_core.store.archives.form import MANIFEST, DataEntry, Entry, Manifest, PlanEntry
 from acvb_core.store.datasets import DataKind, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_text_bytes, read_npz, text_bytes
 from acvb_core.store.listing.run_rows import run_path
-from acvb_core.store.plans.book import PlanBook
 from acvb_core.store.results import read_identity
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.study_store import StudyStore
 from acvb_core.store.topics.names import TopicNames
 
 _CHUNK = 1 << 20
 #: A plan to write: the book that has it, and its job.
-Chosen = tuple[PlanBook[Any, Any], Handle[Any]]
+Chosen = tuple[StudyStore[Any, Any], BackgroundTask[Any]]
 
 
 def write_archive(
@@ -103,7 +103,7 @@ class _Writer:
             named = self._names.entries(job_id)
         self._runs.append(Entry(job_id, label, named))
 
-    def add_plan(self, book: PlanBook[Any, Any], job: Handle[Any]) -> None:
+    def add_plan(self, book: StudyStore[Any, Any], job: BackgroundTask[Any]) -> None:
         """Add the plan of a job, the runs of it that are over, and its data.
 
         Raises StoreError: it cannot be put into an archive.

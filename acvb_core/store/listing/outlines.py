@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from acvb_core.engine.handle import Status
+from acvb_core.engine.background import Status
 from acvb_core.engine.job import RunOutline
 from acvb_core.engine.problem import Settings
 from acvb_core.engine.race_report import RaceReport

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
@@ -27,7 +27,7 @@ _HELP = (
 )
 
 
-def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method]) -> StartChoice:
+def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[MethodSpec]) -> StartChoice:
     """Draw the choice; return what to start from, and the methods that can."""
     methods = list(chosen)
     runs = {job.id: job for job in list_runs(workspace, "lda") if _has_topics(job)}
@@ -103,7 +103,7 @@ def _load(file_id: str, name: str, _file: Any) -> TrainedTopics:
 
 
 def _describe(
-    trained: TrainedTopics, dataset: Dataset, able: Sequence[Method], unable: Sequence[Method]
+    trained: TrainedTopics, dataset: Dataset, able: Sequence[MethodSpec], unable: Sequence[MethodSpec]
 ) -> None:
     """Say what runs start from, and what that means for these data and methods."""
     st.text(f"{trained.label}, {len(trained.vocabulary):,} words")  # the name is the user's

@@ -9,8 +9,8 @@ import streamlit as st
 
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.rows import Method
-from acvb_core.engine.handle import Status
+from acvb_core.core.rows import MethodSpec
+from acvb_core.engine.background import Status
 from acvb_core.engine.problem import clean_name
 from acvb_core.engine.race_report import TOO_GOOD
 from acvb_core.engine.study import StudyJob, StudyState
@@ -205,7 +205,7 @@ def _show_answer(
             st.caption("The form for new runs, above, has these settings.")
 
 
-def _use_settings(dataset: Dataset, method: Method, values: dict[str, Any], search: str) -> None:
+def _use_settings(dataset: Dataset, method: MethodSpec, values: dict[str, Any], search: str) -> None:
     st.session_state[_USED] = search
     numbers = {name: value for name, value in values.items() if not isinstance(value, str | bool)}
     forms.fill_form(method, numbers, dataset.mark)
@@ -213,7 +213,7 @@ def _use_settings(dataset: Dataset, method: Method, values: dict[str, Any], sear
     st.session_state["new_runs"] = True
 
 
-def _label_parameters(method: Method) -> dict[str, str]:
+def _label_parameters(method: MethodSpec) -> dict[str, str]:
     """Return what the parameters that are tuned are called."""
     tuned = {one.name for one in method.tuned}
     return {parameter.name: parameter.label for parameter in method.parameters if parameter.name in tuned}

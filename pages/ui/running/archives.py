@@ -16,14 +16,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from acvb_core import __version__
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.engine.handle import Handle
+from acvb_core.engine.background import BackgroundTask
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import StopRun
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import Chosen, write_archive
 from acvb_core.store.datasets import kind_of
 from acvb_core.store.files import StoreError, explain_error
-from acvb_core.store.plans.book import PlanBook
+from acvb_core.store.studies.study_store import StudyStore
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
@@ -69,7 +69,7 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
 
 def _show_workspace_button(workspace: Workspace) -> None:
     """Draw the button for a file of all that the workspace has."""
-    books: tuple[tuple[PlanBook[Any, Any], Sequence[Handle[Any]]], ...] = (
+    books: tuple[tuple[StudyStore[Any, Any], Sequence[BackgroundTask[Any]]], ...] = (
         (services.experiments(), workspace.experiments),
         (services.searches(), workspace.searches),
     )
@@ -85,7 +85,7 @@ def _show_workspace_button(workspace: Workspace) -> None:
         st.caption(_NOT_IN_IT)
 
 
-def _can_be_in_file(book: PlanBook[Any, Any], job: Handle[Any]) -> bool:
+def _can_be_in_file(book: StudyStore[Any, Any], job: BackgroundTask[Any]) -> bool:
     try:
         return not kind_of(book.folder(job.id).data).elsewhere
     except StoreError:  # another tab has just deleted it
@@ -147,7 +147,7 @@ class Import:
     def _run(self) -> None:
         try:
             self.outcome = read_archive(
-                services.job_book(), services.store(), self._workspace.key, self._given, self._given.name,
+                services.job_manager(), services.store(), self._workspace.key, self._given, self._given.name,
                 (services.experiments(), services.searches()), partial(_keep_data, self._workspace), self._note_share,
             )  # fmt: skip
         except Exception as error:

@@ -8,10 +8,10 @@ from functools import partial
 import streamlit as st
 
 from acvb_core.core.display import write_number
-from acvb_core.engine.handle import Status
-from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.background import Status
+from acvb_core.engine.job import Job, JobSnapshot
 from acvb_core.engine.problem import depends_on_seed
-from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Snapshot, Verdict
+from acvb_core.engine.snapshot import ELSEWHERE, MOTION, SweepRecord, Verdict
 from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour
 from acvb_core.views.theme import method_style
@@ -48,7 +48,7 @@ _NO_START = "It started from trained topics that an older version did not save. 
 _LONGEST = 10
 
 
-def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, JobSnapshot]) -> None:
     """Draw a card for each job, as many side by side as there is room for; each data set has a heading."""
     data = say.name_datasets(jobs)
     several_ways = any(job.problem.settings.model != model_for(job.problem.data).name for job in jobs)
@@ -80,7 +80,7 @@ def group_by_data(jobs: Sequence[Job]) -> dict[str, list[Job]]:
     return groups
 
 
-def _show_card(job: Job, seen: Inspection, way: str, head: str) -> None:
+def _show_card(job: Job, seen: JobSnapshot, way: str, head: str) -> None:
     """Draw a run: the first part of its name beside its badge, the rest below, and its figures."""
     state = say.describe_state(seen.outline)
     first, _, rest = job.label.name.partition(" · ")
@@ -137,7 +137,7 @@ def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:
         )  # fmt: skip
 
 
-def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
+def _describe_progress(job: Job, seen: JobSnapshot, done: int) -> str:
     """Return how far a run is: of a stream in epochs, of which a window is a small part."""
     if seen.status is Status.QUEUED:
         return say.describe_wait(job)
@@ -154,7 +154,7 @@ def _describe_progress(job: Job, seen: Inspection, done: int) -> str:
     return f"{say.count(done, 'sweep')}, {watched} {change:.1g} (goal {goal:g})"
 
 
-def _describe_end(seen: Inspection, done: int) -> str:
+def _describe_end(seen: JobSnapshot, done: int) -> str:
     text = streams.describe_end(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
     still = None if seen.snapshot is None else seen.snapshot.has_settled
     if still is not None:
@@ -163,7 +163,7 @@ def _describe_end(seen: Inspection, done: int) -> str:
     return f"{text}; {ELSEWHERE}" if random and seen.verdict is Verdict.CONVERGED else text
 
 
-def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
+def _list_figures(job: Job, seen: JobSnapshot) -> list[tuple[str, str]]:
     snapshot, pages = seen.snapshot, pages_of_run(job)
     parts = pages.parts[1].capitalize()
     if snapshot is None:
@@ -186,7 +186,7 @@ def _list_figures(job: Job, seen: Inspection) -> list[tuple[str, str]]:
     return [*figures, _write_bound(snapshot, job.problem.bound_unit)]
 
 
-def _write_time_left(seen: Inspection) -> str:
+def _write_time_left(seen: JobSnapshot) -> str:
     """Return about how long a run will take; the longest that it may take is said to who points at it."""
     about, most = seen.expected_seconds_left, seen.seconds_left
     if most is None:
@@ -195,7 +195,7 @@ def _write_time_left(seen: Inspection) -> str:
     return f"<time title='Estimated from the last sweeps. At most {say.duration(most)}.'>{text}</time>"
 
 
-def _write_bound(snapshot: Snapshot, unit: float | None) -> tuple[str, str]:
+def _write_bound(snapshot: SweepRecord, unit: float | None) -> tuple[str, str]:
     """Return the lower bound as the curve has it: in all, or for each object."""
     name, bound = "Lower bound" if unit is None else "Bound per object", snapshot.lower_bound
     if bound is None:
@@ -222,7 +222,7 @@ def _render_line(method: str) -> str:
     return f"<span class='run-line' style='background: {pattern}'></span>"
 
 
-def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
+def _show_buttons(workspace: Workspace, job: Job, seen: JobSnapshot) -> None:
     """Draw what can be done with a run: stop it, look at it and go on, delete it, in three places that never move."""
     active, paused, name, more = (
         seen.status.active,
@@ -263,7 +263,7 @@ def _show_buttons(workspace: Workspace, job: Job, seen: Inspection) -> None:
         _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", help, workspace.remove, job.id)
 
 
-def _show_open_button(job: Job, seen: Inspection) -> None:
+def _show_open_button(job: Job, seen: JobSnapshot) -> None:
     pages = pages_of_run(job)
     if st.button(
         f"Open {job.label.name}",
@@ -282,7 +282,7 @@ def _describe_extension(job: Job, more: int) -> str:
     return f"Go on for up to {more:,} more sweeps"
 
 
-def _explain_end(seen: Inspection) -> str:
+def _explain_end(seen: JobSnapshot) -> str:
     if seen.status.active or seen.status is Status.INTERRUPTED:
         return "A run can go on for longer once it has ended or was stopped"
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):

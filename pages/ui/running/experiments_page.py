@@ -9,16 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.background import Status
 from acvb_core.engine.experiments.answers import COURSE
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, SCORE, TWO_WAYS, Experiment
-from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import clean_name
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
 from acvb_core.store.csv_text import csv_text
-from acvb_core.store.plans.experiments import latex_table
+from acvb_core.store.studies.experiments import latex_table
 from acvb_core.views.experiment import course_figure, experiment_figure
 from pages.ui.running.forms import name_methods
 from pages.ui.running.plan_buttons import show_plan_buttons

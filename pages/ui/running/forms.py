@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.core.parameters import Parameter, Value
-from acvb_core.core.rows import PRESET, Method
+from acvb_core.core.rows import PRESET, MethodSpec
 from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.
@@ -37,22 +37,22 @@ class Field:
     """
 
     parameter: Parameter
-    methods: tuple[Method, ...]
+    methods: tuple[MethodSpec, ...]
     key: str
     shared: bool
 
-    def is_printed_by(self, method: Method) -> bool:
+    def is_printed_by(self, method: MethodSpec) -> bool:
         """Return whether a method's paper prints the value."""
         return method.paper is not None and self.parameter.name in method.paper.values
 
 
-def build_fields(chosen: Sequence[Method], mark: str = "") -> list[Field]:
+def build_fields(chosen: Sequence[MethodSpec], mark: str = "") -> list[Field]:
     """Return the fields for some methods, in the registry's order, to be filled in for the data with this mark.
 
     Methods whose parameter is alike in type, range, default and help share a field; where they differ, each has its
     own.
     """
-    groups: dict[Parameter, list[Method]] = {}
+    groups: dict[Parameter, list[MethodSpec]] = {}
     for method in chosen:
         for parameter in method.parameters:
             groups.setdefault(parameter, []).append(method)
@@ -69,7 +69,7 @@ def build_fields(chosen: Sequence[Method], mark: str = "") -> list[Field]:
     return sorted(fields, key=lambda field: order[field.parameter.name])
 
 
-def select_values(method: Method, entered: Sequence[tuple[Field, Value]]) -> dict[str, Any]:
+def select_values(method: MethodSpec, entered: Sequence[tuple[Field, Value]]) -> dict[str, Any]:
     """Return one method's settings out of what was entered, with the paper's preset without those that it prints."""
     values = {field.parameter.name: value for field, value in entered if method in field.methods}
     paper = method.paper.values if method.paper and values.get(PRESET.name) == "paper" else {}
@@ -77,7 +77,7 @@ def select_values(method: Method, entered: Sequence[tuple[Field, Value]]) -> dic
 
 
 def show_preset(
-    form: Sequence[Field], chosen: Sequence[Method]
+    form: Sequence[Field], chosen: Sequence[MethodSpec]
 ) -> tuple[list[Field], list[tuple[Field, Value]]]:
     """Draw the choice of the preset, if the methods have one; return the fields that it leaves open, and the choice."""
     preset = next((field for field in form if field.parameter is PRESET), None)
@@ -92,7 +92,7 @@ def show_preset(
     return others, [(preset, value)]
 
 
-def _describe_paper(method: Method) -> str:
+def _describe_paper(method: MethodSpec) -> str:
     """Return in words where a method is printed, and with what settings."""
     if method.paper is None:
         return ""
@@ -105,7 +105,7 @@ def _say(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
 
 
-def fill_form(method: Method, values: Mapping[str, Any], mark: str) -> None:
+def fill_form(method: MethodSpec, values: Mapping[str, Any], mark: str) -> None:
     """Have the form for the data with this mark show these values for a method's settings; from a callback."""
     for parameter in method.parameters:
         if parameter.name in values:
@@ -187,7 +187,7 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
     return parameter.check(number)
 
 
-def _all_parameters(methods: Sequence[Method]) -> list[Parameter]:
+def _all_parameters(methods: Sequence[MethodSpec]) -> list[Parameter]:
     """Return parameters in an order that respects that of every method: those of the longest list first."""
     listed: dict[str, Parameter] = {}
     for method in sorted(methods, key=lambda method: -len(method.parameters)):

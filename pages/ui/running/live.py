@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.engine.handle import Status
-from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.background import Status
+from acvb_core.engine.job import Job, JobSnapshot
 from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.engine.run import Schedule
 from acvb_core.registry import methods_of
@@ -91,7 +91,7 @@ def _choose_shown(jobs: Sequence[Job]) -> list[Job]:
 
 
 @contain_failure("part of the page")
-def show_races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
+def show_races(jobs: Sequence[Job], seen: Mapping[str, JobSnapshot]) -> None:
     """Draw a line for each run of several restarts: how they stand, or how it went."""
     labels = say.label_runs(jobs)
     lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := describe_race(seen[job.id]))]
@@ -99,7 +99,7 @@ def show_races(jobs: Sequence[Job], seen: Mapping[str, Inspection]) -> None:
         st.caption("  \n".join(lines))
 
 
-def describe_race(seen: Inspection) -> str:
+def describe_race(seen: JobSnapshot) -> str:
     """Return how the restarts of a run stand, in words; "" where it has none."""
     race_report, starts = seen.race_report, seen.problem.settings.restarts
     if race_report is None:

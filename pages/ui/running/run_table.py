@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from acvb_core.store.jobbook import UnreadableRunError
+from acvb_core.store.jobs import UnreadableRunError
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_run
 

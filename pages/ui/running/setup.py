@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parameters import Value
-from acvb_core.core.rows import Method, ModelRow
+from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
@@ -54,7 +54,7 @@ class Plan:
     """Runs that were asked for, one a method and seed."""
 
     model: str
-    methods: tuple[Method, ...]
+    methods: tuple[MethodSpec, ...]
     values: dict[str, dict[str, Any]]
     seeds: range
     restarts: int = 1
@@ -120,7 +120,7 @@ def methods_key(model: str, dataset: Dataset) -> str:
     return f"methods_{model}{'_disk' * dataset.on_disk}_{dataset.mark}"
 
 
-def tunable_methods(dataset: Dataset) -> list[Method]:
+def tunable_methods(dataset: Dataset) -> list[MethodSpec]:
     """Return the methods for these data that have parameters to tune."""
     return [method for method in methods_for(dataset.data, dataset.model) if method.tuned]
 
@@ -170,7 +170,7 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     return True
 
 
-def _choose_methods(model: str, methods: Mapping[str, Method], dataset: Dataset) -> list[str]:
+def _choose_methods(model: str, methods: Mapping[str, MethodSpec], dataset: Dataset) -> list[str]:
     """Draw the recommended method, and the others folded below it, each with when to use it; return those chosen."""
     pages, key = pages_of_model(model), methods_key(model, dataset)
     first = pages.recommend_method(dataset.on_disk)
@@ -249,7 +249,7 @@ def _show_fields(form: Sequence[Field], width: int) -> list[tuple[Field, Value]]
     return entered
 
 
-def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelRow, dataset: Dataset) -> tuple[range, int]:
+def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelSpec, dataset: Dataset) -> tuple[range, int]:
     """Draw the fields of the seeds; return the first of each run, and how many starts race in a run."""
     first_column, number_column, restarts_column = columns
     number = number_column.number_input(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.engine.job import Inspection
+from acvb_core.engine.job import JobSnapshot
 from acvb_core.engine.problem import Problem
 from pages.ui.shared import format as say
 
@@ -15,24 +15,24 @@ def count_epochs(problem: Problem, windows: int) -> float:
     return windows / int(stream.sweeps_of(1.0))
 
 
-def describe_progress(seen: Inspection) -> str:
+def describe_progress(seen: JobSnapshot) -> str:
     """Return how far a run is, in words."""
     limit = say.epochs(count_epochs(seen.problem, seen.max_sweeps))
     return f"{count_passes(seen):,.2f} of {'at most ' if seen.problem.row.averaged else ''}{limit}"
 
 
-def describe_end(seen: Inspection) -> str:
+def describe_end(seen: JobSnapshot) -> str:
     """Return how far a run got, in words."""
     windows = 0 if seen.snapshot is None else seen.snapshot.sweep
     return f"{say.epochs(count_passes(seen))} done ({say.count(windows, 'window')})"
 
 
-def count_passes(seen: Inspection) -> float:
+def count_passes(seen: JobSnapshot) -> float:
     """Return how often all documents were gone through."""
     return 0.0 if seen.snapshot is None else seen.snapshot.passes
 
 
-def describe_speed(seen: Inspection) -> str:
+def describe_speed(seen: JobSnapshot) -> str:
     """Return how many documents are gone through in a second, diagnostics left out."""
     last = seen.snapshot
     if last is None:

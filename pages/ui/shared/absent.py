@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.store.jobbook import AbsentRun
+from acvb_core.store.jobs import AbsentRun
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace, current_workspace

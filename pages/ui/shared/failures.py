@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.store.jobbook import UnreadableRunError
+from acvb_core.store.jobs import UnreadableRunError
 
 _LOG = logging.getLogger(__name__)
 _FAILED = "failed_action"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from acvb_core.engine.handle import Handle, Status
+from acvb_core.engine.background import BackgroundTask, Status
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.problem import clean_name, depends_on_seed
 from acvb_core.engine.snapshot import ELSEWHERE, Verdict
@@ -274,7 +274,7 @@ def ordinal(number: int) -> str:
     return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ends.get(number % 10, 'th')}"
 
 
-def describe_wait(job: Handle[Any]) -> str:
+def describe_wait(job: BackgroundTask[Any]) -> str:
     """Return where a job that waits is in the line of all that wait on this server."""
     position = job.position
     return "Waiting" if position is None else f"Waiting: {ordinal(position)} in line"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from pages.ui.running.live import model_in_use
@@ -32,13 +32,13 @@ def _show_texts(texts: Sequence[tuple[str, str]]) -> None:
         st.markdown(text, width=TEXT_WIDTH)
 
 
-def _describe_answer(row: Method) -> str:
+def _describe_answer(row: MethodSpec) -> str:
     if row.sampled or row.averaged:
         return "mean of samples" if row.sampled else "running mean"
     return "last window" if row.streams else "last sweep"
 
 
-def _describe_need(row: Method, pages: ModelPages) -> str:
+def _describe_need(row: MethodSpec, pages: ModelPages) -> str:
     data = say.uncapitalise(pages.data_name)
     return f"{pages.parts[1]} in memory; {data} may be on disk" if row.streams else "all in memory"
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.registry import MODELS, model_row
@@ -199,7 +199,7 @@ class ModelPages:
     less_memory: str = ""
     way: str = ""
     short_way: str = ""
-    start_from: Callable[[Workspace, Dataset, Sequence[Method]], StartChoice] | None = None
+    start_from: Callable[[Workspace, Dataset, Sequence[MethodSpec]], StartChoice] | None = None
     tuning: Callable[[Workspace, Dataset | None], None] | None = None
     further: tuple[FurtherPage, ...] = ()
     picture: Callable[[Result | None], Picture] | None = None
@@ -244,7 +244,7 @@ class StartChoice(NamedTuple):
 
     trained: Any  # parts of an earlier run, as a problem takes them; None: runs start anew
     values: Mapping[str, Any]  # settings that follow from them
-    methods: list[Method]  # the chosen methods that can start so
+    methods: list[MethodSpec]  # the chosen methods that can start so
 
 
 @cache

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
-from acvb_core.engine.job import Inspection, Job
+from acvb_core.engine.job import Job, JobSnapshot
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.store import export
 from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs
@@ -66,7 +66,7 @@ def read_answer(job: Job) -> Result | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def _build_result(key: Key, name: str, _seen: Inspection) -> Result:
+def _build_result(key: Key, name: str, _seen: JobSnapshot) -> Result:
     return Result(_seen.run, name)
 
 
@@ -75,7 +75,7 @@ def answer_key(job: Job, result: Result) -> Key:
     return _key(job, result.problem, result.snapshot, result.state.race_report)
 
 
-def _key(job: Job, problem: Problem, snapshot: Snapshot, race_report: RaceReport | None) -> Key:
+def _key(job: Job, problem: Problem, snapshot: SweepRecord, race_report: RaceReport | None) -> Key:
     # While restarts race, the run changes with the lead, and its rivals go on while it waits.
     race = "" if race_report is None else f" of seed {problem.settings.seed} after {race_report.sweeps}"
     return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"

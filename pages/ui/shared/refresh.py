@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from acvb_core.store.jobbook import UnreadableRunError
+from acvb_core.store.jobs import UnreadableRunError
 from pages.ui.shared.failures import contain_failure
 from pages.ui.workspace.tab import keep_address
 

@@ -24,11 +24,11 @@ from acvb_core.engine.free_memory import share_heaps
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.claim import Claim
 from acvb_core.store.files import StoreError, close_to_others
-from acvb_core.store.jobbook import JobBook
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.experiments import ExperimentFolder
-from acvb_core.store.plans.searches import SearchFolder
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies.study_store import StudyStore
 from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:
@@ -136,25 +136,25 @@ def _claim(folder: Path) -> Claim:
 
 
 @once_per_process
-def job_book() -> JobBook:
+def job_manager() -> JobManager:
     """Return the book of jobs; what still runs when the server ends is stopped and saved."""
-    book = JobBook(places(), store())
+    book = JobManager(places(), store())
     atexit.register(_save_and_leave, book)
     return book
 
 
 @once_per_process
-def experiments() -> PlanBook[Plan, Experiment]:
+def experiments() -> StudyStore[Plan, Experiment]:
     """Return the book of experiments; each of their runs is kept as soon as it is over."""
-    book = PlanBook(ExperimentFolder, places(), store(), __version__)
+    book = StudyStore(ExperimentFolder, places(), store(), __version__)
     atexit.register(book.close)
     return book
 
 
 @once_per_process
-def searches() -> PlanBook[Search, Tuning]:
+def searches() -> StudyStore[Search, Tuning]:
     """Return the book of searches for steps; each of their trials is kept as soon as it is over."""
-    book = PlanBook(SearchFolder, places(), store(), __version__)
+    book = StudyStore(SearchFolder, places(), store(), __version__)
     atexit.register(book.close)
     return book
 
@@ -170,7 +170,7 @@ def used_bytes(workspace: str) -> int:
     return store().used_bytes(workspace, *owners) + sum(book.used_bytes(workspace) for book in plans)
 
 
-def _save_and_leave(book: JobBook) -> None:
+def _save_and_leave(book: JobManager) -> None:
     # Streamlit's handler is still in place, but there is no server any more that it could stop.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

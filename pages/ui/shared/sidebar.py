@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.engine.handle import Handle, Status
+from acvb_core.engine.background import BackgroundTask, Status
 from acvb_core.store.files import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared.picking import PAGE_DATA
@@ -26,7 +26,7 @@ _PLURALS = {"search": "searches"}
 def count_moving_jobs(workspace: Workspace) -> Counter[str]:
     """Return how many runs, experiments and searches are started or queued and not paused, by these nouns."""
     moving = Counter(run=sum(_is_moving(job.outline.status) for job in workspace.jobs))
-    jobs: dict[str, Iterable[Handle[Any]]] = {
+    jobs: dict[str, Iterable[BackgroundTask[Any]]] = {
         "experiment": workspace.experiments,
         "search": workspace.searches,
     }

@@ -16,7 +16,7 @@ from acvb_core.engine.problem import Problem
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import AbsentRun, UnreadableRunError
+from acvb_core.store.jobs import AbsentRun, UnreadableRunError
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset
@@ -195,23 +195,23 @@ class Workspace:
     @property
     def jobs(self) -> list[Job]:
         """All runs, oldest first."""
-        jobs = services.job_book().jobs(self.key)
+        jobs = services.job_manager().jobs(self.key)
         return [view_handle(job) for job in jobs] if self.view_only else jobs
 
     @property
     def unreadable(self) -> list[AbsentRun]:
         """Stored runs that could not be loaded."""
-        return [] if self.view_only else services.job_book().unreadable_runs(self.key)
+        return [] if self.view_only else services.job_manager().unreadable_runs(self.key)
 
     @property
     def deleted(self) -> list[AbsentRun]:
         """Deleted runs that can be brought back, the last one last."""
-        return [] if self.view_only else services.job_book().deleted_runs(self.key)
+        return [] if self.view_only else services.job_manager().deleted_runs(self.key)
 
     @property
     def unsaved(self) -> dict[str, str]:
         """The reasons why runs could not be saved, by id."""
-        return {} if self.view_only else services.job_book().unsaved_runs(self.key)
+        return {} if self.view_only else services.job_manager().unsaved_runs(self.key)
 
     def explain_no_room(self, n_bytes: int = 0) -> str:
         """Return why so many bytes more cannot be kept, in a sentence; "" where they can."""
@@ -234,37 +234,37 @@ class Workspace:
         Raises StoreError: the workspace keeps as much as it may.
         """
         self._require_room()
-        return services.job_book().add(self.key, problem)
+        return services.job_manager().add(self.key, problem)
 
     @owner_only
     def relabel(self, job_id: str, /, **changes: Any) -> None:
         """Change the name, note, tags or pin of a run."""
-        services.job_book().relabel(self.key, job_id, **changes)
+        services.job_manager().relabel(self.key, job_id, **changes)
 
     @owner_only
     def remove(self, job_id: str) -> None:
         """Stop a run if it goes on, and delete it; `restore` undoes that."""
-        services.job_book().remove(self.key, job_id)
+        services.job_manager().remove(self.key, job_id)
 
     @owner_only
     def restore(self, job_id: str) -> None:
         """Bring a deleted run back."""
-        services.job_book().restore(self.key, job_id)
+        services.job_manager().restore(self.key, job_id)
 
     @owner_only
     def delete_for_good(self) -> None:
         """Delete the deleted runs so that they take no room any more."""
-        services.job_book().delete_for_good(self.key)
+        services.job_manager().delete_for_good(self.key)
 
     @owner_only
     def load_again(self, job_id: str) -> None:
         """Try once more to load a run that could not be read."""
-        services.job_book().load_again(self.key, job_id)
+        services.job_manager().load_again(self.key, job_id)
 
     @owner_only
     def save_again(self, job: Job) -> None:
         """Try once more to save a run."""
-        services.job_book().save_again(self.key, job.id)
+        services.job_manager().save_again(self.key, job.id)
 
     @property
     def experiments(self) -> list[StudyJob[Experiment]]:

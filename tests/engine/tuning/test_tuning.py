@@ -16,7 +16,7 @@ from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import (
     FAILED,
     Search,
@@ -168,7 +168,7 @@ def test_nothing_is_tried_twice() -> None:
 def test_a_stopped_search_keeps_whole_trials_only() -> None:
     sweeps = 0
 
-    def watch(problem: Problem, snapshot: Snapshot) -> None:
+    def watch(problem: Problem, snapshot: SweepRecord) -> None:
         nonlocal sweeps
         sweeps += 1
 

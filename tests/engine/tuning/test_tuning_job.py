@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.engine.tuning import Search, Trial, Tuning, run_search, run_search_alone
 from tests.engine.jobs import PATIENCE, Gate, until

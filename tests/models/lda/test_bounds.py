@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.registry import methods_of, model_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import known, name_of
@@ -31,7 +31,7 @@ def evidence(case: LdaCase, alpha: Any, beta: float) -> float:
 @every_method
 @pytest.mark.parametrize("hyper", ["fixed", "minka"])
 @pytest.mark.parametrize("name", TINY)
-def test_bounds_are_below_the_evidence(row: Method, name: str, hyper: str) -> None:
+def test_bounds_are_below_the_evidence(row: MethodSpec, name: str, hyper: str) -> None:
     case = TINY[name]
     model = model_row("lda").build(case.corpus)
     values = {"k": case.size, "alpha": 0.4, "beta": 0.3, "hyper": hyper, "shrink": 0.0, "burn_in": 3}

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
+from acvb_core.engine.background import Status
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.handle import Status
 from acvb_core.engine.problem import build_problem
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.sampled import range_of_clusters

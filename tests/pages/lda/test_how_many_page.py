@@ -177,7 +177,7 @@ def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:
     for beta in (0.01, 0.5):
         for k in (2, 3):
             values = {"k": k, "beta": beta, "max_sweeps": 5}
-            assert services.job_book().add(WORKSPACE, build_problem(CORPUS, "cvb0", values)).wait(180)
+            assert services.job_manager().add(WORKSPACE, build_problem(CORPUS, "cvb0", values)).wait(180)
     app.run()
     box = app.selectbox(key="grid")
     assert len(set(box.options)) == 2
@@ -191,7 +191,7 @@ def test_two_runs_of_one_number_and_seed_have_a_line_each(open_app: Open) -> Non
     jobs = []
     for k in (2, 3, 3):
         jobs.append(
-            services.job_book().add(
+            services.job_manager().add(
                 WORKSPACE, build_problem(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000})
             )
         )

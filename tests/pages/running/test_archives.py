@@ -30,7 +30,7 @@ from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, 
 def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
     """The file of a workspace with two runs; the app begins anew in another home."""
     data = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
-    book = services.job_book()
+    book = services.job_manager()
     for seed in (0, 1):
         values = {"k_rows": 2, "k_cols": 2, "max_sweeps": 2}
         assert book.add(WORKSPACE, build_problem(data, "vb", values, seed=seed)).wait(SECONDS)

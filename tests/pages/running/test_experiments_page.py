@@ -12,8 +12,8 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.experiments import ExperimentFolder
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.study_store import StudyStore
 from pages.ui.shared import services
 from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
@@ -61,7 +61,7 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert (table["p (uncorrected)"].fillna(0) <= table["p"].fillna(0)).all()
     assert "★: no difference from the best was found. Stability" in texts(app)
     # Another server finds all of it again.
-    again = PlanBook(ExperimentFolder, Executor(), services.store(), __version__).jobs(WORKSPACE)
+    again = StudyStore(ExperimentFolder, Executor(), services.store(), __version__).jobs(WORKSPACE)
     assert [job.inspect().study.conclusion() for job in again] == [answer.conclusion()]
     job_id = experiments()[0].id
     press(app, f"experiment_{job_id}_delete")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine.handle import Status
+from acvb_core.engine.background import Status
 from acvb_core.engine.job import Job
 from pages.ui.running.live import MOST_WAITING
 from pages.ui.shared import services
@@ -26,7 +26,7 @@ def bars(app: object) -> list[tuple[str, int]]:
 
 def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_only(open_app: Open) -> None:
     problem, gate = gated(small_problem("vb", tol=1e-12, max_sweeps=1_000_000))
-    job = services.job_book().add(WORKSPACE, problem)
+    job = services.job_manager().add(WORKSPACE, problem)
     gate.tickets.release(6)
     app = open_app("run")
     until(app, lambda: len(job.history) == 6)
@@ -46,7 +46,7 @@ def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_o
 
 def test_compiling_is_said_on_the_card(open_app: Open) -> None:
     problem, gate = gated(small_problem("vb", max_sweeps=5))
-    job: Job = services.job_book().add(WORKSPACE, problem)
+    job: Job = services.job_manager().add(WORKSPACE, problem)
     assert gate.waiting.wait(180)
     job._publish(Status.COMPILING)
     app = open_app("run")
@@ -58,7 +58,7 @@ def test_compiling_is_said_on_the_card(open_app: Open) -> None:
 def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services.places().here, "_limit", 1)
     problem, gate = gated(small_problem("vb", max_sweeps=3))
-    book = services.job_book()
+    book = services.job_manager()
     jobs = [book.add(WORKSPACE, problem)]
     assert gate.waiting.wait(180)
     jobs += [book.add(WORKSPACE, problem) for _ in range(MOST_WAITING + 2)]
@@ -73,7 +73,7 @@ def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: 
 def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACVB_RUNS", "1")
     problem, gate = gated(small_problem("vb", max_sweeps=5))
-    book = services.job_book()
+    book = services.job_manager()
     foreign = book.add(OTHER, problem)
     assert gate.waiting.wait(180)
     first, second, third = (book.add(WORKSPACE, small_problem("cvb0", seed=seed)) for seed in range(3))

@@ -112,7 +112,7 @@ def test_no_two_runs_share_a_name(open_app: Open, runs: list[Result]) -> None:
     ]
     results.append(found(relation(4, "<b>*x*</b> ![i](http://a.example/i.png)")))
     stored(open_app, relation(0), *results)
-    jobs = services.job_book().jobs(WORKSPACE)
+    jobs = services.job_manager().jobs(WORKSPACE)
     names = list(say.label_runs(jobs).values())
     assert len(set(names)) == len(results)
     assert names[3] == "VB · K 3 × 3 · seed 0 · other"
@@ -127,15 +127,17 @@ def test_a_name_stays_whatever_comes_and_goes(open_app: Open, runs: list[Result]
     app = stored(open_app, relation(0), runs[0], runs[0], runs[0])
     names = [job.label.name for job in jobs_of(app)]
     assert names[1:] == [f"{names[0]} (2)", f"{names[0]} (3)"]
-    services.job_book().remove(WORKSPACE, f"{0:012x}")
-    services.job_book().delete_for_good(WORKSPACE)
-    services.job_book().relabel(WORKSPACE, f"{1:012x}", name="the *best*", note="for the paper", tags=("a",))
-    services.job_book.clear()
+    services.job_manager().remove(WORKSPACE, f"{0:012x}")
+    services.job_manager().delete_for_good(WORKSPACE)
+    services.job_manager().relabel(
+        WORKSPACE, f"{1:012x}", name="the *best*", note="for the paper", tags=("a",)
+    )
+    services.job_manager.clear()
     services.store.clear()
     again = jobs_of(open_app("home"))
     assert [job.label.name for job in again] == ["the best", names[2]]
     assert again[0].label == RunLabel("the best", "for the paper", ("a",))
-    services.job_book().relabel(WORKSPACE, f"{2:012x}", name="the best", pinned=True)
+    services.job_manager().relabel(WORKSPACE, f"{2:012x}", name="the best", pinned=True)
     assert again[1].label == RunLabel("the best (2)", pinned=True)
     assert services.store().label(f"{0:012x}") is None, "a name goes with its run"
 
@@ -162,7 +164,7 @@ def test_a_run_shown_by_itself_gives_way_to_a_better_one(open_app: Open, runs: l
     app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
     assert shown(app) == f"{1:012x}"
     go(app, "run")
-    better = services.job_book().add(WORKSPACE, runs[1].problem)
+    better = services.job_manager().add(WORKSPACE, runs[1].problem)
     assert better.wait(180)
     go(app, "blocks")
     assert shown(app) == better.id
@@ -179,7 +181,9 @@ def test_the_run_that_was_clicked_is_shown(open_app: Open, runs: list[Result]) -
 
 def test_the_list_has_runs_that_began_while_the_page_was_open(open_app: Open, runs: list[Result]) -> None:
     app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
-    job = services.job_book().add(WORKSPACE, build_problem(relation(0), "gibbs", {"max_sweeps": 1_000_000}))
+    job = services.job_manager().add(
+        WORKSPACE, build_problem(relation(0), "gibbs", {"max_sweeps": 1_000_000})
+    )
     until(app, lambda: (seen := job.inspect().snapshot) is not None and seen.sweep > 0)
     app.run()
     assert len(app.selectbox(key="blocks_run").options) == 3

@@ -21,7 +21,7 @@ from acvb_core.engine.problem import build_problem
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store import results
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from pages.ui.running import live
 from pages.ui.running.run_table import fold_grids, sort_runs
@@ -85,7 +85,7 @@ def test_every_page_renders_with_many_runs(open_app: Open, sample: str) -> None:
     method, size = {"southern_women": ("vb", {}), "bars": ("vb", {"k": 3}), "block_images": ("vb", {})}[
         sample
     ]
-    book = services.job_book()
+    book = services.job_manager()
     endless = build_problem(data, method, {"tol": 1e-12, "max_sweeps": 1_000_000, **size}, heldout=0.1)
     going, paused, failed = (book.add(WORKSPACE, endless) for _ in range(3))
     paused.pause()
@@ -255,7 +255,7 @@ def many_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         one = result.with_state(problem=replace(result.problem, settings=settings))
         store.save(WORKSPACE, f"{number:012x}", 1e9 + number, one)
     store.save_dataset(WORKSPACE, women, [], {"name": women.name, "heldout": 0.1})
-    JobBook(Executor(1), RunStore(folder)).jobs(WORKSPACE)
+    JobManager(Executor(1), RunStore(folder)).jobs(WORKSPACE)
     return folder
 
 

@@ -21,8 +21,8 @@ import pytest
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.problem import Problem, RunLabel, build_problem
 from acvb_core.engine.run import StopRun
@@ -32,7 +32,7 @@ from acvb_core.store.archives.form import MANIFEST
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import write_archive
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.listing import run_rows
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
@@ -65,7 +65,7 @@ class Home:
 
     def __init__(self, folder: Path, workspace: str = "mine") -> None:
         self.store, self.workspace = RunStore(folder), workspace
-        self.book = JobBook(Executor(1), self.store)
+        self.book = JobManager(Executor(1), self.store)
 
     @property
     def jobs(self) -> list[Job]:
@@ -261,7 +261,7 @@ def test_an_import_that_is_stopped_leaves_nothing_half_imported(
         report = read_archive(book, store, "mine", io.BytesIO(archive), "a.zip", progress=step)
         assert report.was_stopped == (len(report.imported) < 3)
     else:
-        for place, name in ((results, "write_arrays"), (run_rows, "row_of"), (JobBook, "relabel")):
+        for place, name in ((results, "write_arrays"), (run_rows, "row_of"), (JobManager, "relabel")):
             real = getattr(place, name)
             monkeypatch.setattr(place, name, interrupted(real, step))
         with suppress(KeyboardInterrupt):

@@ -39,7 +39,7 @@ class GibbsState:
 
 @dataclass(frozen=True)
 class GibbsIrm(UnaveragedMethod):
-    """Collapsed Gibbs sampler bound to a relation or a network (an `Inference`).
+    """Collapsed Gibbs sampler bound to a relation or a network (an `Algorithm`).
 
     Reference: Kemp et al., AAAI 2006; IRM14 eqs. 20-24 (the second domain's formula with its own superscripts);
       Escobar and West, JASA 1995, for the concentrations; Neal, Annals of Statistics 2003, for slice sampling of a and

@@ -93,7 +93,7 @@ def exact_order(
 
 @dataclass(frozen=True, eq=False)
 class ExactLda(CollapsedLda):
-    """CVB with exact expectations bound to a corpus (an `Inference`), for small ones.
+    """CVB with exact expectations bound to a corpus (an `Algorithm`), for small ones.
 
     Reference: TNW07 eq. 15.
     """

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.free_memory import refuse_too_large
@@ -41,7 +41,7 @@ _ELSEWHERE = {
 class StreamTrainer:
     """Topics that are trained on one piece of a stream after the other."""
 
-    row: Method
+    row: MethodSpec
     values: dict[str, Any]  #: its settings
     fixed: NDArray[Any] | None  #: the only words to know
     start: TrainedTopics | None  #: topics of an earlier run
@@ -131,12 +131,12 @@ class StreamTrainer:
         return np.random.default_rng([self.seed, *place])
 
 
-def piecewise_methods() -> dict[str, Method]:
+def piecewise_methods() -> dict[str, MethodSpec]:
     """Return the methods that can train piece by piece, by name."""
     return {row.name: row for row in methods_of(MODEL) if row.streams and not row.averaged}
 
 
-def piecewise_method(method: str) -> Method:
+def piecewise_method(method: str) -> MethodSpec:
     """Return the row of a method that can train piece by piece."""
     ready = piecewise_methods()
     if method_row(MODEL, method).name not in ready:
@@ -146,7 +146,7 @@ def piecewise_method(method: str) -> Method:
     return ready[method]
 
 
-def stream_settings(row: Method, k: int, values: Mapping[str, Any]) -> dict[str, Any]:
+def stream_settings(row: MethodSpec, k: int, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a method in a stream of unknown length."""
     for name, instead in _ELSEWHERE.items():
         if name in values:

@@ -6,7 +6,7 @@ from typing import Any
 
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Inference
+from acvb_core.core.protocols import Algorithm
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.cvb import build_collapsed
@@ -16,7 +16,7 @@ from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.vb import build_vb as build_whole_vb
 
 
-def build_cvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> Inference:
+def build_cvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> Algorithm:
     """Return CVB0, to go on from trained topics if any are given."""
     n_shards = _count_shards(data, values)
     if n_shards:
@@ -29,7 +29,7 @@ def build_acvb0(data: Any, values: Values, trained: TrainedTopics | None = None)
     return AveragedInference(build_cvb0(data, values, trained), values["burn_in"], values["track"])
 
 
-def build_vb(data: Any, values: Values) -> Inference:
+def build_vb(data: Any, values: Values) -> Algorithm:
     """Return VB."""
     n_shards = _count_shards(data, values)
     return spread_vb(data, values, n_shards) if n_shards else build_whole_vb(data, values)

@@ -107,7 +107,7 @@ class ShardedRows:
 
 @dataclass(frozen=True, eq=False)
 class ShardedLda(UnaveragedMethod, ABC):
-    """A method bound to a corpus that is cut into shards (an `Inference`).
+    """A method bound to a corpus that is cut into shards (an `Algorithm`).
 
     Each shard sweeps its documents against a copy of the topics as they were after the last sweep; what changed is
     added up in an order that the number of shards alone decides. As in Newman, Asuncion, Smyth and Welling, JMLR 10

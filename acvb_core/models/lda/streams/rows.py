@@ -7,7 +7,7 @@ from functools import partial
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
-from acvb_core.core.rows import PRESET, SHARDS, TOLERANCE, Method, Paper, Range
+from acvb_core.core.rows import PRESET, SHARDS, TOLERANCE, MethodSpec, Paper, Range
 from acvb_core.models.lda.streams.limits import EARLY, FROZEN, MOST_IN_WINDOW, WINDOW_SHARE
 
 _METHODS = references_to("models.lda.streams.building")
@@ -186,12 +186,12 @@ _SVB_PAPER = Paper(
 def stream_methods(
     size: tuple[Parameter, ...],
     concentrations: tuple[Parameter, ...],
-) -> tuple[Method, ...]:
+) -> tuple[MethodSpec, ...]:
     """Return the rows: each method, and the same averaged.
 
     `size`, `concentrations`: what these methods share with the others.
     """
-    rows: list[Method] = []
+    rows: list[MethodSpec] = []
     for name, label, summary, reference, own, tuned, paper in (
         ("sdm", "SDM",
          "Stochastic divergence minimisation: CVB0 for a stream, word by word, close to what CVB0 finds in one or a "
@@ -207,11 +207,11 @@ def stream_methods(
         shared = (*size, *concentrations, *own, *_RUN)
         build, go_on = (partial(_METHODS(way), name) for way in ("build_stream", "continue_stream"))
         rows.append(
-            Method("lda", name, label, summary, reference, (*shared, _epochs(5.0)), build,
+            MethodSpec("lda", name, label, summary, reference, (*shared, _epochs(5.0)), build,
                    None, streams=True, build_from=go_on, tuned=tuned, paper=paper)
         )  # fmt: skip
         rows.append(
-            Method("lda", f"a{name}", f"Averaged {label}",
+            MethodSpec("lda", f"a{name}", f"Averaged {label}",
                    f"{label}, answered by the running mean of its topics over the windows, which is certain to "
                    "converge: the run stops by itself.",
                    f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",

@@ -23,7 +23,7 @@ _RATES = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class StochasticCvb0(MinibatchMethod):
-    """SCVB0 bound to a stream (an `Inference`).
+    """SCVB0 bound to a stream (an `Algorithm`).
 
     References
     ----------

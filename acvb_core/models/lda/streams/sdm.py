@@ -31,7 +31,7 @@ class FrozenTopics:
 
 @dataclass(frozen=True, eq=False)
 class DivergenceMinimisation(StreamMethod):
-    """SDM bound to a stream (an `Inference`).
+    """SDM bound to a stream (an `Algorithm`).
 
     Reference: SN15 §7; the last two are additions to it.
     """

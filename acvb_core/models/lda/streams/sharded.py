@@ -61,7 +61,7 @@ class StreamShard:
 
 @dataclass(frozen=True, eq=False)
 class ShardedStream(UnaveragedMethod):
-    """A stream whose documents are read by several shards at once (an `Inference`); a sweep is a window of them.
+    """A stream whose documents are read by several shards at once (an `Algorithm`); a sweep is a window of them.
 
     The `position` of a state counts merges in the epoch under way.
     """

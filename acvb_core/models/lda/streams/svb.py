@@ -20,7 +20,7 @@ from acvb_core.models.lda.streams.stream import WordTopics
 
 @dataclass(frozen=True, eq=False)
 class StochasticVb(MinibatchMethod):
-    """SVB bound to a stream (an `Inference`).
+    """SVB bound to a stream (an `Algorithm`).
 
     References
     ----------

@@ -27,7 +27,7 @@ FEW_OBJECTS, MODERATE_COLUMNS, TRIAL_SWEEPS = 500, 100, 200
 
 @dataclass(frozen=True)
 class Fab(UnaveragedMethod):
-    """FAB, or EM without a penalty, bound to a table (an `Inference`).
+    """FAB, or EM without a penalty, bound to a table (an `Algorithm`).
 
     A sweep is: accelerate, drop, E step, drop, M step. For a given number of features none of them lowers the
     bound. Dropping may (the bound has no upper limit as a feature's share goes to zero), so bounds are compared at

@@ -31,7 +31,7 @@ class BestState:
 
 @dataclass(frozen=True)
 class BestSample(UnaveragedMethod):
-    """IBP sampling answered by its most probable sample (an `Inference`), as HF13 §4 takes it.
+    """IBP sampling answered by its most probable sample (an `Algorithm`), as HF13 §4 takes it.
 
     Samples compare by `log_probability`: of the features, the variances, and alpha where it is drawn.
     """

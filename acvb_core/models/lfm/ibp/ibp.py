@@ -51,7 +51,7 @@ class IbpState:
 
 @dataclass(frozen=True, eq=False)
 class IbpGibbs(UnaveragedMethod):
-    """Gibbs sampler of the features that objects have, bound to the cells of a table (an `Inference`).
+    """Gibbs sampler of the features that objects have, bound to the cells of a table (an `Algorithm`).
 
     The weights are integrated out while features are drawn (`visit`), from their posterior given all other objects;
     then drawn, for the noise, their variance and alpha to be drawn given them. The answer and its predictions use

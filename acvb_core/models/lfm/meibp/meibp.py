@@ -51,7 +51,7 @@ class MeibpState:
 
 @dataclass(frozen=True, eq=False)
 class SubmodularIbp(UnaveragedMethod):
-    """MEIBP bound to the cells of a table (an `Inference`).
+    """MEIBP bound to the cells of a table (an `Algorithm`).
 
     Weights are not negative, and have a half-normal prior; q makes them independent, each normal and cut off at
     zero. Z is a point, and so are the baselines, which may have any sign: without them standardised cells, half of

@@ -28,7 +28,7 @@ class SizesState:
 
 @dataclass(frozen=True)
 class EverySize(UnaveragedMethod):
-    """VB from K = 2, ..., the largest number of features, one run after the other (an `Inference`).
+    """VB from K = 2, ..., the largest number of features, one run after the other (an `Algorithm`).
 
     A run is over when its bound rises by less than `tolerance` for each object; the one with the highest bound answers
     (HF13 §4).

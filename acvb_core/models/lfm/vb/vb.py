@@ -30,7 +30,7 @@ DEAD = 1e-2
 
 @dataclass(frozen=True)
 class VariationalLfm(UnaveragedMethod):
-    """VB bound to a table (an `Inference`).
+    """VB bound to a table (an `Algorithm`).
 
     The factors are those of the paper: every weight, share and activation on its own (mean field over the features).
     Beyond the paper: missing cells; a noise precision of each column, with a Gamma posterior; a baseline and the prior

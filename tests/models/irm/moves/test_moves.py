@@ -13,7 +13,7 @@ from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.moves import merge, moves
 from acvb_core.models.irm.moves.merge import merge_clusters
@@ -259,7 +259,7 @@ def small_problem(method: str, kind: str = "undirected", **values: Any) -> Probl
     )
 
 
-def inner(snapshot: Snapshot) -> IrmState:
+def inner(snapshot: SweepRecord) -> IrmState:
     return getattr(snapshot.state, "inner", snapshot.state)
 
 
@@ -349,7 +349,7 @@ def test_moves_are_over_after_two_attempts_in_vain_or_one_after_a_chain() -> Non
     assert MOVES.after(replace(twice, age=25), method, rng, no_checkpoint) == (replace(twice, age=25), {})
 
 
-def bits(snapshot: Snapshot) -> list[bytes]:
+def bits(snapshot: SweepRecord) -> list[bytes]:
     state = inner(snapshot)
     arrays = [*state.q.values(), state.ones, state.entries, state.hyper.a, state.hyper.b]
     arrays += list(snapshot.posterior.arrays.values())

@@ -11,7 +11,7 @@ import pytest
 from acvb_core.core.protocols import no_checkpoint
 from acvb_core.engine.problem import Problem, build_problem
 from acvb_core.engine.run import StopRun, run
-from acvb_core.engine.snapshot import Snapshot
+from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.models.irm.moves import moves, split
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.moves import MoveMemory, Moves, _Trials
@@ -32,7 +32,7 @@ def sparse_case(seed: int, **values: Any) -> Problem:
     )
 
 
-def last_of(problem: Problem) -> Snapshot:
+def last_of(problem: Problem) -> SweepRecord:
     *_, last = run(problem)
     return last
 

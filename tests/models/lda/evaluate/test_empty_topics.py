@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import Method
+from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -30,7 +30,7 @@ def fit_short_texts(method: str, **values: Any) -> Result:
 
 
 @pytest.mark.parametrize("row", methods_of("lda"), ids=lambda row: row.name)
-def test_every_method_counts_only_topics_that_hold_a_word(row: Method) -> None:
+def test_every_method_counts_only_topics_that_hold_a_word(row: MethodSpec) -> None:
     result = fit_short_texts(row.name)
     masses = result.snapshot.posterior["words"].sum(axis=0)
     expected = masses / masses.sum() * _COUNTS.sum()

@@ -12,12 +12,12 @@ from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
 from acvb_core.store.files import StoreError
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.experiments import ExperimentFolder
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.study_store import StudyStore
 from tests.store.support import WOMEN
 
-Book = PlanBook[Plan, Experiment]
+Book = StudyStore[Plan, Experiment]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def plan() -> Plan:
 
 @pytest.fixture
 def book(store: RunStore) -> Book:
-    return PlanBook(ExperimentFolder, Executor(1), store, "1")
+    return StudyStore(ExperimentFolder, Executor(1), store, "1")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def folder_of(store: RunStore, job: StudyJob[Experiment]) -> Path:
 def test_another_process_finds_them_under_their_names(
     store: RunStore, book: Book, done: StudyJob[Experiment]
 ) -> None:
-    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
+    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
     (job,) = again.jobs("mine")
     assert job.id == done.id
     assert job.created == done.created
@@ -63,14 +63,14 @@ def test_a_setting_that_this_version_does_not_have_stops_no_experiment(
     for condition in identity["conditions"]:
         condition["values"]["shards"] = 0
     path.write_text(json.dumps(identity))
-    (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
+    (job,) = StudyStore(ExperimentFolder, Executor(1), store, "1").jobs("mine")
     assert job.inspect().study.rows == done.inspect().study.rows
 
 
 def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book: Book, plan: Plan) -> None:
     jobs = [book.add("mine", plan, name) for name in ("b", "a")]
     assert all(job.wait(180) for job in jobs)
-    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
+    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
     for found in (book.jobs("mine"), again.jobs("mine")):
         assert [job.id for job in found] == [job.id for job in jobs]
 
@@ -81,7 +81,7 @@ def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(
     path = folder_of(store, done) / "runs.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:2]) + lines[2][:20])  # the third was being written
-    (job,) = PlanBook(ExperimentFolder, Executor(1), store, "1").jobs("mine")
+    (job,) = StudyStore(ExperimentFolder, Executor(1), store, "1").jobs("mine")
     assert [row["run"] for row in job.inspect().study.rows] == [1, 2]
     job.go_on()
     assert job.wait(180)
@@ -111,7 +111,7 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
     other = book.add("mine", plan, "other")
     assert other.wait(180)
     (folder_of(store, done) / "experiment.json").write_text("{}")
-    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
+    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
     assert [job.id for job in again.jobs("mine")] == [other.id]
     assert list(again.unreadable("mine")) == [done.id]
     again.remove("mine", done.id)
@@ -124,7 +124,7 @@ def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
     store: RunStore, done: StudyJob[Experiment], content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (folder_of(store, done) / "about.json").write_text(content)
-    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
+    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
     for workspace in ("mine", "other"):
         assert again.jobs(workspace) == []
         assert again.unreadable(workspace) == {}
@@ -135,7 +135,7 @@ def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
 
 def test_one_without_its_data_is_named(store: RunStore, done: StudyJob[Experiment]) -> None:
     store.forget_dataset(f"experiment {done.id}")
-    again = PlanBook(ExperimentFolder, Executor(1), store, "1")
+    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
     assert again.unreadable("mine") == {done.id: "Its data are gone."}
 
 
@@ -145,7 +145,7 @@ def test_a_folder_that_cannot_be_deleted_is_named(
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("acvb_core.store.plans.book.shutil.rmtree", refuse)
+    monkeypatch.setattr("acvb_core.store.studies.study_store.shutil.rmtree", refuse)
     with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
         book.remove("mine", done.id)
 

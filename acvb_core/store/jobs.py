@@ -15,7 +15,7 @@ from typing import Any
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
 from acvb_core.data.report import plural
-from acvb_core.engine.handle import ExecutorChoice, Status
+from acvb_core.engine.background import ExecutorChoice, Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.problem import Problem, RunLabel, Settings, clean_name, name_run, number_name
@@ -80,7 +80,7 @@ class Shelf:
         return number_name(name, taken)
 
 
-class JobBook:
+class JobManager:
     """Registry of jobs by workspace, for any number of threads.
 
     `executor`: where the jobs run.
@@ -400,7 +400,7 @@ class JobBook:
 class _Saver(CheckpointWriter):
     """Keeps a run of the book while it goes on, and saves it when it is over."""
 
-    def __init__(self, book: JobBook, workspace: str, job_id: str) -> None:
+    def __init__(self, book: JobManager, workspace: str, job_id: str) -> None:
         super().__init__(partial(book._save, workspace, job_id))
         self._book, self._run = book, (workspace, job_id)
 

@@ -21,7 +21,7 @@ from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import StoreError, replace_file
-from acvb_core.store.plans.folder import PlanFolder
+from acvb_core.store.studies.study_folder import StudyFolder
 
 #: What LaTeX takes for its own, and how it is written.
 _LATEX = {
@@ -38,7 +38,7 @@ _LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
 _NUMBERS, _TEXTS = ("heldout_", "cpu_seconds"), ("verdict", "error")
 
 
-class ExperimentFolder(PlanFolder[Plan, Experiment]):
+class ExperimentFolder(StudyFolder[Plan, Experiment]):
     """A folder that keeps the runs of one experiment."""
 
     noun, run_noun = "experiment", "run"

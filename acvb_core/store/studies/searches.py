@@ -15,14 +15,14 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning import Search, Trial, Tuning, rebuild_search, run_search_alone
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.files import remove_file
-from acvb_core.store.plans.folder import PlanFolder
 from acvb_core.store.results import read_result, write_result
+from acvb_core.store.studies.study_folder import StudyFolder
 
 #: File of the run of a trial, by the trial's number.
 _RUN = "trial-{}.npz"
 
 
-class SearchFolder(PlanFolder[Search, Tuning]):
+class SearchFolder(StudyFolder[Search, Tuning]):
     """A folder that keeps the trials of one search; it may go on for more of them."""
 
     noun, run_noun = "search", "trial"

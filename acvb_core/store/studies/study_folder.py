@@ -19,7 +19,7 @@ PlanT = TypeVar("PlanT", bound=Any)
 _MOST_BYTES = 256 << 20
 
 
-class PlanFolder(ABC, Generic[PlanT, StudyT]):
+class StudyFolder(ABC, Generic[PlanT, StudyT]):
     """A folder that keeps the runs of one plan: one that was interrupted goes on from it.
 
     `version` is that of the package: another one may give other numbers.

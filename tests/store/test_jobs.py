@@ -19,7 +19,7 @@ from acvb_core.engine.problem import Problem, RunLabel, build_problem
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook, UnreadableRunError
+from acvb_core.store.jobs import JobManager, UnreadableRunError
 from acvb_core.store.runs import RunStore
 
 SECONDS = 300
@@ -126,19 +126,19 @@ def never_ending(relation: Relation, monkeypatch: pytest.MonkeyPatch) -> Problem
     return endless(relation)
 
 
-def finished(book: JobBook) -> bool:
+def finished(book: JobManager) -> bool:
     with book._idle:
         return book._idle.wait_for(lambda: book._at_work == 0, SECONDS)
 
 
 def test_a_finished_run_is_saved_and_found_by_the_next_book(relation: Relation) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(2), store)
+    book = JobManager(Executor(2), store)
     job = book.add("mine", short(relation))
     assert finished(book)
     assert store.saved == [job.id]
 
-    again = JobBook(Executor(2), store)
+    again = JobManager(Executor(2), store)
     (found,) = again.jobs("mine")
     assert (found.id, found.created) == (job.id, job.created)
     assert found.inspect().verdict is job.inspect().verdict
@@ -147,7 +147,7 @@ def test_a_finished_run_is_saved_and_found_by_the_next_book(relation: Relation) 
 
 
 def test_workspaces_do_not_see_each_other(relation: Relation) -> None:
-    book = JobBook(Executor(2), MemoryStore())
+    book = JobManager(Executor(2), MemoryStore())
     mine, yours = book.add("mine", short(relation)), book.add("yours", short(relation))
     assert book.jobs("mine") == [mine]
     assert book.jobs("yours") == [yours]
@@ -157,7 +157,7 @@ def test_workspaces_do_not_see_each_other(relation: Relation) -> None:
 
 
 def test_jobs_come_oldest_first(relation: Relation) -> None:
-    book = JobBook(Executor(2), MemoryStore())
+    book = JobManager(Executor(2), MemoryStore())
     jobs = [book.add("mine", short(relation, k_rows=k)) for k in (2, 3, 4)]
     assert book.jobs("mine") == jobs
     assert finished(book)
@@ -165,7 +165,7 @@ def test_jobs_come_oldest_first(relation: Relation) -> None:
 
 def test_an_extended_run_is_saved_again(relation: Relation) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(2), store)
+    book = JobManager(Executor(2), store)
     job = book.add("mine", short(relation, tol=1e-12))
     assert finished(book)
     job.extend(2)
@@ -176,7 +176,7 @@ def test_an_extended_run_is_saved_again(relation: Relation) -> None:
 
 def test_a_removed_run_stops_and_is_not_saved(never_ending: Problem) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(2), store)
+    book = JobManager(Executor(2), store)
     job = book.add("mine", never_ending)
     while job.inspect().snapshot is None:
         time.sleep(0.01)
@@ -190,7 +190,7 @@ def test_a_removed_run_stops_and_is_not_saved(never_ending: Problem) -> None:
 def test_a_run_removed_while_it_is_saved_is_gone(relation: Relation) -> None:
     store = MemoryStore()
     store.slow.clear()
-    book = JobBook(Executor(2), store)
+    book = JobManager(Executor(2), store)
     job = book.add("mine", short(relation))
     assert job.wait(SECONDS)
     remover = threading.Thread(target=book.remove, args=("mine", job.id))
@@ -203,7 +203,7 @@ def test_a_run_removed_while_it_is_saved_is_gone(relation: Relation) -> None:
 
 def test_closing_stops_and_saves_what_still_runs(never_ending: Problem) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
     running, queued = book.add("mine", never_ending), book.add("mine", never_ending)
     while running.inspect().snapshot is None:
         time.sleep(0.01)
@@ -222,7 +222,7 @@ def test_closing_stops_and_saves_what_still_runs(never_ending: Problem) -> None:
 def test_closing_gives_up_after_its_time(relation: Relation) -> None:
     store = MemoryStore()
     store.slow.clear()
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
     assert book.add("mine", short(relation)).wait(SECONDS)
     assert not book.close(0.1)
     store.slow.set()
@@ -230,11 +230,11 @@ def test_closing_gives_up_after_its_time(relation: Relation) -> None:
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, tmp_path: Path) -> None:
-    book = JobBook(Executor(2), RunStore(tmp_path))
+    book = JobManager(Executor(2), RunStore(tmp_path))
     bad, good = book.add("mine", short(relation)), book.add("mine", short(relation))
     assert finished(book)
     (tmp_path / "runs" / f"{bad.id}.npz").write_bytes(b"no archive")
-    again = JobBook(Executor(2), RunStore(tmp_path))
+    again = JobManager(Executor(2), RunStore(tmp_path))
     assert [job.id for job in again.jobs("mine")] == [good.id]
     (told,) = again.unreadable_runs("mine")
     assert told.job_id == bad.id
@@ -249,7 +249,7 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, 
 def test_the_log_says_where_the_program_failed_to_load_a_run(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    book = JobBook(Executor(2), RunStore(tmp_path))
+    book = JobManager(Executor(2), RunStore(tmp_path))
     job = book.add("mine", short(relation))
     assert finished(book)
 
@@ -257,7 +257,7 @@ def test_the_log_says_where_the_program_failed_to_load_a_run(
         raise RuntimeError("a fault of the program's")
 
     monkeypatch.setattr(Job, "restore", fail)
-    book = JobBook(Executor(2), RunStore(tmp_path))
+    book = JobManager(Executor(2), RunStore(tmp_path))
     (listed,) = book.jobs("mine")
     with pytest.raises(UnreadableRunError, match="a fault of the program's"):
         listed.inspect()
@@ -266,7 +266,7 @@ def test_the_log_says_where_the_program_failed_to_load_a_run(
     assert (told.job_id, told.why) == (job.id, "RuntimeError: a fault of the program's")
     assert "in fail" in capsys.readouterr().err
     (tmp_path / "runs" / f"{job.id}.npz").write_bytes(b"no archive")
-    JobBook(Executor(2), RunStore(tmp_path)).unreadable_runs("mine")
+    JobManager(Executor(2), RunStore(tmp_path)).unreadable_runs("mine")
     assert not capsys.readouterr().err
 
 
@@ -289,7 +289,7 @@ def test_a_run_that_could_not_be_saved_says_so_until_it_is(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     disk = FullDisk(monkeypatch)
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", short(relation))
     assert finished(book)
     assert book.jobs("mine") == [job]
@@ -310,7 +310,7 @@ def test_closing_saves_what_could_not_be_saved_before(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk, said = FullDisk(monkeypatch), []
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", short(relation))
     assert finished(book)
     assert book.close(SECONDS, said.append)
@@ -326,7 +326,7 @@ def test_closing_saves_what_could_not_be_saved_before(
 def test_any_failure_to_save_is_told(relation: Relation, monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     monkeypatch.setattr(store, "save", lambda *_: (_ for _ in ()).throw(RuntimeError("odd")))
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
     job = book.add("mine", short(relation))
     assert finished(book)
     assert book.unsaved_runs("mine") == {job.id: "RuntimeError: odd"}
@@ -334,7 +334,7 @@ def test_any_failure_to_save_is_told(relation: Relation, monkeypatch: pytest.Mon
 
 def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(2), store)
+    book = JobManager(Executor(2), store)
     job, other = (book.add("mine", short(relation, tol=1e-12)) for _ in range(2))
     assert finished(book)
     book.remove("mine", job.id)
@@ -355,17 +355,17 @@ def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
 
 
 def test_a_deleted_run_comes_back_after_a_restart(relation: Relation, tmp_path: Path) -> None:
-    book = JobBook(Executor(2), RunStore(tmp_path))
+    book = JobManager(Executor(2), RunStore(tmp_path))
     job = book.add("mine", short(relation))
     assert finished(book)
     book.remove("mine", job.id)
-    again = JobBook(Executor(2), RunStore(tmp_path))
+    again = JobManager(Executor(2), RunStore(tmp_path))
     assert again.jobs("mine") == []
     assert [run.job_id for run in again.deleted_runs("mine")] == [job.id]
     again.restore("mine", job.id)
     assert [found.id for found in again.jobs("mine")] == [job.id]
     again.remove("mine", job.id)
-    last = JobBook(Executor(2), RunStore(tmp_path))
+    last = JobManager(Executor(2), RunStore(tmp_path))
     assert len(last.deleted_runs("mine")) == 1
     again.delete_for_good("mine")
     with pytest.raises(AcvbError, match="It is gone"):
@@ -377,7 +377,7 @@ def test_a_deleted_run_comes_back_after_a_restart(relation: Relation, tmp_path: 
 
 def test_a_running_run_that_is_deleted_stops_and_comes_back_stopped(never_ending: Problem) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
     job = book.add("mine", never_ending)
     while job.inspect().snapshot is None:
         time.sleep(0.01)
@@ -394,7 +394,7 @@ def test_a_run_that_was_not_saved_comes_back_too(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = FullDisk(monkeypatch)
-    book = JobBook(Executor(1), RunStore(tmp_path))
+    book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", short(relation))
     assert finished(book)
     book.remove("mine", job.id)
@@ -412,7 +412,7 @@ def test_a_run_that_the_store_does_not_let_go_stays(
     relation: Relation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryStore()
-    book = JobBook(Executor(1), store)
+    book = JobManager(Executor(1), store)
     job = book.add("mine", short(relation))
     assert finished(book)
 
@@ -428,7 +428,7 @@ def test_a_run_that_the_store_does_not_let_go_stays(
 
 def empty_file(relation: Relation, folder: Path) -> tuple[Job, Path, bytes]:
     """Store a run and empty its file; return the run, the file and what it held."""
-    book = JobBook(Executor(1), RunStore(folder))
+    book = JobManager(Executor(1), RunStore(folder))
     job = book.add("mine", short(relation))
     assert finished(book)
     path = folder / "runs" / f"{job.id}.npz"
@@ -439,7 +439,7 @@ def empty_file(relation: Relation, folder: Path) -> tuple[Job, Path, bytes]:
 
 def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) -> None:
     job, path, whole = empty_file(relation, tmp_path)
-    again = JobBook(Executor(1), RunStore(tmp_path))
+    again = JobManager(Executor(1), RunStore(tmp_path))
     assert again.jobs("mine") == []
     again.load_again("mine", job.id)
     assert len(again.unreadable_runs("mine")) == 1
@@ -454,7 +454,7 @@ def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relatio
     job, path, whole = empty_file(relation, tmp_path)
     for listed in tmp_path.glob("runs.sqlite3*"):
         listed.unlink()
-    again = JobBook(Executor(1), RunStore(tmp_path))
+    again = JobManager(Executor(1), RunStore(tmp_path))
     assert len(again.unreadable_runs("mine")) == len(again.unreadable_runs("yours")) == 1
     path.write_bytes(whole)
     again.load_again("yours", job.id)
@@ -465,7 +465,7 @@ def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relatio
 
 
 def test_many_threads_share_a_book(relation: Relation) -> None:
-    book = JobBook(Executor(2), MemoryStore())
+    book = JobManager(Executor(2), MemoryStore())
     problem = short(relation, max_sweeps=1)
 
     def use(number: int) -> None:

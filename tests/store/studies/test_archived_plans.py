@@ -18,11 +18,11 @@ import pytest
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
-from acvb_core.engine.handle import Status
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.store.archives.form import MANIFEST
@@ -30,11 +30,11 @@ from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import write_archive
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobbook import JobBook
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.experiments import ExperimentFolder
-from acvb_core.store.plans.searches import SearchFolder
+from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies.study_store import StudyStore
 from tests.store.archives.test_archives import import_at_once, rewrite
 
 SECONDS = 300
@@ -57,9 +57,9 @@ class Home:
     def __init__(self, folder: Path, workspace: str = KEY) -> None:
         self.store, self.workspace = RunStore(folder), workspace
         executor = Executor(1)
-        self.runs = JobBook(executor, self.store)
-        self.experiments = PlanBook(ExperimentFolder, executor, self.store, "1.0")
-        self.searches = PlanBook(SearchFolder, executor, self.store, "1.0")
+        self.runs = JobManager(executor, self.store)
+        self.experiments = StudyStore(ExperimentFolder, executor, self.store, "1.0")
+        self.searches = StudyStore(SearchFolder, executor, self.store, "1.0")
 
     @property
     def experiment(self) -> StudyJob[Experiment]:
@@ -171,14 +171,14 @@ def test_a_plan_whose_folder_another_server_made_first_stays(
 ) -> None:
     """Before, the folder was removed because the import into it had failed."""
     guest = Home(other.store.folder, "guest")
-    real = PlanBook._claim
+    real = StudyStore._claim
 
-    def claim(book: PlanBook[Any, Any], job_id: str) -> None:
+    def claim(book: StudyStore[Any, Any], job_id: str) -> None:
         monkeypatch.undo()
         guest.read(archive)
         real(book, job_id)
 
-    monkeypatch.setattr(PlanBook, "_claim", claim)
+    monkeypatch.setattr(StudyStore, "_claim", claim)
     report = other.read(archive)
     assert list(report.others["experiment"].refused) == ["experiment on links"]
     assert len(Home(other.store.folder, "guest").experiment.inspect().study.rows) == 5

@@ -57,7 +57,7 @@ class ExecutorChoice(Protocol):
         """
 
 
-class Handle(ABC, Generic[StateT]):
+class BackgroundTask(ABC, Generic[StateT]):
     """Work on a thread of an executor, which continues when the page that began it is closed.
 
     The thread publishes by assigning one reference, so that readers take no lock.

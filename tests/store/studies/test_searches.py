@@ -22,16 +22,16 @@ from acvb_core.core.rows import Range
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.relation import Relation
+from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.handle import Status
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import FAILED, Search, Trial, Tuning, plan_search, rebuild_search, run_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
-from acvb_core.store.plans.book import PlanBook
-from acvb_core.store.plans.searches import SearchFolder
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies.study_store import StudyStore
 from tests.engine.fakes import bits
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -62,7 +62,7 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.store = RunStore(folder)
-        self.book = PlanBook(SearchFolder, Executor(1), self.store, "1.0")
+        self.book = StudyStore(SearchFolder, Executor(1), self.store, "1.0")
 
     @property
     def job(self) -> StudyJob[Tuning]:
@@ -136,7 +136,7 @@ def test_texts_on_disk_stay_as_long_as_their_search(tmp_path: Path) -> None:
 _TUNE = """
 import sys
 from pathlib import Path
-from tests.store.plans.test_searches import Home, small_search
+from tests.store.studies.test_searches import Home, small_search
 import time
 home = Home(Path(sys.argv[1]))
 home.book.add("mine", small_search(), "words")
@@ -237,7 +237,7 @@ def test_data_that_are_gone_are_named(broken: Home) -> None:
     (path,) = broken.store.folder.glob("corpora/*.npz")
     path.unlink()
     del broken.book
-    again = PlanBook(SearchFolder, Executor(1), RunStore(broken.store.folder), "1.0")
+    again = StudyStore(SearchFolder, Executor(1), RunStore(broken.store.folder), "1.0")
     (why,) = again.unreadable("mine").values()
     assert str(path) in why
     broken.book = again

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any, Generic
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.handle import ExecutorChoice
+from acvb_core.engine.background import ExecutorChoice
 from acvb_core.engine.study import StudyJob, StudyT
 from acvb_core.store.codecs import is_moment
 from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, explain_error, file_bytes, replace_file
 from acvb_core.store.listing.run_rows import choose_id
-from acvb_core.store.plans.folder import PlanFolder, PlanT
 from acvb_core.store.runs import RunStore
+from acvb_core.store.studies.study_folder import PlanT, StudyFolder
 
 _ABOUT = "about.json"
 _LOG = logging.getLogger(__name__)
 
 
-class PlanBook(Generic[PlanT, StudyT]):
+class StudyStore(Generic[PlanT, StudyT]):
     """All plans of one kind in a store.
 
     The data of a plan are kept with those of runs, in a row of their own.
@@ -35,7 +35,7 @@ class PlanBook(Generic[PlanT, StudyT]):
     """
 
     def __init__(
-        self, kind: type[PlanFolder[PlanT, StudyT]], executor: ExecutorChoice, store: RunStore, version: str
+        self, kind: type[StudyFolder[PlanT, StudyT]], executor: ExecutorChoice, store: RunStore, version: str
     ) -> None:
         self.kind = kind
         self._executor, self._store, self._version = executor, store, version
@@ -43,7 +43,7 @@ class PlanBook(Generic[PlanT, StudyT]):
         self._lock = LimitedLock(f"A plan ({kind.noun}) is being listed, saved or deleted")
         self._jobs: dict[str, dict[str, StudyJob[StudyT]]] = {}
         self._unreadable: dict[str, dict[str, str]] = {}
-        self._folders: dict[str, PlanFolder[PlanT, StudyT]] = {}
+        self._folders: dict[str, StudyFolder[PlanT, StudyT]] = {}
         self._names: dict[str, str] = {}
 
     def jobs(self, workspace: str) -> list[StudyJob[StudyT]]:
@@ -69,7 +69,7 @@ class PlanBook(Generic[PlanT, StudyT]):
         """Return the name of a plan's data."""
         return self._names.get(job_id, "")  # another session may have deleted it just now
 
-    def folder(self, job_id: str) -> PlanFolder[PlanT, StudyT]:
+    def folder(self, job_id: str) -> StudyFolder[PlanT, StudyT]:
         """Return the folder of a plan.
 
         Raises StoreError: it is gone; another session may have deleted it just now.
@@ -106,7 +106,7 @@ class PlanBook(Generic[PlanT, StudyT]):
         return job
 
     def adopt(
-        self, workspace: str, job_id: str, kept: PlanFolder[PlanT, StudyT], created: float, name: str
+        self, workspace: str, job_id: str, kept: StudyFolder[PlanT, StudyT], created: float, name: str
     ) -> str | None:
         """Take a plan that another store kept, with its runs, which were read before; return its id here.
 
@@ -186,13 +186,13 @@ class PlanBook(Generic[PlanT, StudyT]):
                 f"The folder of the {self.kind.noun} {job_id} cannot be made: {error.strerror or error}."
             ) from None
 
-    def _make_folder(self, job_id: str, plan: PlanT, version: str) -> PlanFolder[PlanT, StudyT]:
+    def _make_folder(self, job_id: str, plan: PlanT, version: str) -> StudyFolder[PlanT, StudyT]:
         folder = self.kind(self._folder / job_id, plan, version)
         self._store.save_dataset(self._data_row(job_id), folder.data, [], {})
         return folder
 
     def _build_job(
-        self, folder: PlanFolder[PlanT, StudyT], job_id: str, workspace: str, *, begun: bool
+        self, folder: StudyFolder[PlanT, StudyT], job_id: str, workspace: str, *, begun: bool
     ) -> StudyJob[StudyT]:
         """Return the job of a plan.
 
@@ -210,7 +210,7 @@ class PlanBook(Generic[PlanT, StudyT]):
         )
 
     def _place(
-        self, workspace: str, folder: PlanFolder[PlanT, StudyT], job: StudyJob[StudyT], name: str
+        self, workspace: str, folder: StudyFolder[PlanT, StudyT], job: StudyJob[StudyT], name: str
     ) -> None:
         """Put a job on a shelf; from now on it is found again."""
         about = {"workspace": workspace, "created": job.created, "name": name}
