@@ -84,9 +84,9 @@ def fit(
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the problem and each SweepRecord, in a race those of every entrant. Where it has a method `starting`,
-        it is called with the problem before the run. A method `compiling` is called with the problem, and True before
-        functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
+        Called with the problem and each SweepRecord, in a race those of every entrant. Where it has a method
+        `starting`, it is called with the problem before the run. A method `compiling` is called with the problem, and
+        True before functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
     checkpoint : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
