@@ -74,7 +74,6 @@ def test_results_are_written_by_one_process_at_a_time(
         "compare": ("compare", *small, "--methods", "vb"),
         "experiment": ("experiment", *small, "--methods", "vb", "--splits", "1"),
         "tune": ("tune", "sample:bars", "--quiet", "--k", "2"),
-        "paper": ("experiment", "--paper", "irm14", "--only", "Table 10", "--quick"),
     }
     with held(tmp_path / "out", "OUTPUT") as process:
         for command in commands.values():
