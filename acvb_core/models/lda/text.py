@@ -12,6 +12,7 @@ from acvb_core.core.printable import printable
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.evaluate.alike_topics import count_repeats
 from acvb_core.models.lda.export import write_document_topics
 
 #: Words of a topic that are shown.
@@ -64,6 +65,8 @@ def lines(result: Result) -> str:
         rows.append(
             f"{asked - len(words):,} of {asked:,} topics are empty: they hold less than one word each"
         )
+    if repeats := count_repeats(result.snapshot.posterior):
+        rows.append(f"{repeats:,} of {len(words):,} topics repeat a larger one: they have the same words")
     return "\n" + "".join(f"{row}\n" for row in rows)
 
 

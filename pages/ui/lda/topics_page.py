@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.engine.job import Job
+from acvb_core.models.lda.evaluate.alike_topics import count_repeats
 from pages.ui.lda.topic_documents import show_documents
 from pages.ui.lda.topic_files import show_topic_files
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
@@ -40,7 +41,10 @@ def show_topics() -> None:
     view = build_view(job, result)
     empty = result.problem.settings.values["k"] - view.n_topics
     found = say.count(view.n_topics, "topic")
-    show_heading(job, result, f"{found} in use, {empty:,} empty" if empty else found)
+    heading = f"{found} in use, {empty:,} empty" if empty else found
+    if repeats := count_repeats(result.snapshot.posterior):
+        heading += f", {repeats:,} with the same words as a larger one"
+    show_heading(job, result, heading)
     show_body(job, view)
     show_topic_files(job, view)
 

@@ -157,6 +157,19 @@ def test_an_empty_topic_has_no_words_and_no_bar(open_app: Open) -> None:
     assert len(app.dataframe[0].value) == used
 
 
+def test_topics_with_the_same_words_are_said_to_be_so(open_app: Open) -> None:
+    texts_ = [
+        "river lake water",
+        "water river boat",
+        "lake boat river",
+        "bank money loan",
+        "loan bank",
+        "money bank",
+    ]
+    app = opened(open_app, fit(texts_, "cvb0", k=4))
+    assert "4 topics, 3 with the same words as a larger one" in texts(app)
+
+
 def test_a_run_is_shown(open_app: Open, found: Result) -> None:
     app = opened(open_app, found)
     assert "small · 25 documents · " in texts(app)

@@ -10,15 +10,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Array, Posterior
-from acvb_core.evaluate.alignment import align_topics
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.evaluate.stability import stability
 from acvb_core.models.lda.topics import topic_share, topics_in_use, word_probability
 
 #: Similarity of topics that count as the same: about half of their top words are, and more of the frequent ones.
 ALIKE = 0.6
-#: Similarity of two topics of one run from which on they are one topic twice: the second is not found again anywhere.
-SAME = 0.95
+#: Bhattacharyya coefficient of two topics of one run from which on they are one topic twice: a similarity of 0.95. The
+#: second is not found again anywhere.
+SAME = 0.998
 #: Top words of a topic that are looked for in other runs.
 TOP_WORDS = 10
 
@@ -34,6 +34,11 @@ def count_alike_topics(posteriors: Sequence[Posterior]) -> tuple[int, int]:
         return 0, 0
     back = (stability(topics).minimum >= ALIKE) & ~_find_repeats(topics[0])
     return int(back.sum()), len(topics[0])
+
+
+def count_repeats(posterior: Posterior) -> int:
+    """Return how many topics in use are all but the same as a larger one (`SAME`)."""
+    return int(_find_repeats(_read(posterior)[0]).sum())
 
 
 def measure_spread(posteriors: Sequence[Posterior], vocabulary: NDArray[Any]) -> dict[str, pd.DataFrame]:
@@ -86,8 +91,8 @@ def _read(posterior: Posterior) -> tuple[Array, Array]:
 
 def _find_repeats(phi: Array) -> NDArray[np.bool_]:
     """Return which topics, shape (K, V), are all but the same as one before them, shape (K,)."""
-    alike = 1.0 - align_topics(phi, phi).distances >= SAME
-    return np.asarray(np.tril(alike, -1).any(axis=1))
+    root = np.sqrt(phi)
+    return np.asarray((np.tril(root @ root.T, -1) >= SAME).any(axis=1))
 
 
 def _range_over_runs(values: Sequence[Array], known: NDArray[np.bool_]) -> tuple[Array, Array]:

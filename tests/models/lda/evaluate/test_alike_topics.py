@@ -11,7 +11,12 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments.combining import combine
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.alike_topics import ALIKE, count_alike_topics, measure_spread
+from acvb_core.models.lda.evaluate.alike_topics import (
+    ALIKE,
+    count_alike_topics,
+    count_repeats,
+    measure_spread,
+)
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.samples.planted_relations import planted_relation
 
@@ -51,6 +56,8 @@ def test_topics_that_are_the_same_come_back_once() -> None:
     assert len(found) > 1
     assert found.tolist() == [3, *[1] * (len(found) - 1)]
     assert count_alike_topics(posteriors) == (1, len(found))
+    assert count_repeats(posteriors[0]) == len(found) - 1
+    assert [count_repeats(run.posterior) for run in fit_seeds(4)] == [0, 0, 0, 0]
 
 
 def test_ranges_are_those_of_the_best_pairing_of_all() -> None:
