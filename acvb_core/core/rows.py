@@ -70,14 +70,14 @@ class MethodSpec:
     reference: str  #: paper and equation
     #: All of the method's settings, those of the run (max_sweeps, tol) included.
     parameters: tuple[Parameter, ...]
-    build: Callable[[Any, Values], Algorithm]  #: (data, values) -> Inference
+    build: Callable[[Any, Values], Algorithm]  #: (data, values) -> Algorithm
     monitored: Monitored | None  #: what convergence is judged by; None runs a fixed number of sweeps
     averaged: bool = False  #: the answer is a running mean
     sampled: bool = False  #: a sampler: predictions are averaged over the kept samples
     #: Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is as
     #: long as its `epochs`.
     streams: bool = False
-    #: (data, values, start) -> Inference that continues from an earlier run; None where it cannot.
+    #: (data, values, start) -> Algorithm that continues from an earlier run; None where it cannot.
     build_from: Callable[[Any, Values, Any], Algorithm] | None = None
     tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where
     #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.

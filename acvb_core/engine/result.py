@@ -21,13 +21,13 @@ from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.engine.stopping import explain_convergence
+from acvb_core.evaluate.chains import ChainReport
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from acvb_core.evaluate.chains import ChainReport
 
-#: Nats by which all held-out data together must have been predicted better before, so that it is no chance. On seven
+#: Nats by which all held-out data together must have been predicted better before, so that it is no chance. On five
 #: tables the differences beyond it were three standard errors or more, those below it less.
 _CLEARLY = 100.0
 
@@ -108,8 +108,12 @@ class Result:
         ]
         scores = [] if last.lower_bound is None else [f"lower bound {last.lower_bound:,.6g}"]
         if last.heldout is not None:
-            value = float(getattr(last.heldout, display.score.field))
-            scores.append(f"held-out {display.score.name} {display.score.write(value)}")
+            known = last.heldout._asdict()
+            text = f"held-out {display.score.name} {display.score.write_with_baseline(known)}"
+            averaged = known.get(display.score.averaged, np.nan)
+            if np.isfinite(averaged) and not self.problem.row.sampled:
+                text += f" by the {display.parts[1]} alone, {display.score.write(averaged)} by the mean of samples"
+            scores.append(text)
         lines += [f"  {', '.join(scores)}"] if scores else []
         return [*lines, f"  tables: {', '.join(self.tables)}"]
 
@@ -181,8 +185,6 @@ class Result:
         Samples of the chain before a run on a relation are judged by their bounds and numbers of clusters, the kept
         sweeps of a sampler by the hyper-parameters that it draws: its bound is that of the mean.
         """
-        from acvb_core.evaluate.chains import ChainReport  # SciPy's statistics take a while to import
-
         if self.problem.row.sampled:
             kept = self.state.history.column("samples") > 0
             columns = {name: self.state.history.column(name)[kept] for name in self.snapshot.hyper}

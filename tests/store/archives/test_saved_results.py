@@ -79,6 +79,11 @@ def test_it_prints_short(result: Result) -> None:
     assert str(result.verdict) in repr(result)
 
 
+def test_a_printed_score_says_what_predicts_and_names_its_baseline() -> None:
+    assert "% by the clusters alone, " in repr(acvb_core.fit(WOMEN, heldout=0.1, k_rows=4, k_cols=3))
+    assert "(column means -1." in repr(acvb_core.fit(IMAGES, "em", heldout=0.1, k_max=4, max_sweeps=2))
+
+
 def test_a_name_in_html_is_text() -> None:
     relation = acvb_core.Relation.build([[1, 0], [0, 1]], row_labels=["<b>", "x"], name="<script>")
     html = acvb_core.fit(relation, "vb", k_rows=2, k_cols=2, max_sweeps=2)._repr_html_()
