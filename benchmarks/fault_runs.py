@@ -30,7 +30,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
-from benchmarks.kill_runs import end_of, name_of, problems, uninterrupted
+from benchmarks.kill_runs import end_of, name_of, prepared_runs, uninterrupted
 
 _SECONDS = 300
 Wanted = dict[str, Any]
@@ -42,7 +42,7 @@ def fill_disk(folder: Path, rng: np.random.Generator, wanted: Wanted) -> list[st
     with _mount(folder, int(rng.integers(20, 1500))) as disk:
         try:
             book = JobManager(Executor(2), RunStore(disk / "home"))
-            jobs = [book.add("mine", problem) for problem in problems()]
+            jobs = [book.add("mine", prepared) for prepared in prepared_runs()]
         except StoreError:  # a folder that cannot be used at all is refused
             return []
         assert all(job.wait(_SECONDS) for job in jobs)
@@ -90,7 +90,7 @@ def turn_clock(folder: Path, rng: np.random.Generator, wanted: Wanted) -> list[s
 
     with patch("time.time", jumping):
         book = JobManager(Executor(2), RunStore(home))
-        jobs = [book.add("mine", problem) for problem in problems()]
+        jobs = [book.add("mine", prepared) for prepared in prepared_runs()]
         assert all(job.wait(_SECONDS) for job in jobs)
         assert book.close(_SECONDS)
     try:
@@ -160,7 +160,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         book = JobManager(Executor(2), RunStore(folder / "whole"))
-        jobs = [book.add("mine", problem) for problem in problems()]
+        jobs = [book.add("mine", prepared) for prepared in prepared_runs()]
         assert all(job.wait(_SECONDS) for job in jobs[::2])
         assert book.close(_SECONDS)  # the others are stopped on their way
         ends = {name_of(job): end_of(job) for job in jobs if job.inspect().snapshot is not None}

@@ -41,7 +41,7 @@ CLOSE = 0.15
 
 def largest_error(result: Result, truth: PlantedFeatures) -> float:
     """Return the largest error of a weight, features matched; infinite where their number is another."""
-    found = result.problem.data.scale.undo_weights(result.posterior["weights"])
+    found = result.prepared.data.scale.undo_weights(result.posterior["weights"])
     if len(found) != len(truth.weights):
         return float("inf")
     errors = np.abs(truth.weights[:, None] - found[None]).max(axis=2)

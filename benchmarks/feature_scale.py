@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 from acvb_core import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run as sweeps
 from acvb_core.samples.planted_mixtures import planted_features
 
@@ -46,7 +46,7 @@ def whole(options: argparse.Namespace) -> None:
         table = table.with_values(values)
     before = time.monotonic()
 
-    def tell(problem: object, snapshot: object) -> None:
+    def tell(prepared: object, snapshot: object) -> None:
         if snapshot.sweep % 5 == 0 or snapshot.verdict is not None:  # type: ignore[attr-defined]
             bound = float("nan") if snapshot.lower_bound is None else snapshot.lower_bound  # type: ignore[attr-defined]
             print(
@@ -70,11 +70,9 @@ def whole(options: argparse.Namespace) -> None:
 def seconds(objects: int, columns: int, features: int) -> float:
     """Return the median time of a plain sweep from random features, of which none dies yet."""
     table = planted_features(objects, columns, features, share=0.3, seed=0).table
-    problem = build_problem(
-        table, "fab", {"k_max": features, "init": "random", "warmup": 10, "max_sweeps": 6}
-    )
+    prepared = prepare_run(table, "fab", {"k_max": features, "init": "random", "warmup": 10, "max_sweeps": 6})
     times = [0.0]
-    times += [snapshot.cpu_seconds for snapshot in sweeps(problem)]
+    times += [snapshot.cpu_seconds for snapshot in sweeps(prepared)]
     return statistics.median(np.diff(times)[1:])
 
 

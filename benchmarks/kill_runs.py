@@ -27,7 +27,7 @@ from acvb_core.engine import observer
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 
@@ -44,7 +44,7 @@ class Kill(NamedTuple):
     different: list[str]  #: names of runs whose end was not that of one that was never interrupted
 
 
-def problems() -> Iterator[Problem]:
+def prepared_runs() -> Iterator[PreparedRun]:
     """Give runs of some methods of each model, short and long, one of them a race."""
     rng = np.random.default_rng(5)
     relation = Relation.build(rng.random((40, 30)) < 0.3)
@@ -53,28 +53,28 @@ def problems() -> Iterator[Problem]:
     corpus = Corpus.build(rng.poisson(0.4, (60, 50)))
     table = Table.build(rng.standard_normal((40, 3)) @ rng.standard_normal((3, 12)))
     small = {"k_rows": 5, "k_cols": 5}
-    yield build_problem(relation, "acvb0", {**small, "max_sweeps": 400, "tol": 1e-9}, heldout=0.1)
-    yield build_problem(relation, "gibbs", {**small, "max_sweeps": 300}, heldout=0.1, seed=1)
-    yield build_problem(relation, "cvb0", {**small, "max_sweeps": 4})
-    yield build_problem(
+    yield prepare_run(relation, "acvb0", {**small, "max_sweeps": 400, "tol": 1e-9}, heldout=0.1)
+    yield prepare_run(relation, "gibbs", {**small, "max_sweeps": 300}, heldout=0.1, seed=1)
+    yield prepare_run(relation, "cvb0", {**small, "max_sweeps": 4})
+    yield prepare_run(
         relation, "vb", {**small, "max_sweeps": 200, "tol": 1e-12, "init": "random"}, restarts=3
     )
-    yield build_problem(
+    yield prepare_run(
         network, "acvb", {"k_rows": 5, "max_sweeps": 200, "tol": 1e-9}, model="network", heldout=0.1
     )
-    yield build_problem(corpus, "acvb0", {"k": 5, "max_sweeps": 400, "tol": 1e-9}, heldout=0.1)
-    yield build_problem(corpus, "gibbs", {"k": 5, "max_sweeps": 300}, heldout=0.1)
-    yield build_problem(corpus, "sdm", {"k": 5, "epochs": 30.0}, heldout_documents=0.1)
-    yield build_problem(table, "ibp", {"max_sweeps": 150}, heldout=0.1)
-    yield build_problem(table, "fab", {"max_sweeps": 100, "tol": 1e-12}, heldout=0.1)
+    yield prepare_run(corpus, "acvb0", {"k": 5, "max_sweeps": 400, "tol": 1e-9}, heldout=0.1)
+    yield prepare_run(corpus, "gibbs", {"k": 5, "max_sweeps": 300}, heldout=0.1)
+    yield prepare_run(corpus, "sdm", {"k": 5, "epochs": 30.0}, heldout_documents=0.1)
+    yield prepare_run(table, "ibp", {"max_sweeps": 150}, heldout=0.1)
+    yield prepare_run(table, "fab", {"max_sweeps": 100, "tol": 1e-12}, heldout=0.1)
 
 
 def run_until_killed(folder: Path) -> None:
     """Start the runs, and keep them every few milliseconds."""
     observer.WRITE_EVERY, observer.WRITE_RATIO = 0.02, 2.0
     book = JobManager(Executor(2), RunStore(folder))
-    for problem in problems():
-        book.add("mine", problem)
+    for prepared in prepared_runs():
+        book.add("mine", prepared)
     print("started", flush=True)
     time.sleep(_SECONDS)
 
@@ -109,14 +109,14 @@ def kill_and_continue(folder: Path, after: float, wanted: dict[str, Any]) -> Kil
 
 def uninterrupted() -> dict[str, Any]:
     """Return the ends of the runs, each by its name, made without a break."""
-    jobs = [Job(problem, Executor(1)).start() for problem in problems()]
+    jobs = [Job(prepared, Executor(1)).start() for prepared in prepared_runs()]
     assert all(job.wait(_SECONDS) for job in jobs)
     return {name_of(job): end_of(job) for job in jobs}
 
 
 def name_of(job: Job) -> str:
     """Return what tells the run from the others: a race has the seed of its winner once it is decided."""
-    settings = job.problem.settings
+    settings = job.prepared.spec
     return f"{settings.model} {settings.method}"
 
 
@@ -128,7 +128,7 @@ def end_of(job: Job) -> Any:
         name: (array.shape, array.tobytes()) for name, array in result.snapshot.posterior.arrays.items()
     }
     columns = {name: history[name].to_numpy().tobytes() for name in sorted(history.columns)}
-    return result.verdict, result.problem.settings, result.max_sweeps, arrays, columns
+    return result.verdict, result.prepared.spec, result.max_sweeps, arrays, columns
 
 
 def main() -> None:

@@ -55,7 +55,7 @@ def serve(workspaces: list[str], running: int, waiting: int) -> None:
     """Start the app in this process with runs of each workspace, and serve it until the process ends."""
     from streamlit.web import cli
 
-    from acvb_core.engine.problem import build_problem
+    from acvb_core.engine.prepared import prepare_run
     from acvb_core.samples.catalogue import load_sample
     from pages.ui.shared import services
 
@@ -64,7 +64,7 @@ def serve(workspaces: list[str], running: int, waiting: int) -> None:
     owners = itertools.cycle(workspaces)
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 100_000}
     for seed in range(running + waiting):
-        book.add(next(owners), build_problem(relation, "gibbs", endless, heldout=0.1, seed=seed))
+        book.add(next(owners), prepare_run(relation, "gibbs", endless, heldout=0.1, seed=seed))
     sys.argv = ["streamlit", "run", "app.py", "--server.port", os.environ["PORT"]]
     cli.main()
 

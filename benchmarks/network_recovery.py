@@ -27,7 +27,7 @@ import pandas as pd
 
 from acvb_core import fit
 from acvb_core.data.relation import Network, Relation
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.split import hold_out
@@ -78,21 +78,21 @@ def from_truth(
     case: str, relation: Relation, truth: Truth, sweeps: int = 100, **options: Any
 ) -> dict[str, Any]:
     """Sweep CVB0 from the planted groups, without moves."""
-    problem = build_problem(
+    prepared = prepare_run(
         relation, "cvb0", {"merge": False, "split": False} | options.pop("values", {}), **options
     )
-    inference: Any = problem.inference
+    algorithm: Any = prepared.algorithm
     with one_thread():
-        state = inference.init(np.random.default_rng(0))
+        state = algorithm.init(np.random.default_rng(0))
         q = {domain: np.eye(int(labels.max()) + 1)[labels] for domain, labels in truth.items()}
-        ones, entries = block_counts(problem.train, q, inference.layout)
+        ones, entries = block_counts(prepared.train, q, algorithm.layout)
         state = replace(state, q=q, ones=ones, entries=entries)
         for sweep in range(sweeps):
-            state, _ = inference.sweep(state, np.random.default_rng(sweep))
-    posterior, model = inference.posterior(state), problem.model
+            state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
+    posterior, model = algorithm.posterior(state), prepared.model
     scores = None
-    if problem.heldout is not None:
-        scores = model.score(model.predict(posterior, problem.heldout), problem.heldout)
+    if prepared.heldout is not None:
+        scores = model.score(model.predict(posterior, prepared.heldout), prepared.heldout)
     return {
         "case": case,
         "run": "truth",

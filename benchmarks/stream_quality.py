@@ -24,7 +24,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import solve
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 
 EPOCHS = (1, 5)
 #: Name of a line -> method and its settings.
@@ -60,22 +60,24 @@ def compare_with_gensim(corpus: Corpus, k: int, seeds: int) -> None:
         found = []
         for seed in range(seeds):
             name = "svb" if method == "gensim" else method
-            problem = build_problem(
+            prepared = prepare_run(
                 corpus, name, {"k": k, "epochs": 1.0}, seed=seed, heldout_seed=seed, heldout_documents=0.1
             )
-            posterior = fit_gensim(problem, k, seed) if method == "gensim" else solve(problem).posterior
-            score = problem.model.score(problem.model.predict(posterior, problem.heldout), problem.heldout)
+            posterior = fit_gensim(prepared, k, seed) if method == "gensim" else solve(prepared).posterior
+            score = prepared.model.score(
+                prepared.model.predict(posterior, prepared.heldout), prepared.heldout
+            )
             found.append(score.perplexity)
         sys.stdout.write(f"{method:10}{np.mean(found):10.1f}   {', '.join(f'{one:.1f}' for one in found)}\n")
         sys.stdout.flush()
 
 
-def fit_gensim(problem: Problem, k: int, seed: int) -> Posterior:
+def fit_gensim(prepared: PreparedRun, k: int, seed: int) -> Posterior:
     """Return the topics of gensim's LdaModel after one pass, as it is by default."""
     from gensim.matutils import Sparse2Corpus
     from gensim.models import LdaModel
 
-    counts = problem.train.counts.tocsc()
+    counts = prepared.train.counts.tocsc()
     documents = Sparse2Corpus(counts, documents_columns=False)
     names = {word: str(word) for word in range(counts.shape[1])}
     model = LdaModel(list(documents), num_topics=k, id2word=names, random_state=seed)

@@ -27,7 +27,7 @@ import numpy as np
 
 import acvb_core
 from acvb_core.data.disk_corpus import DiskCorpus, Shard
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run as sweeps
 
 PIECE = 20_000
@@ -99,11 +99,11 @@ def one_pass(folder: Path, method: str, k: int, values: dict[str, Any]) -> None:
     warm = acvb_core.load_sample("bars").corpus
     acvb_core.fit(warm, method, k=3, epochs=1.0)  # compiled before memory and time are looked at
     watch = Watch()
-    problem = build_problem(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
+    prepared = prepare_run(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
     history = [(0.0, 0.0, 0.0)]
     last = None
-    for last in sweeps(problem):
-        history.append((last.passes * problem.train.n_documents, last.cpu_seconds, last.wall_seconds))
+    for last in sweeps(prepared):
+        history.append((last.passes * prepared.train.n_documents, last.cpu_seconds, last.wall_seconds))
     rise = watch.stop()
     assert last is not None
     seen, cpu, wall = (np.array(column) for column in zip(*history, strict=True))
@@ -140,10 +140,10 @@ def over_vocabulary(documents: int, k: int, length: int, repeats: int, methods: 
             for repeat in range(repeats + 1):
                 for v, corpus in corpora.items():
                     # One window of 20,000 documents, as in any large corpus: each copies the topics once.
-                    problem = build_problem(corpus, method, {"k": k, "epochs": 1.0, "window": documents})
-                    last = list(sweeps(problem))[-1]
+                    prepared = prepare_run(corpus, method, {"k": k, "epochs": 1.0, "window": documents})
+                    last = list(sweeps(prepared))[-1]
                     begun = time.process_time()
-                    problem.inference.init(np.random.default_rng(0))
+                    prepared.algorithm.init(np.random.default_rng(0))
                     start = time.process_time() - begun
                     if repeat:  # the first time round compiles
                         seconds[v].append((last.cpu_seconds - start) / documents)

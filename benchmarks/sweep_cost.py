@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 from acvb_core.core.parallel import use_threads
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import large_relation
@@ -76,29 +76,29 @@ def main() -> None:
     rng = np.random.default_rng(0)
     right = rng.random((options.cols, options.clusters))
     left = rng.random((options.rows, options.clusters))
-    problem = build_problem(
+    prepared = prepare_run(
         relation,
         options.method,
         {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init},
     )
     with one_thread(), use_threads(1):
-        warm = build_problem(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
-        state = warm.inference.init(rng)
-        warm.inference.sweep(state, rng)
+        warm = prepare_run(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
+        state = warm.algorithm.init(rng)
+        warm.algorithm.sweep(state, rng)
         products, sweeps = [], []
         with PeakWatch() as memory:
             before = time.thread_time()
-            state = problem.inference.init(np.random.default_rng([0, 0]))
+            state = prepared.algorithm.init(np.random.default_rng([0, 0]))
             start_seconds = time.thread_time() - before
             for sweep in range(1, options.sweeps + 1):
                 before = time.thread_time()
                 x @ right, xt @ left
                 products.append(time.thread_time() - before)
                 before = time.thread_time()
-                state, _ = problem.inference.sweep(state, np.random.default_rng([0, sweep]))
+                state, _ = prepared.algorithm.sweep(state, np.random.default_rng([0, sweep]))
                 sweeps.append(time.thread_time() - before)
     ratios = [one / other for one, other in zip(sweeps, products, strict=True)]
-    posterior = problem.inference.posterior(state)
+    posterior = prepared.algorithm.posterior(state)
     print(
         json.dumps(
             {
@@ -114,7 +114,7 @@ def main() -> None:
                 "start_seconds": start_seconds,
                 "csr_csc_mb": csr_bytes / 2**20,
                 "peak_beyond_data_mb": memory.peak - memory.start,
-                "estimated_mb": problem.memory_bytes / 2**20,
+                "estimated_mb": prepared.memory_bytes / 2**20,
                 "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                 "effective_k": posterior.n_clusters(),
                 "ari_rows": agreement(planted.row_clusters, posterior.labels("rows"))["ari"],

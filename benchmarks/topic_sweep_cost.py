@@ -42,14 +42,14 @@ def sweeps(corpus: Corpus, k: int, method: str, times: int = 1) -> Callable[[], 
     row = method_row("lda", method)
     values = {"k": k, "alpha": 0.1, "beta": 0.1, "hyper": "fixed"}
     values |= {"burn_in": 1} if method in ("acvb0", "acvb", "gibbs") else {}
-    inference = row.build(corpus, row.values(values))
+    algorithm = row.build(corpus, row.values(values))
     rng = np.random.default_rng(0)
-    state = inference.init(rng)
+    state = algorithm.init(rng)
 
     def run() -> None:
         nonlocal state
         for _ in range(times):
-            state, _ = inference.sweep(state, rng)
+            state, _ = algorithm.sweep(state, rng)
 
     run()
     run()

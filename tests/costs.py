@@ -41,7 +41,7 @@ def units_of(work: Callable[[], object]) -> float:
 
 
 class Gaps:
-    """A checkpoint that keeps the processor time of this thread since its last call.
+    """A poll that keeps the processor time of this thread since its last call.
 
     Attributes
     ----------

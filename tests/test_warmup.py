@@ -84,10 +84,10 @@ for model, data in DATA:
                     data, method.name, model=model, heldout=share, **SIZES[model], **limits, **start | values
                 )
                 if model == "lfm":
-                    result.tables, result.problem.model.train_log_likelihood(result.posterior)
+                    result.tables, result.prepared.model.train_log_likelihood(result.posterior)
                 if model != "lda" or values:
                     continue
-                fitted, posterior = result.problem.model, result.snapshot.posterior
+                fitted, posterior = result.prepared.model, result.snapshot.posterior
                 fitted.extras(posterior, None, fitted.pseudo_loo(posterior))
                 topics = fitted.topics(posterior).word_probability
                 fitted.transform(posterior, data)

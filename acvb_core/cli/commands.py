@@ -15,14 +15,14 @@ from acvb_core import registry
 from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import SHARDS, ModelSpec
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.registry import method_row
@@ -41,7 +41,7 @@ def fit(arguments: argparse.Namespace) -> int:
     method = arguments.method or default_methods(arguments)[0]
     source, values = load_source(arguments, [method], [arguments.seed], start)
     out = make_folder(arguments)
-    problem = build_problem(
+    prepared = prepare_run(
         source.data,
         method,
         values,
@@ -50,26 +50,26 @@ def fit(arguments: argparse.Namespace) -> int:
         start=start,
         **run_options(arguments, source),
     )
-    problem = replace(problem, check_memory=arguments.check_memory)
-    lines = [*source.lines, *_added_words(problem, source)]
+    prepared = replace(prepared, check_memory=arguments.check_memory)
+    lines = [*source.lines, *_added_words(prepared, source)]
     unfinished = (
-        None if out is None or start is not None else UnfinishedRun(out, problem, acvb_core.__version__)
+        None if out is None or start is not None else UnfinishedRun(out, prepared, acvb_core.__version__)
     )
     resume = None if unfinished is None else unfinished.read()
     if resume is not None:
         lines.append(f"Continued the run that was interrupted after {plural(resume.last.sweep, 'sweep')}.")
-    progress = Progress(sys.stderr, quiet=arguments.quiet)
+    progress = ProgressLine(sys.stderr, quiet=arguments.quiet)
     try:
         with (
             open_executor(arguments) as executor,
             choose_workers(arguments),
-            stop_on_signal() as checkpoint,
+            stop_on_signal() as poll,
             progress.keep_telling(),
         ):
             result = fitting.solve(
-                problem,
+                prepared,
                 progress,
-                checkpoint,
+                poll,
                 resume=resume,
                 keep=None if unfinished is None else unfinished.keep,
                 executor=executor,
@@ -89,9 +89,9 @@ def fit(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if result.was_stopped else 0
 
 
-def _added_words(problem: Problem, source: Source) -> list[str]:
+def _added_words(prepared: PreparedRun, source: Source) -> list[str]:
     """Return a line on the words that the topics to go on from add, where they add some."""
-    added = 0 if problem.data is source.data else problem.data.n_words - source.data.n_words
+    added = 0 if prepared.data is source.data else prepared.data.n_words - source.data.n_words
     if not added:
         return []
     return [f"{plural(added, 'word')} of the topics that these documents do not have: kept beside theirs."]
@@ -103,12 +103,12 @@ def compare(arguments: argparse.Namespace) -> int:
     source, values = load_source(arguments, methods, arguments.seeds)
     out = make_folder(arguments)
     planned = len(methods) * len(arguments.seeds)
-    progress = Progress(sys.stderr, planned, quiet=arguments.quiet)
+    progress = ProgressLine(sys.stderr, planned, quiet=arguments.quiet)
     try:
         with (
             open_executor(arguments) as executor,
             choose_workers(arguments),
-            stop_on_signal() as checkpoint,
+            stop_on_signal() as poll,
             progress.keep_telling(),
         ):
             comparison = fitting.compare(
@@ -116,7 +116,7 @@ def compare(arguments: argparse.Namespace) -> int:
                 methods,
                 seeds=arguments.seeds,
                 watch=progress,
-                checkpoint=checkpoint,
+                poll=poll,
                 executor=executor,
                 check_memory=arguments.check_memory,
                 **run_options(arguments, source),
@@ -127,7 +127,7 @@ def compare(arguments: argparse.Namespace) -> int:
     removed: list[Path] = []
     if out is not None:
         for result in comparison.results:
-            settings = result.problem.settings
+            settings = result.prepared.spec
             removed += write(result, arguments, out / f"{settings.method}-seed{settings.seed}")
         (out / "comparison.csv").write_text(csv_text(comparison.table()), encoding="utf-8", newline="")
     shown = comparison_json if arguments.json else comparison_text
@@ -238,7 +238,7 @@ def _check_flags(arguments: argparse.Namespace, seeds: list[int]) -> None:
 
 def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
     """Write a run to a folder, with the files that its model asks for; return the leftovers that were removed."""
-    further = result.problem.model_row.part("text").write_further_files
+    further = result.prepared.model_row.part("text").write_further_files
     files = [*write_run(result, folder), *further(result, folder, arguments)]
     # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
     read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]

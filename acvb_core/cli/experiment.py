@@ -13,7 +13,7 @@ from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.commands import INTERRUPTED, default_methods, load_source, make_folder, report_nothing
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, peak_memory_mb
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.source import Source
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
@@ -46,9 +46,9 @@ def experiment(arguments: argparse.Namespace) -> int:
     lines = list(source.lines)
     if known.rows:
         lines.append(f"{len(known.rows):,} of {plural(plan.n_runs, 'run')} were made before.")
-    progress = Progress(sys.stderr, plan.n_runs, quiet=arguments.quiet, over=len(known.rows))
-    with open_executor(arguments) as executor, stop_on_signal() as checkpoint:
-        for latest in run_experiment(plan, known, watch=progress, checkpoint=checkpoint, executor=executor):
+    progress = ProgressLine(sys.stderr, plan.n_runs, quiet=arguments.quiet, over=len(known.rows))
+    with open_executor(arguments) as executor, stop_on_signal() as poll:
+        for latest in run_experiment(plan, known, watch=progress, poll=poll, executor=executor):
             now = latest
             if folder is not None:
                 folder.append(now.rows[-1])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.engine.run import StopRun
 
 #: Windows has no SIGHUP.
@@ -17,8 +17,8 @@ _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 
 @contextmanager
-def stop_on_signal() -> Iterator[Checkpoint]:
-    """Give a checkpoint that raises `StopRun` once the program was asked to end inside the block.
+def stop_on_signal() -> Iterator[Poll]:
+    """Give a poll that raises `StopRun` once the program was asked to end inside the block.
 
     Ctrl-C, SIGTERM and SIGHUP (a closed terminal) ask for the end; asking twice ends it at once. Signals that the
     program was started to ignore stay ignored (nohup).
@@ -32,12 +32,12 @@ def stop_on_signal() -> Iterator[Checkpoint]:
             raise KeyboardInterrupt
         end.set()
 
-    def checkpoint() -> None:
+    def poll() -> None:
         if end.is_set():
             raise StopRun
 
     if threading.current_thread() is not threading.main_thread():
-        yield checkpoint  # signals reach the main thread only
+        yield poll  # signals reach the main thread only
         return
     before = {number: signal.getsignal(number) for number in _ENDING}
     replaced = {
@@ -46,7 +46,7 @@ def stop_on_signal() -> Iterator[Checkpoint]:
     for number in replaced:
         signal.signal(number, ask)
     try:
-        yield checkpoint
+        yield poll
     finally:
         for number, handler in replaced.items():
             signal.signal(number, handler)

@@ -11,7 +11,7 @@ from typing import Any
 from acvb_core.core.printable import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
-from acvb_core.engine.problem import depends_on_seed
+from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.store.export import run_dict, to_plain
@@ -50,7 +50,7 @@ def comparison_json(
         domain: {
             measure: comparison.agreement(domain, measure).to_numpy().tolist() for measure in ("ari", "nmi")
         }
-        for domain in comparison.results[0].problem.model_row.clusterings
+        for domain in comparison.results[0].prepared.model_row.clusterings
     }
     return as_json(
         {
@@ -74,7 +74,7 @@ def as_json(value: dict[str, Any]) -> str:
 
 
 def _summary(result: Result) -> dict[str, Any]:
-    settings = result.problem.settings
+    settings = result.prepared.spec
     return {
         **run_dict(result),
         "peak_memory_mb": peak_memory_mb(),
@@ -84,27 +84,27 @@ def _summary(result: Result) -> dict[str, Any]:
 
 
 def _report_lines(result: Result, lines: list[str]) -> list[str]:
-    note = result.problem.note
+    note = result.prepared.note
     return lines if note is None else [*lines, note]
 
 
 def result_text(result: Result, lines: list[str], out: Path | None, removed: Sequence[Path] = ()) -> str:
     """Return a run in some lines of text."""
-    last, own = result.snapshot, result.problem.model_row.part("text")
+    last, own = result.snapshot, result.prepared.model_row.part("text")
     facts = [
         ("how it ended", _ending(result)),
         *([("why", result.reason)] if result.reason else []),
         *_race(result),
         *_stream(result),
         ("found", _clusters(result)),
-        *([] if result.problem.row.streams else [("lower bound", _nats(last.lower_bound))]),
+        *([] if result.prepared.row.streams else [("lower bound", _nats(last.lower_bound))]),
         *([] if last.pseudo_loo is None else [("pseudo leave-one-out", _nats(last.pseudo_loo))]),
     ]
     if result.chain is not None:
         facts.append(("samples", result.chain.describe()))
     facts += own.facts(result)
     if result.heldout_peak is not None:
-        facts.append(("prediction", result.heldout_peak.describe(result.problem.model_row)))
+        facts.append(("prediction", result.heldout_peak.describe(result.prepared.model_row)))
     facts.append(
         (
             "time",
@@ -119,7 +119,7 @@ def result_text(result: Result, lines: list[str], out: Path | None, removed: Seq
         facts.append(("written to", str(out)))
     if removed:
         facts.append(("removed", f"{', '.join(path.name for path in removed)}: left there by an earlier run"))
-    data = data_text(result.problem.data, _report_lines(result, lines))
+    data = data_text(result.prepared.data, _report_lines(result, lines))
     return f"{data}{result.label}\n{format_facts(facts)}{own.lines(result)}"
 
 
@@ -136,14 +136,14 @@ def comparison_text(
             index=False, na_rep="-", float_format=lambda x: f"{x:,.1f}" if abs(x) >= 100 else f"{x:.4g}"
         )
     )
-    parts = [data_text(first.problem.data, _report_lines(first, lines)), table, "\n"]
-    if first.problem.heldout is not None:
-        parts.append("\n{}: {}\n".format(*first.problem.model_row.part("text").held_out(first)))
+    parts = [data_text(first.prepared.data, _report_lines(first, lines)), table, "\n"]
+    if first.prepared.heldout is not None:
+        parts.append("\n{}: {}\n".format(*first.prepared.model_row.part("text").held_out(first)))
     for result in comparison.results:
         if result.heldout_peak is not None:
-            parts.append(f"{result.label}: {result.heldout_peak.describe(result.problem.model_row)}\n")
+            parts.append(f"{result.label}: {result.heldout_peak.describe(result.prepared.model_row)}\n")
     if len(comparison.results) > 1:
-        for name, objects in first.problem.model_row.clusterings.items():
+        for name, objects in first.prepared.model_row.clusterings.items():
             matrix = comparison.agreement(name).to_string(float_format=lambda x: f"{x:.2f}")
             parts.append(f"\nAgreement on the {objects} (adjusted Rand index)\n{matrix}\n")
     parts.append(_describe_agreement(comparison))
@@ -186,7 +186,7 @@ def data_text(data: Any, lines: list[str]) -> str:
 
 def _stream(result: Result) -> list[tuple[str, str]]:
     """Return the earlier run that a run continued from, and its documents and speed where it streams."""
-    settings, summary = result.problem.settings, result.summary()
+    settings, summary = result.prepared.spec, result.summary()
     facts = [("continued from", printable(settings.start))] if settings.start else []
     if "documents_seen" in summary:
         rate = summary["documents_per_second"]
@@ -196,7 +196,7 @@ def _stream(result: Result) -> list[tuple[str, str]]:
 
 
 def _ending(result: Result) -> str:
-    row, sweeps = result.problem.row, f"{result.snapshot.sweep:,} sweeps"
+    row, sweeps = result.prepared.row, f"{result.snapshot.sweep:,} sweeps"
     if row.streams:
         passes = f"{result.snapshot.passes:.4g}"
         sweeps = (
@@ -206,7 +206,7 @@ def _ending(result: Result) -> str:
         return f"did its {sweeps}"
     motion = "" if result.snapshot.has_settled is None else f", {MOTION[result.snapshot.has_settled]}"
     ended = f"{_ENDED[result.verdict]} after {sweeps}{motion}"
-    if result.verdict is Verdict.CONVERGED and depends_on_seed(result.problem.settings, row):
+    if result.verdict is Verdict.CONVERGED and depends_on_seed(result.prepared.spec, row):
         ended += f"; {ELSEWHERE}"
     return f"{ended}; judged by: {row.describe_convergence()}"
 
@@ -226,11 +226,11 @@ def _race(result: Result) -> list[tuple[str, str]]:
 
 
 def _clusters(result: Result) -> str:
-    model, found = result.problem.model_row, []
+    model, found = result.prepared.model_row, []
     for domain, k in result.snapshot.effective_k.items():
         more = ""
         if domain in result.full_domains:
-            (cap,) = (p for p in result.problem.row.parameters if p.name == model.caps[domain])
+            (cap,) = (p for p in result.prepared.row.parameters if p.name == model.caps[domain])
             more = f" (all that the run may have; start with a larger {cap.flag})"
         found.append(plural(k, model.domains[domain].removesuffix("s")) + more)
     return ", ".join(found)

@@ -11,7 +11,7 @@ from typing import TextIO
 from weakref import WeakKeyDictionary
 
 from acvb_core.engine.compilation import COMPILING
-from acvb_core.engine.problem import SLOW_SWEEP, Problem
+from acvb_core.engine.prepared import SLOW_SWEEP, PreparedRun
 from acvb_core.engine.snapshot import MOTION, SweepRecord
 
 _BAR = 20
@@ -20,47 +20,47 @@ _SILENCE = 10.0
 _START = "the start of the run"
 
 
-class Progress:
+class ProgressLine:
     """Watcher of a number of runs, some `over` before, that shows how far they are; `quiet` writes nothing."""
 
     def __init__(self, stream: TextIO, runs: int = 1, *, quiet: bool = False, over: int = 0) -> None:
         self._stream, self._runs, self._quiet = stream, runs, quiet
         self._terminal = stream.isatty()
         self._pause = 0.1 if self._terminal else 10.0  # seconds between two lines
-        self._run: Problem | None = None
+        self._run: PreparedRun | None = None
         self._number = over
-        self._numbers: WeakKeyDictionary[Problem, int] = WeakKeyDictionary()
+        self._numbers: WeakKeyDictionary[PreparedRun, int] = WeakKeyDictionary()
         self._next = 0.0
         #: The run that is under way, where it is, and since when.
-        self._waiting: tuple[Problem, str, float] | None = None
+        self._waiting: tuple[PreparedRun, str, float] | None = None
         self._told = 0.0
 
-    def __call__(self, problem: Problem, snapshot: SweepRecord) -> None:
+    def __call__(self, prepared: PreparedRun, snapshot: SweepRecord) -> None:
         """Show a snapshot, if it is time to."""
         if self._quiet:
             return
-        self._wait(problem, None if snapshot.verdict else f"sweep {snapshot.sweep + 1:,}")
-        if problem is not self._run:
-            self._run = problem
-            if problem not in self._numbers:  # runs may go on side by side
+        self._wait(prepared, None if snapshot.verdict else f"sweep {snapshot.sweep + 1:,}")
+        if prepared is not self._run:
+            self._run = prepared
+            if prepared not in self._numbers:  # runs may go on side by side
                 self._number += 1
-                self._numbers[problem] = self._number
+                self._numbers[prepared] = self._number
             self._next = time.monotonic() + (0.0 if self._terminal else self._pause)
         if snapshot.verdict is None and time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._pause
-        _write_line(self._stream, self._text(problem, snapshot), last=snapshot.verdict is not None)
+        _write_line(self._stream, self._text(prepared, snapshot), last=snapshot.verdict is not None)
 
-    def starting(self, problem: Problem) -> None:
+    def starting(self, prepared: PreparedRun) -> None:
         """Say where a sweep will take long."""
         if self._quiet:
             return
-        if problem.sweep_seconds >= SLOW_SWEEP:
-            fewer = " or ".join(dict.fromkeys(problem.model_row.domains.values()))
-            took = _rough_duration(problem.sweep_seconds)
-            text = f"{problem.label}  a sweep may take about {took}; fewer {fewer} take less"
+        if prepared.sweep_seconds >= SLOW_SWEEP:
+            fewer = " or ".join(dict.fromkeys(prepared.model_row.domains.values()))
+            took = _rough_duration(prepared.sweep_seconds)
+            text = f"{prepared.label}  a sweep may take about {took}; fewer {fewer} take less"
             _write_line(self._stream, text, last=True)
-        self._wait(problem, _START)
+        self._wait(prepared, _START)
 
     @contextmanager
     def keep_telling(self) -> Iterator[None]:
@@ -71,7 +71,7 @@ class Progress:
             while not over.wait(1.0):
                 self.tell_silence()
 
-        # Not by the checkpoint: a start may compute for minutes in a library that knows of none.
+        # Not by the poll: a start may compute for minutes in a library that knows of none.
         teller = threading.Thread(target=tell, daemon=True)
         teller.start()
         try:
@@ -85,30 +85,30 @@ class Progress:
         now, waiting = time.monotonic(), self._waiting
         if waiting is None or now < self._told + _SILENCE:
             return
-        problem, what, since = waiting
+        prepared, what, since = waiting
         self._told = now
-        _write_line(self._stream, f"{problem.label}  {what}, {now - since:,.0f} s so far", last=False)
+        _write_line(self._stream, f"{prepared.label}  {what}, {now - since:,.0f} s so far", last=False)
 
-    def _wait(self, problem: Problem, what: str | None) -> None:
+    def _wait(self, prepared: PreparedRun, what: str | None) -> None:
         self._told = time.monotonic()
-        self._waiting = None if what is None else (problem, what, self._told)
+        self._waiting = None if what is None else (prepared, what, self._told)
 
-    def compiling(self, problem: Problem, is_compiling: bool) -> None:
+    def compiling(self, prepared: PreparedRun, is_compiling: bool) -> None:
         """Say why nothing moves yet."""
         if self._quiet:
             return
         if is_compiling:
-            _write_line(self._stream, f"{problem.label}  {COMPILING}", last=False)
-        self._wait(problem, COMPILING if is_compiling else _START)
+            _write_line(self._stream, f"{prepared.label}  {COMPILING}", last=False)
+        self._wait(prepared, COMPILING if is_compiling else _START)
 
-    def _text(self, problem: Problem, snapshot: SweepRecord) -> str:
-        cap = problem.max_sweeps
-        parts = [f"{self._numbers.get(problem, self._number)}/{self._runs}"] if self._runs > 1 else []
-        parts.append(problem.label)
+    def _text(self, prepared: PreparedRun, snapshot: SweepRecord) -> str:
+        cap = prepared.max_sweeps
+        parts = [f"{self._numbers.get(prepared, self._number)}/{self._runs}"] if self._runs > 1 else []
+        parts.append(prepared.label)
         if self._terminal:
             done = min(_BAR * snapshot.sweep // cap, _BAR)
             parts.append(f"[{'#' * done}{'.' * (_BAR - done)}]")
-        parts.append(_how_far(problem, snapshot))
+        parts.append(_how_far(prepared, snapshot))
         if snapshot.verdict:
             parts.append(str(snapshot.verdict))
         if snapshot.has_settled is not None:
@@ -120,7 +120,7 @@ class Progress:
         ):
             if value is not None:
                 parts.append(f"{name} {value:,.1f}" if abs(value) >= 100 else f"{name} {value:.3g}")
-        domains = list(problem.model_row.domains.values())
+        domains = list(prepared.model_row.domains.values())
         what = domains[0] if len(domains) == 1 else "clusters"
         parts.append(f"{what} " + " x ".join(str(k) for k in snapshot.effective_k.values()))
         return "  ".join(parts)
@@ -161,12 +161,12 @@ def _rough_duration(seconds: float) -> str:
     return f"{float(f'{seconds:.1g}'):.0f} s"
 
 
-def _how_far(problem: Problem, snapshot: SweepRecord) -> str:
+def _how_far(prepared: PreparedRun, snapshot: SweepRecord) -> str:
     """Return how far a run is: in sweeps, or in epochs and documents a second where it streams."""
-    if not problem.row.streams:
-        return f"sweep {snapshot.sweep:,}/{problem.max_sweeps:,}"
-    text = f"epoch {snapshot.passes:.2f}/{problem.settings.values['epochs']:g}"
+    if not prepared.row.streams:
+        return f"sweep {snapshot.sweep:,}/{prepared.max_sweeps:,}"
+    text = f"epoch {snapshot.passes:.2f}/{prepared.spec.values['epochs']:g}"
     seconds = snapshot.wall_seconds - snapshot.diagnostics_seconds
     if seconds > 0 and snapshot.passes:
-        text += f"  {snapshot.passes * problem.train.n_documents / seconds:,.0f} documents/s"
+        text += f"  {snapshot.passes * prepared.train.n_documents / seconds:,.0f} documents/s"
     return text

@@ -13,7 +13,7 @@ from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.commands import INTERRUPTED, load_source, make_folder, report_nothing, write
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json, data_text, format_facts, output_files, peak_memory_mb
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.source import Source, choose_models
 from acvb_core.data.report import plural
 from acvb_core.engine.race_report import TOO_GOOD
@@ -47,15 +47,15 @@ def tune(arguments: argparse.Namespace) -> int:
     if tuning.trials:
         known = f"{len(tuning.trials):,} of {plural(planned.trials, 'trial')} were made before."
         source = replace(source, lines=[*source.lines, known])
-    progress = Progress(sys.stderr, planned.trials, quiet=arguments.quiet, over=len(tuning.trials))
+    progress = ProgressLine(sys.stderr, planned.trials, quiet=arguments.quiet, over=len(tuning.trials))
     best: Result | None = None
-    with suppress(StopRun), open_executor(arguments) as executor, stop_on_signal() as checkpoint:
-        for latest in run_search(planned, tuning, watch=progress, checkpoint=checkpoint, executor=executor):
+    with suppress(StopRun), open_executor(arguments) as executor, stop_on_signal() as poll:
+        for latest in run_search(planned, tuning, watch=progress, poll=poll, executor=executor):
             tuning = latest
             if folder is not None:
                 folder.keep(tuning)
         if folder is not None:
-            best = folder.read_best(tuning, checkpoint)
+            best = folder.read_best(tuning, poll)
     if not tuning.trials:
         return report_nothing("trial was done")
     removed = [] if best is None or out is None else write(best, arguments, out)

@@ -14,7 +14,7 @@ from acvb_core.cluster.connection import PATIENCE, Cluster, Worker
 from acvb_core.cluster.local import missing_dask
 from acvb_core.cluster.remote_run import RemoteRun, is_held
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import Executor, ResultT, current_owner
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.state import RunState
@@ -90,31 +90,31 @@ class DaskExecutor(Executor):
     def compute(
         self,
         state: RunState,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         compiling: Callable[[bool], object] = bool,
     ) -> Iterator[RunState]:
         """Yield a run of the cluster about once a second, and at its end; parameters as for `Executor.compute`.
 
-        The checkpoint is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a
+        The poll is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a
         run over shards, the workers hold these, and all else is here: it is yielded after each sweep.
 
         Raises AcvbError: the run has a fault, no worker may compute it, or several workers died of it.
         Raises InterruptedRun: the scheduler cannot be reached any more.
         """
-        if count_shards(state.problem.inference) > 1:
+        if count_shards(state.prepared.algorithm) > 1:
             with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
-                yield from super().compute(state, checkpoint, compiling)
+                yield from super().compute(state, poll, compiling)
         else:
-            yield from RemoteRun(self._cluster, state).updates(checkpoint, compiling)
+            yield from RemoteRun(self._cluster, state).updates(poll, compiling)
 
     def compute_all(
-        self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint
+        self, calls: Iterable[Callable[[Poll], ResultT]], poll: Poll = no_poll
     ) -> Iterator[tuple[int, ResultT]]:
         """Yield the results of calls as they end; as many calls as the workers have cores go on side by side.
 
         Once one has raised, the others are stopped; what they come to is still yielded, before it is raised again.
         """
-        common, ended = _CommonCheckpoint(checkpoint), queue.SimpleQueue[_End]()
+        common, ended = _CommonPoll(poll), queue.SimpleQueue[_End]()
         under_way, fault, numbered = 0, None, enumerate(calls)
         with self.release_slot():
             try:
@@ -170,31 +170,29 @@ def no_answer(address: str, why: str = "") -> AcvbError:
     )
 
 
-class _CommonCheckpoint:
-    """The checkpoint of calls that go on side by side: it stops all of them once one has failed."""
+class _CommonPoll:
+    """The poll of calls that go on side by side: it stops all of them once one has failed."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self._checkpoint, self._stop = checkpoint, threading.Event()
+    def __init__(self, poll: Poll) -> None:
+        self._poll, self._stop = poll, threading.Event()
 
     def __call__(self) -> None:
         if self._stop.is_set():
             raise StopRun
-        self._checkpoint()
+        self._poll()
 
     @property
     def is_held(self) -> bool:
         """True when the next call will block."""
-        return is_held(self._checkpoint)
+        return is_held(self._poll)
 
     def stop(self) -> None:
-        """End the calls at their next checkpoints."""
+        """End the calls at their next polls."""
         self._stop.set()
 
 
-def _make_call(
-    number: int, call: Callable[[Checkpoint], Any], checkpoint: Checkpoint, ended: queue.SimpleQueue[_End]
-) -> None:
+def _make_call(number: int, call: Callable[[Poll], Any], poll: Poll, ended: queue.SimpleQueue[_End]) -> None:
     try:
-        ended.put((number, call(checkpoint), None))
+        ended.put((number, call(poll), None))
     except BaseException as error:  # raised again by who waits
         ended.put((number, None, error))

@@ -12,7 +12,7 @@ import numpy as np
 
 from acvb_core.core.protocols import Array
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, rebuild_problem
+from acvb_core.engine.prepared import PreparedRun, rebuild_run
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.store.datasets import find_kind, kind_of
@@ -43,7 +43,7 @@ def _own(array: Array) -> Array:
     return array if array.flags.writeable and array.flags.aligned else array.copy(order="K")
 
 
-class Course(NamedTuple):
+class RunDelta(NamedTuple):
     """A part of a run, or of a race, that its watcher does not have yet."""
 
     seed: int  #: of the leader
@@ -65,24 +65,24 @@ def pack_update(
     `known`: seed and number of rows of the leader's history that the receiver has.
     `state`: with what the run goes on from.
     """
-    seed = update.problem.settings.seed
+    seed = update.prepared.spec.seed
     # The last row may have been written again.
     first = max(known[1] - 1, 0) if known is not None and known[0] == seed else 0
     columns, rows = update.history.read_rows(first)
     run, last = update.last_sweep or (None, None)
     if last is update.snapshot:
         last = None
-    course = Course(
+    delta = RunDelta(
         seed=seed,
         snapshot=_plain(update.last, state),
-        last_seed=None if run is None else run.settings.seed,
+        last_seed=None if run is None else run.spec.seed,
         last=None if last is None else _plain(last, False),
         race_report=update.race_report,
         first=first,
         columns=columns,
         rows=rows,
     )
-    return pack(course, copy=copy)
+    return pack(delta, copy=copy)
 
 
 def _plain(snapshot: SweepRecord, state: bool) -> SweepRecord:
@@ -95,9 +95,9 @@ class Reader:
     """The updates of one run from messages: its history grows, and runs of a race keep their problems."""
 
     def __init__(self, begun: RunState) -> None:
-        self._problem, self._max_sweeps, self._history = begun.problem, begun.max_sweeps, History()
-        self._seed = begun.problem.settings.seed
-        self._problems = {self._seed: begun.problem} if begun.problem.settings.restarts == 1 else {}
+        self._prepared, self._max_sweeps, self._history = begun.prepared, begun.max_sweeps, History()
+        self._seed = begun.prepared.spec.seed
+        self._prepared_runs = {self._seed: begun.prepared} if begun.prepared.spec.restarts == 1 else {}
 
     @property
     def known(self) -> tuple[int, int]:
@@ -106,29 +106,29 @@ class Reader:
 
     def read(self, message: Message, *, is_due: bool = False) -> RunState:
         """Return the update of a message."""
-        course: Course = unpack(message)
-        if course.seed != self._seed:
-            self._seed, self._history = course.seed, History()
-        self._history.put_rows(course.first, course.columns, course.rows)
-        leader, snapshot = self._find_problem(course.seed), _with_verdict(course.snapshot)
+        delta: RunDelta = unpack(message)
+        if delta.seed != self._seed:
+            self._seed, self._history = delta.seed, History()
+        self._history.put_rows(delta.first, delta.columns, delta.rows)
+        leader, snapshot = self._find_problem(delta.seed), _with_verdict(delta.snapshot)
         last_sweep = None
-        if course.last_seed is not None:
-            last = snapshot if course.last is None else _with_verdict(course.last)
-            last_sweep = (self._find_problem(course.last_seed), last)
+        if delta.last_seed is not None:
+            last = snapshot if delta.last is None else _with_verdict(delta.last)
+            last_sweep = (self._find_problem(delta.last_seed), last)
         return RunState(
-            problem=leader,
+            prepared=leader,
             history=self._history,
             max_sweeps=self._max_sweeps,
             snapshot=snapshot,
-            race_report=course.race_report,
+            race_report=delta.race_report,
             last_sweep=last_sweep,
             is_due=is_due,
         )
 
-    def _find_problem(self, seed: int) -> Problem:
-        if seed not in self._problems:
-            self._problems[seed] = self._problem.with_seed(seed)
-        return self._problems[seed]
+    def _find_problem(self, seed: int) -> PreparedRun:
+        if seed not in self._prepared_runs:
+            self._prepared_runs[seed] = self._prepared.with_seed(seed)
+        return self._prepared_runs[seed]
 
 
 def _with_verdict(snapshot: SweepRecord) -> SweepRecord:
@@ -145,12 +145,12 @@ class Order(NamedTuple):
     resume: Message | None
 
 
-def pack_order(problem: Problem, resume: Message | None, max_sweeps: int) -> Order:
+def pack_order(prepared: PreparedRun, resume: Message | None, max_sweeps: int) -> Order:
     """Return the order to compute a run, without its data; `resume` is an update of it with its state."""
     return Order(
-        settings=problem.settings.to_dict(),
-        start=encode_start(problem),
-        check_memory=problem.check_memory,
+        settings=prepared.spec.to_dict(),
+        start=encode_start(prepared),
+        check_memory=prepared.check_memory,
         max_sweeps=max_sweeps,
         resume=resume,
     )
@@ -159,8 +159,8 @@ def pack_order(problem: Problem, resume: Message | None, max_sweeps: int) -> Ord
 def unpack_order(order: Order, data: Any) -> RunState:
     """Return the run of an order on its data: one that begins, or what it goes on from."""
     start = decode_start(Path(), {name: _own(array) for name, array in order.start.items()})
-    problem = replace(rebuild_problem(data, order.settings, start), check_memory=order.check_memory)
-    begun = replace(RunState.begin(problem), max_sweeps=order.max_sweeps)
+    prepared = replace(rebuild_run(data, order.settings, start), check_memory=order.check_memory)
+    begun = replace(RunState.begin(prepared), max_sweeps=order.max_sweeps)
     return begun if order.resume is None else Reader(begun).read(order.resume)
 
 

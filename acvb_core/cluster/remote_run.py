@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from acvb_core.cluster import worker
 from acvb_core.cluster.messages import Message, Order, Reader, pack_order, pack_update
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.core.versions import refuse_versions
 from acvb_core.engine.executor import InterruptedRun
 from acvb_core.engine.observer import WRITE_EVERY, WRITE_RATIO
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.run import StopRun, finish_stopped_run
 from acvb_core.engine.state import RunState
 
@@ -50,7 +50,7 @@ class RemoteRun:
         self._deaths: list[str] = []
         self._is_stopping = False
 
-    def updates(self, checkpoint: Checkpoint, compiling: Callable[[bool], object]) -> Iterator[RunState]:
+    def updates(self, poll: Poll, compiling: Callable[[bool], object]) -> Iterator[RunState]:
         """Yield the run about once a second, whenever its state has come, and at its end.
 
         Raises InterruptedRun: the cluster cannot be reached any more. What was yielded last has its state, if any.
@@ -60,34 +60,34 @@ class RemoteRun:
         while self._cluster.is_connected and not self._is_stopping:
             attempt = None
             try:
-                attempt = _Attempt(self._cluster, self._begun.problem)
-                yield from self._watch(attempt, checkpoint, compiling)
+                attempt = _Attempt(self._cluster, self._begun.prepared)
+                yield from self._watch(attempt, poll, compiling)
                 return
             except _WorkerDeath as death:
                 self._bury(str(death))
                 if attempt is None:  # the scheduler did not take it; the run can still be stopped
-                    self._pass(None, checkpoint)
+                    self._pass(None, poll)
             finally:
                 if attempt is not None:
                     attempt.end()
         yield from self._end_without_worker()
 
     def _watch(
-        self, attempt: _Attempt, checkpoint: Checkpoint, compiling: Callable[[bool], object]
+        self, attempt: _Attempt, poll: Poll, compiling: Callable[[bool], object]
     ) -> Iterator[RunState]:
         """Yield the updates of one attempt."""
         reader = Reader(self._begun)
-        problem = self._begun.problem if self._kept is None else reader.read(self._kept).problem
-        order = pack_order(problem, self._kept, self._begun.max_sweeps)
+        prepared = self._begun.prepared if self._kept is None else reader.read(self._kept).prepared
+        order = pack_order(prepared, self._kept, self._begun.max_sweeps)
         began = time.monotonic()
         latest: RunState | None = None
         looks, states, is_compiling = _Pace(began + _FIRST_LOOK), _Pace(began + WRITE_EVERY), False
         while not attempt.is_over(_LOOK):
             if attempt.greet(order):
                 compiling(False)
-            if is_held(checkpoint) and not self._is_stopping and attempt.host is not None:
+            if is_held(poll) and not self._is_stopping and attempt.host is not None:
                 yield from self._hold(attempt, reader)
-            self._pass(attempt, checkpoint)
+            self._pass(attempt, poll)
             now = time.monotonic()
             if attempt.host is None or now < looks.next:
                 continue
@@ -120,7 +120,7 @@ class RemoteRun:
         return replace(Reader(self._begun).read(message, is_due=is_due), last_sweep=None)
 
     def _hold(self, attempt: _Attempt, reader: Reader) -> Iterator[RunState]:
-        """Hold the run on its worker and yield it as it is there; the next checkpoint blocks."""
+        """Hold the run on its worker and yield it as it is there; the next poll blocks."""
         attempt.ask(worker.command, "pause")
         while not attempt.is_over(_LOOK):
             reply = attempt.ask(worker.take_news, reader.known, False)
@@ -133,13 +133,13 @@ class RemoteRun:
             if reply.is_held:
                 return
 
-    def _pass(self, attempt: _Attempt | None, checkpoint: Checkpoint) -> None:
-        """Pass the checkpoint of the app, which may block; tell the worker, if any, what came of it."""
+    def _pass(self, attempt: _Attempt | None, poll: Poll) -> None:
+        """Pass the poll of the app, which may block; tell the worker, if any, what came of it."""
         if self._is_stopping:
             return
-        was_held = is_held(checkpoint)
+        was_held = is_held(poll)
         try:
-            checkpoint()
+            poll()
         except StopRun:
             self._is_stopping = True
             if attempt is None:
@@ -162,9 +162,9 @@ class RemoteRun:
             )
         if kept is None:
             raise StopRun
-        snapshot = finish_stopped_run(kept.problem, kept.last)
+        snapshot = finish_stopped_run(kept.prepared, kept.last)
         kept.history.append(snapshot)
-        yield replace(kept, snapshot=snapshot, last_sweep=(kept.problem, snapshot))
+        yield replace(kept, snapshot=snapshot, last_sweep=(kept.prepared, snapshot))
 
     def _bury(self, address: str) -> None:
         """Count the death of a worker; "" stands for none.
@@ -181,9 +181,9 @@ class RemoteRun:
             )
 
 
-def is_held(checkpoint: Checkpoint) -> bool:
-    """Return whether a checkpoint says that its next call will block."""
-    return bool(getattr(checkpoint, "is_held", False))
+def is_held(poll: Poll) -> bool:
+    """Return whether a poll says that its next call will block."""
+    return bool(getattr(poll, "is_held", False))
 
 
 class _Pace:
@@ -201,7 +201,7 @@ class _Pace:
 class _Attempt:
     """One task of a run: handed to Dask, found on a worker, asked, and given up."""
 
-    def __init__(self, cluster: Cluster, problem: Problem) -> None:
+    def __init__(self, cluster: Cluster, prepared: PreparedRun) -> None:
         self._cluster = cluster
         self._token = uuid.uuid4().hex
         self._over, self._greeted = threading.Event(), threading.Event()
@@ -210,7 +210,7 @@ class _Attempt:
         self._address = ""
         cluster.expect(self._token, self._take_greeting)
         try:
-            self._future = cluster.submit_task(worker.serve_run, self._token, problem.data)
+            self._future = cluster.submit_task(worker.serve_run, self._token, prepared.data)
         except (OSError, TimeoutError):
             cluster.forget(self._token)
             raise _WorkerDeath from None

@@ -73,14 +73,14 @@ class HostedRun:
         if order is None:
             return Ending(None)
         begun = unpack_order(order, data.read())
-        for update in Executor().compute(begun, self._checkpoint, self._tell_compiling):
+        for update in Executor().compute(begun, self._poll, self._tell_compiling):
             self._latest = update
             if self._is_state_wanted and update.last.verdict is None:
                 self._offer_state()
         if self._latest is None or self.is_forgotten:
             return Ending(None, is_over=not self.is_forgotten)
         state = self._latest.last.release_state().state
-        can_go_on = state is not None and can_keep(self._latest.problem.inference, state)
+        can_go_on = state is not None and can_keep(self._latest.prepared.algorithm, state)
         return Ending(pack_update(self._latest, self._known, state=can_go_on))
 
     def answer(self, known: tuple[int, int], want_state: bool) -> Reply:
@@ -102,7 +102,7 @@ class HostedRun:
         self._heard = time.monotonic()
 
     def pause(self) -> None:
-        """Hold the run at its next checkpoint, with its state ready to be taken."""
+        """Hold the run at its next poll, with its state ready to be taken."""
         self._go.clear()
 
     def resume(self) -> None:
@@ -110,7 +110,7 @@ class HostedRun:
         self._go.set()
 
     def stop(self) -> None:
-        """End the run at its next checkpoint."""
+        """End the run at its next poll."""
         self._stop.set()
         self._go.set()
         self.orders.put(None)
@@ -123,11 +123,11 @@ class HostedRun:
         update = self._latest
         if update is None or update.last.state is None or update.is_racing:
             return
-        if can_keep(update.problem.inference, update.last.state):
+        if can_keep(update.prepared.algorithm, update.last.state):
             # The next sweep may write over the arrays, and the app has no row of what comes after.
             self._state, self._is_state_wanted = pack_update(update, state=True, copy=True), False
 
-    def _checkpoint(self) -> None:
+    def _poll(self) -> None:
         if not self._go.is_set():
             self._offer_state()
             self._secede()

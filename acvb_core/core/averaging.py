@@ -19,14 +19,14 @@ from acvb_core.core.protocols import (
     Algorithm,
     AnyResponsibilities,
     Array,
-    Checkpoint,
     Phase,
+    Poll,
     Posterior,
     RemoteResponsibilities,
     Responsibilities,
     SweepInfo,
     can_keep,
-    no_checkpoint,
+    no_poll,
 )
 from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.core.running_mean import blend, update_mean
@@ -63,9 +63,9 @@ class _RunningMean:
     inner: Algorithm
     burn_in: int = 0
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> AveragedState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> AveragedState:
         """Return the first state."""
-        return AveragedState(self.inner.init(rng, checkpoint))
+        return AveragedState(self.inner.init(rng, poll))
 
     def current(self, state: AveragedState) -> Posterior:
         """Return the posterior of the inner method's last sweep."""
@@ -109,21 +109,23 @@ class AveragedInference(_RunningMean):
     renew: float = 0.0
 
     def sweep(
-        self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: AveragedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[AveragedState, SweepInfo]:
         """Sweep the inner method, then take its responsibilities into the mean once burn-in is over."""
-        inner, info = self.inner.sweep(state.inner, rng, checkpoint)
+        inner, info = self.inner.sweep(state.inner, rng, poll)
         posterior = self.inner.posterior(inner)
         new = averaged_arrays(posterior)
         swept = AveragedState(inner, 0 if info.moves else state.sweeps + 1)
         if state.samples == 0 or info.moves:
             swept, is_over = self._follow_burn_in(state, swept, posterior, info)
             return self._start_mean(swept, new, info) if is_over else swept, info
-        old = align_arrays(state.mean, info.order, posterior)
-        before, order = self.inner.posterior(state.inner).n_clusters(), info.order or {}
+        old = align_arrays(state.mean, info.cluster_permutation, posterior)
+        before, order = self.inner.posterior(state.inner).n_clusters(), info.cluster_permutation or {}
         dropped = any(len(order[domain]) < before[domain] for domain in order)
         slower = (
-            info.change is not None and not info.settling and info.change < self.renew * (state.begun or 0.0)
+            info.change is not None
+            and not info.not_stationary
+            and info.change < self.renew * (state.begun or 0.0)
         )
         if slower or (dropped and self.restart) or any(old[name].shape != new[name].shape for name in new):
             return self._start_mean(swept, new, info), info
@@ -155,8 +157,8 @@ class AveragedInference(_RunningMean):
         if not (isinstance(new, Responsibilities) and isinstance(state.shared, Responsibilities)):
             return new.add_to_mean(samples) if isinstance(new, RemoteResponsibilities) else (None, None)
         mean = state.shared.q
-        if info.order is not None:
-            (order,) = info.order.values()
+        if info.cluster_permutation is not None:
+            (order,) = info.cluster_permutation.values()
             mean = np.ascontiguousarray(mean[:, order])
         moved = blend(mean, new.q, new.weights, 1.0 / samples)
         return new._replace(q=mean), moved / float(new.weights.sum(dtype=np.float64))
@@ -175,11 +177,13 @@ class AveragedInference(_RunningMean):
         if self.burn_in:
             return swept, swept.sweeps > self.burn_in
         earlier = None if info.moves else state.earlier
-        if info.settling:
+        if info.not_stationary:
             return replace(swept, earlier=earlier), False
         change = info.change
         if change is None:
-            old = align_arrays(averaged_arrays(self.inner.posterior(state.inner)), info.order, posterior)
+            old = align_arrays(
+                averaged_arrays(self.inner.posterior(state.inner)), info.cluster_permutation, posterior
+            )
             change = mean_l1_change(averaged_arrays(posterior), old)
         if change < BURN_IN_TOLERANCE or swept.sweeps > BURN_IN_CAP:
             return swept, True
@@ -222,10 +226,10 @@ class SampleMean(_RunningMean):
     """
 
     def sweep(
-        self, state: AveragedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: AveragedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[AveragedState, SweepInfo]:
         """Draw the next sample and take it into the mean once burn-in is over."""
-        inner, info = self.inner.sweep(state.inner, rng, checkpoint)
+        inner, info = self.inner.sweep(state.inner, rng, poll)
         swept = AveragedState(inner, state.sweeps + 1)
         if swept.sweeps <= self.burn_in:
             return swept, info

@@ -19,7 +19,7 @@ from functools import cache, partial
 from typing import TypeVar
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Array, Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, no_poll
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -112,13 +112,13 @@ def add_helper_seconds(seconds: float) -> None:
     _helped.seconds = helper_seconds() + seconds
 
 
-def run_together(tasks: Sequence[Task], checkpoint: Checkpoint = no_checkpoint) -> None:
+def run_together(tasks: Sequence[Task], poll: Poll = no_poll) -> None:
     """Do tasks on as many threads as the run may have, each task by one thread at a time, and return when all are done.
 
-    The checkpoint is called between this thread's pieces. While it blocks no other thread begins a piece; where it
+    The poll is called between this thread's pieces. While it blocks no other thread begins a piece; where it
     raises, all have ended theirs when this does: what is left of the tasks can be done later.
     """
-    _Team(tasks, checkpoint).run()
+    _Team(tasks, poll).run()
 
 
 def cut_rows(array: Array, at_once: int) -> list[slice]:
@@ -128,7 +128,7 @@ def cut_rows(array: Array, at_once: int) -> list[slice]:
 
 
 def map_together(
-    call: Callable[[ItemT], ResultT], items: Iterable[ItemT], checkpoint: Checkpoint = no_checkpoint
+    call: Callable[[ItemT], ResultT], items: Iterable[ItemT], poll: Poll = no_poll
 ) -> list[ResultT]:
     """Return what a call gives for each item, in their order; each takes some 50 ms at most."""
     found: dict[int, ResultT] = {}
@@ -137,7 +137,7 @@ def map_together(
         found[number] = call(item)
         return False
 
-    run_together([partial(work, number, item) for number, item in enumerate(items)], checkpoint)
+    run_together([partial(work, number, item) for number, item in enumerate(items)], poll)
     return [found[number] for number in range(len(found))]
 
 
@@ -155,8 +155,8 @@ def map_rows(
 class _Team:
     """A thread whose run has tasks, and those that help it."""
 
-    def __init__(self, tasks: Sequence[Task], checkpoint: Checkpoint) -> None:
-        self._waiting, self._checkpoint = deque(tasks), checkpoint
+    def __init__(self, tasks: Sequence[Task], poll: Poll) -> None:
+        self._waiting, self._poll = deque(tasks), poll
         self._leader, self._limit = threading.get_ident(), _limit()
         self._gate = threading.Lock()  # the leader holds it while its run may be paused
         self._is_over = False
@@ -198,9 +198,9 @@ class _Team:
                     return
 
     def _come_by(self) -> bool:
-        """Call the run's checkpoint."""
+        """Call the run's poll."""
         with self._gate:
-            self._checkpoint()
+            self._poll()
         return True
 
     def _help(self, number: int) -> None:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 #: Called between pieces of work of at most about 100 ms. Blocks while a run is paused, raises to end a sweep.
-Checkpoint = Callable[[], None]
+Poll = Callable[[], None]
 
 
-def no_checkpoint() -> None:
-    """The checkpoint of a run that nobody pauses or stops."""
+def no_poll() -> None:
+    """The poll of a run that nobody pauses or stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class SweepInfo(NamedTuple):
     pseudo_loo: float | None
     #: For each domain, old index of each new cluster; shorter than before when clusters were dropped. None when
     #: nothing moved (and for samplers, whose clusters are born and die).
-    order: dict[str, NDArray[np.int64]] | None
+    cluster_permutation: dict[str, NDArray[np.int64]] | None
     progress: float = 1.0  #: 1.0 for a full pass over the data, the share of it for a minibatch
     #: Mean over objects of the L1 change of the responsibilities, from a method that knows it itself; None leaves it
     #: to be computed from the posteriors.
@@ -125,13 +125,13 @@ class SweepInfo(NamedTuple):
     #: True while the method may still make moves that are not part of its fixed point (merging clusters), or has just
     #: made one after which its bound is of another size of model: a run is not judged converged, and an average does
     #: not begin by itself, before they are over.
-    settling: bool = False
+    not_stationary: bool = False
     #: How many such moves were made at the end of this sweep, by kind ("merged", "split", "dropped"); None when none
     #: was.
     moves: Mapping[str, int] | None = None
     #: Clusters of each domain that are in use, where those that are not stay in the arrays.
     effective: Mapping[str, int] | None = None
-    elsewhere: float = 0.0  #: processor seconds of the sweep in other threads, processes or machines
+    remote_cpu_seconds: float = 0.0  #: processor seconds of the sweep in other threads, processes or machines
     losses: int = 0  #: workers that were lost and replaced in the sweep
     unsaved: int = 0  #: times that the states of shards could not be saved
 
@@ -146,13 +146,11 @@ class SweepInfo(NamedTuple):
 class Algorithm(Protocol):
     """A method bound to its data and priors."""
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> Any:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> Any:
         """Return the first state."""
         ...
 
-    def sweep(
-        self, state: Any, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[Any, SweepInfo]:
+    def sweep(self, state: Any, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[Any, SweepInfo]:
         """Return the state after one pass; `state` itself is left as it was."""
         ...
 
@@ -173,9 +171,9 @@ class Algorithm(Protocol):
         ...
 
 
-def can_keep(inference: Algorithm, state: Any) -> bool:
+def can_keep(algorithm: Algorithm, state: Any) -> bool:
     """Return whether a run can go on from a state that was written to a file; a method may say so by `can_keep`."""
-    asked = getattr(inference, "can_keep", None)
+    asked = getattr(algorithm, "can_keep", None)
     return asked is None or bool(asked(state))
 
 
@@ -247,7 +245,7 @@ class Model(Protocol):
     def pseudo_loo(
         self,
         posterior: Posterior,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
         """Return the pseudo leave-one-out log likelihood in nats; None where the model has none."""
@@ -271,13 +269,8 @@ class Model(Protocol):
         """
         ...
 
-    @property
-    def score_type(self) -> type[Any]:
-        """Named tuple of the held-out scores; the first field is the mean log likelihood."""
-        ...
-
     def score(self, probability: Array, heldout: Any) -> Any:
-        """Return the scores (a `score_type`) of what `predict` gave, or of the mean of several."""
+        """Return the scores (a `ModelSpec.score_type`) of what `predict` gave, or of the mean of several."""
         ...
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:

@@ -70,7 +70,7 @@ class MethodSpec:
     reference: str  #: paper and equation
     #: All of the method's settings, those of the run (max_sweeps, tol) included.
     parameters: tuple[Parameter, ...]
-    build: Callable[[Any, Values], Algorithm]  #: (data, values) -> Algorithm
+    build: Callable[[Any, Values], Algorithm]  #: (training data, values) -> Algorithm
     monitored: Monitored | None  #: what convergence is judged by; None runs a fixed number of sweeps
     averaged: bool = False  #: the answer is a running mean
     sampled: bool = False  #: a sampler: predictions are averaged over the kept samples
@@ -79,6 +79,10 @@ class MethodSpec:
     streams: bool = False
     #: (data, values, start) -> Algorithm that continues from an earlier run; None where it cannot.
     build_from: Callable[[Any, Values, Any], Algorithm] | None = None
+    #: (training data, values); raises ParameterError where settings do not go with each other or with the data.
+    check: Callable[[Any, Values], None] = lambda data, values: None
+    #: (training data, values, epochs) -> sweeps of a method that streams; None for the others.
+    count_sweeps: Callable[[Any, Values, float], int] | None = None
     tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where
     #: What the change of the bound is counted by, in the singular, where its model has a `bound_unit`; else empty.
     bound_per: str = ""
@@ -155,6 +159,9 @@ class ModelSpec:
     #: Domain -> the parameter that says how many clusters it starts with; those that are not needed die out.
     caps: dict[str, str]
     display: ModelDisplay  #: how its runs are shown
+    score_type: (
+        Reference  #: to the named tuple of the held-out scores; the first field is the mean log likelihood
+    )
     #: Whether data of that type are of the kind the model is for.
     accepts: Callable[[Any], bool] = lambda data: True
     wanted: str = ""  #: what that kind is, in words

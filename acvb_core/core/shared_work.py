@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from acvb_core.core.parallel import add_helper_seconds, helper_seconds
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 
 ResultT = TypeVar("ResultT")
 
 #: Seconds between two looks at whether a thread that waits is itself to pause or to stop.
 _LOOK_EVERY = 0.05
-#: A worker that has not come by its checkpoint for so many seconds may be paused: the others no longer wait for it.
+#: A worker that has not come by its poll for so many seconds may be paused: the others no longer wait for it.
 _PATIENCE = 2.0
 
 
@@ -26,7 +26,7 @@ class _Task(Generic[ResultT]):
     ended: threading.Event = field(default_factory=threading.Event)
     results: list[ResultT] = field(default_factory=list)  #: one result, or none where the worker was stopped
     seconds: float = 0.0  #: of processor time
-    seen: float = field(default_factory=time.monotonic)  #: when the worker last came by its checkpoint
+    seen: float = field(default_factory=time.monotonic)  #: when the worker last came by its poll
 
 
 class SharedWork(Generic[ResultT]):
@@ -36,10 +36,10 @@ class SharedWork(Generic[ResultT]):
         self._lock = threading.Lock()
         self._tasks: dict[Hashable, _Task[ResultT]] = {}
 
-    def get(self, key: Hashable, work: Callable[[Checkpoint], ResultT], checkpoint: Checkpoint) -> ResultT:
+    def get(self, key: Hashable, work: Callable[[Poll], ResultT], poll: Poll) -> ResultT:
         """Return what `work` gives; equal keys must mean equal results.
 
-        The checkpoint is called while working and while waiting. A thread that waits does the work itself when the
+        The poll is called while working and while waiting. A thread that waits does the work itself when the
         worker is stopped or paused. The processor time counts for every thread, as if it had worked.
         """
         while True:
@@ -48,11 +48,11 @@ class SharedWork(Generic[ResultT]):
                 if is_worker := task is None:
                     task = self._tasks[key] = _Task()
             if is_worker:
-                return self._do(key, task, work, checkpoint)
+                return self._do(key, task, work, poll)
             while not task.ended.wait(_LOOK_EVERY):
-                checkpoint()
+                poll()
                 if time.monotonic() > task.seen + _PATIENCE:
-                    return work(checkpoint)
+                    return work(poll)
             if task.results:
                 add_helper_seconds(task.seconds)
                 return task.results[0]
@@ -61,13 +61,13 @@ class SharedWork(Generic[ResultT]):
         self,
         key: Hashable,
         task: _Task[ResultT],
-        work: Callable[[Checkpoint], ResultT],
-        checkpoint: Checkpoint,
+        work: Callable[[Poll], ResultT],
+        poll: Poll,
     ) -> ResultT:
         """Do the work for all who wait."""
 
         def come_by() -> None:
-            checkpoint()
+            poll()
             task.seen = time.monotonic()
 
         begun = time.thread_time() + helper_seconds()

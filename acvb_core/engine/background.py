@@ -78,7 +78,7 @@ class BackgroundTask(ABC, Generic[StateT]):
         self._go = threading.Event()
         self._go.set()
         self._stop = threading.Event()
-        self._checkpoint = _JobCheckpoint(self._pass_checkpoint, self._go)
+        self._poll = _JobPoll(self._pass_poll, self._go)
         self._ended = threading.Event()
         self._state = state
 
@@ -104,7 +104,7 @@ class BackgroundTask(ABC, Generic[StateT]):
         return None if self._task is None else self._task.position
 
     def pause(self) -> None:
-        """Hold the job at its next checkpoint (some 100 ms away)."""
+        """Hold the job at its next poll (some 100 ms away)."""
         self._go.clear()
 
     def resume(self) -> None:
@@ -112,7 +112,7 @@ class BackgroundTask(ABC, Generic[StateT]):
         self._go.set()
 
     def stop(self) -> None:
-        """End the job at its next checkpoint and keep what it has; one that waits in the queue leaves it."""
+        """End the job at its next poll and keep what it has; one that waits in the queue leaves it."""
         self._stop.set()
         self._go.set()
         if self._task is not None:
@@ -141,7 +141,7 @@ class BackgroundTask(ABC, Generic[StateT]):
         self._go.set()
         self.start()
 
-    def _pass_checkpoint(self) -> None:
+    def _pass_poll(self) -> None:
         if not self._go.is_set():
             self._hold()
             with self._executor.release_slot():
@@ -171,8 +171,8 @@ class BackgroundTask(ABC, Generic[StateT]):
             self.observer.on_end()
 
 
-class _JobCheckpoint:
-    """The checkpoint of a job: it blocks while the job is held, and raises StopRun once it is stopped."""
+class _JobPoll:
+    """The poll of a job: it blocks while the job is held, and raises StopRun once it is stopped."""
 
     def __init__(self, call: Callable[[], None], go: threading.Event) -> None:
         self._call, self._go = call, go

@@ -20,7 +20,7 @@ from acvb_core.core.compiler_process import share_compiling
 from acvb_core.core.kernel_cache import lock_cache
 from acvb_core.core.protocols import Algorithm, Posterior, predict_averaged
 from acvb_core.core.rows import MethodSpec, ModelSpec, Values
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.split import Split
 
@@ -40,13 +40,13 @@ _locks: dict[Key, threading.Lock] = {}
 _compiler = threading.Lock()
 
 
-def compile_for(problem: Problem, announce: Callable[[], object] = lambda: None) -> None:
+def compile_for(prepared: PreparedRun, announce: Callable[[], object] = lambda: None) -> None:
     """Make every compiled function of a run ready, once a process for each method and its choices.
 
     `announce` is called once where something is compiled and not only read from the cache on disk.
     """
-    values, goes_on = dict(problem.settings.values), bool(problem.settings.start)
-    compile_method(problem.model_row, problem.row, values, goes_on, announce, shared=True)
+    values, goes_on = dict(prepared.spec.values), bool(prepared.spec.start)
+    compile_method(prepared.model_row, prepared.row, values, goes_on, announce, shared=True)
 
 
 def compile_method(
@@ -165,14 +165,14 @@ def _begin_to_average(row: MethodSpec) -> Values:
     return {"burn_in": 1} if any(parameter.name == "burn_in" for parameter in row.parameters) else {}
 
 
-def _evaluate(row: ModelSpec, inference: Algorithm, split: Split, sweeps: int) -> Posterior:
+def _evaluate(row: ModelSpec, algorithm: Algorithm, split: Split, sweeps: int) -> Posterior:
     """Do some sweeps and evaluate every diagnostic of the model; return the posterior."""
     model = row.build(split.train)
-    state = inference.init(np.random.default_rng(0))
+    state = algorithm.init(np.random.default_rng(0))
     for sweep in range(sweeps):
-        state, _ = inference.sweep(state, np.random.default_rng(sweep))
-    posterior = inference.posterior(state)
-    for given in (inference.responsibilities(state), None):
+        state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
+    posterior = algorithm.posterior(state)
+    for given in (algorithm.responsibilities(state), None):
         model.lower_bound(posterior, given)
         model.extras(posterior, given, model.pseudo_loo(posterior, responsibilities=given))
     model.predict(posterior, split.heldout)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.race import race_and_run
 from acvb_core.engine.state import RunState
@@ -89,30 +89,30 @@ class Executor:
     def compute(
         self,
         state: RunState,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         compiling: Callable[[bool], object] = bool,
     ) -> Iterator[RunState]:
         """Yield the state after each sweep of a run, or of a race of restarts and its winner: here, on this thread.
 
-        `state`, `checkpoint`: as for `race_and_run`.
+        `state`, `poll`: as for `race_and_run`.
         `compiling`: called with True where functions are compiled first, and with False once all are ready.
         Raises ParameterError: a new run needs more memory than is free where it computes.
         """
         if state.snapshot is None:
-            state.problem.refuse_too_large()  # before the compiler, which takes some seconds
-        compile_for(state.problem, partial(compiling, True))
+            state.prepared.refuse_too_large()  # before the compiler, which takes some seconds
+        compile_for(state.prepared, partial(compiling, True))
         compiling(False)
-        yield from race_and_run(state, checkpoint)
+        yield from race_and_run(state, poll)
 
     def compute_all(
-        self, calls: Iterable[Callable[[Checkpoint], ResultT]], checkpoint: Checkpoint = no_checkpoint
+        self, calls: Iterable[Callable[[Poll], ResultT]], poll: Poll = no_poll
     ) -> Iterator[tuple[int, ResultT]]:
         """Yield the number, from 0, and the result of calls that compute a run each: here, one after another.
 
-        Each is called with a checkpoint, which raises StopRun where `checkpoint` does. What a call raises is raised.
+        Each is called with a poll, which raises StopRun where `poll` does. What a call raises is raised.
         """
         for number, call in enumerate(calls):
-            yield number, call(checkpoint)
+            yield number, call(poll)
 
     def find(self, owner: str) -> Executor:
         """Return the executor of an owner's work: this one. Several executors (`Places`) find one for each owner."""

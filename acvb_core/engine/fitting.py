@@ -14,14 +14,14 @@ import numpy as np
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number, suggest_names
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.references import references_to
 from acvb_core.data.report import plural
 from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.observer import CheckpointWriter
-from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
+from acvb_core.engine.prepared import PreparedRun, check_method, memory_needed, prepare_run
 from acvb_core.engine.reading import list_methods, read_with_report
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ARCHIVES = references_to("store.archives.results")
-Watcher = Callable[[Problem, SweepRecord], None]
+Watcher = Callable[[PreparedRun, SweepRecord], None]
 
 
 def fit(
@@ -50,7 +50,7 @@ def fit(
     start: Any = None,
     check_memory: bool = True,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
     **values: Any,
 ) -> Result:
@@ -87,7 +87,7 @@ def fit(
         Called with the problem and each SweepRecord, in a race those of every entrant. Where it has a method
         `starting`, it is called with the problem before the run. A method `compiling` is called with the problem, and
         True before functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
-    checkpoint : callable
+    poll : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
         Computes the run: a `DaskExecutor` on the workers of a cluster, with the same result. `watch` is then called
@@ -112,7 +112,7 @@ def fit(
     ParameterError
         An unknown model, method or setting, a value out of range, or more memory is needed than is free.
     StopRun
-        The checkpoint ended the run before there was anything to keep.
+        The poll ended the run before there was anything to keep.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def fit(
     'CONVERGED'
     """
     data, report = read_with_report(data, model, list_methods(method))
-    problem = build_problem(
+    prepared = prepare_run(
         data,
         method or default_methods(model or model_for(data).name)[0],
         values,
@@ -134,35 +134,35 @@ def fit(
         heldout_documents=heldout_documents,
         start=start,
     )
-    result = solve(replace(problem, check_memory=check_memory), watch, checkpoint, executor=executor)
+    result = solve(replace(prepared, check_memory=check_memory), watch, poll, executor=executor)
     return replace(result, report=report)
 
 
 def solve(
-    problem: Problem,
+    prepared: PreparedRun,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     *,
     resume: RunState | None = None,
     keep: Callable[[RunState], None] | None = None,
     executor: Executor | None = None,
 ) -> Result:
-    """Run a problem and wait: to its end or until the checkpoint raises `StopRun`; its restarts race first.
+    """Run and wait: to the end or until the poll raises `StopRun`; its restarts race first.
 
     `resume`: go on from here instead of starting anew.
     `keep`: called every few seconds of a run's own work (`CheckpointWriter`), and if it was stopped, with all that
       it goes on from.
     `executor`: computes the run; by default this thread does.
     """
-    getattr(watch, "starting", lambda _: None)(problem)
+    getattr(watch, "starting", lambda _: None)(prepared)
     announce = getattr(watch, "compiling", tell_compiling if watch is None else None)
     update = None
     writer = CheckpointWriter(lambda: keep(update) if keep is not None and update is not None else None)
     writer.on_begin()
     for update in (executor or Executor()).compute(
-        resume or RunState.begin(problem),
-        checkpoint,
-        lambda on: announce(problem, on) if announce else None,
+        resume or RunState.begin(prepared),
+        poll,
+        lambda on: announce(prepared, on) if announce else None,
     ):
         if watch is not None and update.last_sweep is not None:
             watch(*update.last_sweep)
@@ -175,10 +175,10 @@ def solve(
     return Result(update.release())
 
 
-def tell_compiling(problem: Problem, is_compiling: bool) -> None:
+def tell_compiling(prepared: PreparedRun, is_compiling: bool) -> None:
     """Say on stderr why nothing happens yet, where functions are compiled for a run that nobody watches."""
     if is_compiling and sys.stderr is not None:
-        sys.stderr.write(f"{problem.label}  {COMPILING}; python -m acvb_core warmup does it beforehand\n")
+        sys.stderr.write(f"{prepared.label}  {COMPILING}; python -m acvb_core warmup does it beforehand\n")
         sys.stderr.flush()
 
 
@@ -188,7 +188,7 @@ def compare(
     *,
     seeds: int | Iterable[int] = 1,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
     **options: Any,
 ) -> Comparison:
@@ -202,8 +202,8 @@ def compare(
         Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
     seeds : int or iterable of int
         A number n stands for 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
-    watch, checkpoint : callable, optional
-        As for `fit`; a run that the checkpoint stops is the last one.
+    watch, poll : callable, optional
+        As for `fit`; a run that the poll stops is the last one.
     executor : Executor, optional
         As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
@@ -224,7 +224,7 @@ def compare(
         partial(_fit_one, data, method, watch=watch, executor=executor, seed=seed, **chosen)
         for (method, chosen), seed in runs
     ]
-    results = compute_results(calls, checkpoint, executor)
+    results = compute_results(calls, poll, executor)
     return Comparison([replace(result, report=report) for result in results])
 
 
@@ -242,20 +242,20 @@ def list_seeds(seeds: int | Iterable[int], step: int = 1) -> list[int]:
     raise ParameterError(f"seeds is {seeds!r}; it must be a number of seeds, at least 1, or a list of seeds.")
 
 
-def _fit_one(data: Any, method: str, checkpoint: Checkpoint, **options: Any) -> Result:
-    return fit(data, method, checkpoint=checkpoint, **options)
+def _fit_one(data: Any, method: str, poll: Poll, **options: Any) -> Result:
+    return fit(data, method, poll=poll, **options)
 
 
 def compute_results(
-    calls: Iterable[Callable[[Checkpoint], Result]], checkpoint: Checkpoint, executor: Executor | None
+    calls: Iterable[Callable[[Poll], Result]], poll: Poll, executor: Executor | None
 ) -> list[Result]:
     """Return the results of calls that compute a run each, in their order; one that was stopped is the last that ended.
 
-    Raises StopRun: the checkpoint ended the first run before there was anything to keep.
+    Raises StopRun: the poll ended the first run before there was anything to keep.
     """
     results: dict[int, Result] = {}
     try:
-        for number, result in (executor or Executor()).compute_all(calls, checkpoint):
+        for number, result in (executor or Executor()).compute_all(calls, poll):
             results[number] = result
             if result.was_stopped:
                 break
@@ -308,7 +308,7 @@ class Comparison:
         more = [] if len(lines) <= 5 else [f"  and {plural(len(lines) - 4, 'run')} more"]
         shown = [*lines[:4], *more] if more else lines
         return "\n".join(
-            [f"Comparison({plural(len(lines), 'run')} on {self.results[0].problem.data!r})", *shown]
+            [f"Comparison({plural(len(lines), 'run')} on {self.results[0].prepared.data!r})", *shown]
         )
 
     def _repr_html_(self) -> str:
@@ -347,8 +347,8 @@ def comparison_row(result: Result) -> dict[str, Any]:
     """Return one line of a comparison table."""
     last = result.snapshot
     row: dict[str, Any] = {
-        "method": result.problem.row.label,
-        "seed": result.problem.settings.seed,
+        "method": result.prepared.row.label,
+        "seed": result.prepared.spec.seed,
         "verdict": str(result.verdict),
         "settled": last.has_settled,
         "sweeps": last.sweep,

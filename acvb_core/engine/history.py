@@ -26,13 +26,17 @@ _recent: deque[Array] = deque(maxlen=16)
 class StoredArrays(Mapping[str, Array]):
     """Arrays by name, each in memory only while it is used.
 
+    `known`: those that are in memory now.
     `read`: returns the array of a name; it may raise what reading a file raises.
     """
 
-    def __init__(self, names: Sequence[str], read: Callable[[str], Array]) -> None:
+    def __init__(
+        self, names: Sequence[str], read: Callable[[str], Array], known: Mapping[str, Array] | None = None
+    ) -> None:
         self._names, self._read = tuple(names), read
         self._held: dict[str, Array] = {}
-        self._used: WeakValueDictionary[str, Array] = WeakValueDictionary()
+        self._used = WeakValueDictionary(known or {})
+        _recent.extend((known or {}).values())  # a run that was just read is about to be shown
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._names:
@@ -116,7 +120,8 @@ class History:
         columns, rows, length = self._published
         if not isinstance(rows, StoredArrays):
             self._last = {name: self.last_value(name) for name in columns}
-        self._published = (columns, StoredArrays((_ROWS,), read), length)
+        known = None if isinstance(rows, StoredArrays) else {_ROWS: rows}
+        self._published = (columns, StoredArrays((_ROWS,), read, known), length)
 
     def hold(self) -> None:
         """Hold the rows again, to add others."""

@@ -14,7 +14,7 @@ from acvb_core.core.protocols import can_keep
 from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, RunLabel, Settings, name_run
+from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, name_run
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
@@ -22,7 +22,7 @@ from acvb_core.engine.state import RunState
 from acvb_core.engine.stopping import (
     estimate_sweeps_left,
     explain_convergence,
-    read_course,
+    read_progress,
     share_done,
     worst_case_sweeps,
 )
@@ -32,7 +32,7 @@ from acvb_core.engine.stopping import (
 class RunOutline:
     """A run at one moment, as a list shows it; while restarts race, all of it is the leader's."""
 
-    settings: Settings  #: with the run's own seed; before a race, of all restarts
+    spec: RunSpec  #: with the run's own seed; before a race, of all restarts
     #: `row`, `model_row`: rows of the registry.
     row: MethodSpec
     model_row: ModelSpec
@@ -62,16 +62,16 @@ class RunOutline:
         return next(iter(self.heldout.values()), math.nan)
 
     @property
-    def asked(self) -> Settings:
+    def asked(self) -> RunSpec:
         """The settings that the run was started with: of a race, those of all restarts."""
         if self.race is None:
-            return self.settings
-        return replace(self.settings, seed=self.race[0], restarts=self.race[1])
+            return self.spec
+        return replace(self.spec, seed=self.race[0], restarts=self.race[1])
 
     @property
     def usual_name(self) -> str:
         """The usual name of the run: method, size and its own seed."""
-        return name_run(self.settings, self.row)
+        return name_run(self.spec, self.row)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,21 +91,21 @@ class JobSnapshot(JobState, RunState):
     @cached_property
     def outline(self) -> RunOutline:
         """The run at this moment, as lists show it."""
-        last, problem = self.snapshot, self.problem
-        race, score_type = self.race_report, problem.model.score_type
+        last, prepared = self.snapshot, self.prepared
+        race = self.race_report
         scores = None if last is None or last.heldout is None else last.heldout._asdict()
-        if scores is None and problem.heldout is not None:
-            first = score_type._fields[0]
+        if scores is None and prepared.heldout is not None:
+            first = prepared.model_row.score_type.load()._fields[0]
             value = self.history.last_value(f"heldout_{first}")
             scores = {first: value} if math.isfinite(value) else None
         bound = None if last is None else last.lower_bound
         return RunOutline(
-            settings=problem.settings,
-            row=problem.row,
-            model_row=problem.model_row,
-            fingerprint=problem.fingerprint,
-            data_name=problem.data.name,
-            on_disk=problem.model_row.on_disk(problem.data),
+            spec=prepared.spec,
+            row=prepared.row,
+            model_row=prepared.model_row,
+            fingerprint=prepared.fingerprint,
+            data_name=prepared.data.name,
+            on_disk=prepared.model_row.on_disk(prepared.data),
             status=self.status,
             error=self.error,
             verdict=self.verdict,
@@ -135,12 +135,12 @@ class JobSnapshot(JobState, RunState):
 
     @property
     def expected_seconds_left(self) -> float | None:
-        """About how long the run will take by the clock, by the course of what it is judged by; None if unknown."""
+        """About how long the run will take by the clock, by the progress of what it is judged by; None if unknown."""
         rate = self.sweeps_per_second
         if rate is None:
             return None
         most = self._most_sweeps_left
-        left = most if self.is_racing else estimate_sweeps_left(self.problem, self.history, most)
+        left = most if self.is_racing else estimate_sweeps_left(self.prepared, self.history, most)
         return None if left is None else left / rate
 
     @property
@@ -148,18 +148,20 @@ class JobSnapshot(JobState, RunState):
         """Share of the run that is done, 0 to 1; less than 1 where it was stopped before its tolerance or its cap."""
         if self.verdict is Verdict.CONVERGED:
             return 1.0
-        return share_done(self.problem, self.history, self.max_sweeps)
+        return share_done(self.prepared, self.history, self.max_sweeps)
 
     @property
     def watched_change(self) -> float | None:
         """The last change that the tolerance is compared with; None where there is none (yet)."""
-        course = read_course(self.problem, self.history)
-        return None if course is None or not len(course.change) else float(course.change[-1])
+        progress = read_progress(self.prepared, self.history)
+        return None if progress is None or not len(progress.change) else float(progress.change[-1])
 
     @cached_property
     def reason(self) -> str:
         """The rule that ended a converged run, in words; "" for other runs (`explain_convergence`)."""
-        return "" if self.snapshot is None else explain_convergence(self.problem, self.history, self.snapshot)
+        return (
+            "" if self.snapshot is None else explain_convergence(self.prepared, self.history, self.snapshot)
+        )
 
     @property
     def _most_sweeps_left(self) -> float:
@@ -170,8 +172,8 @@ class JobSnapshot(JobState, RunState):
         if last is None:
             return self.max_sweeps
         sweeps_left = max(self.max_sweeps - last.sweep, 0)
-        if self.problem.row.monitored == "mean_change" and last.samples:
-            worst = worst_case_sweeps(self.problem.settings.values["tol"])
+        if self.prepared.row.monitored == "mean_change" and last.samples:
+            worst = worst_case_sweeps(self.prepared.spec.values["tol"])
             sweeps_left = min(sweeps_left, max(worst - last.samples, 0))
         return sweeps_left
 
@@ -183,11 +185,11 @@ class Job(BackgroundTask[JobSnapshot]):
     """
 
     def __init__(
-        self, problem: Problem, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
+        self, prepared: PreparedRun, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
     ) -> None:
-        super().__init__(JobSnapshot.begin(problem), executor, job_id=job_id, owner=owner)
-        self.label = RunLabel(problem.label)
-        self._asked = problem
+        super().__init__(JobSnapshot.begin(prepared), executor, job_id=job_id, owner=owner)
+        self.label = RunLabel(prepared.label)
+        self._asked = prepared
         self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
 
     @classmethod
@@ -215,7 +217,7 @@ class Job(BackgroundTask[JobSnapshot]):
     @classmethod
     def restore(
         cls,
-        stored: Result | Problem,
+        stored: Result | PreparedRun,
         executor: ExecutorChoice,
         *,
         job_id: str,
@@ -232,17 +234,17 @@ class Job(BackgroundTask[JobSnapshot]):
             job = cls(stored, executor, job_id=job_id, owner=owner)
             job._state = replace(job._state, status=Status.INTERRUPTED)
         else:
-            job = cls(stored.problem, executor, job_id=job_id, owner=owner)
+            job = cls(stored.prepared, executor, job_id=job_id, owner=owner)
             status = Status.INTERRUPTED if stored.snapshot.verdict is None else Status.FINISHED
             job._state = replace(job._state, status=status, **vars(stored.state))
             if (race := stored.state.race_report) is not None:
-                asked = replace(stored.problem.settings, seed=race.first_seed, restarts=race.restarts)
+                asked = replace(stored.prepared.spec, seed=race.first_seed, restarts=race.restarts)
                 job.label = RunLabel(name_run(asked))
         job.created, job._read_state = created, read_state
         job._ended.set()
         return job
 
-    def record(self) -> Result | Problem:
+    def record(self) -> Result | PreparedRun:
         """Return the run as it can be kept now; the problem alone where it would begin anew, as a race does."""
         now = self._state
         if now.snapshot is None or now.is_racing:
@@ -250,9 +252,9 @@ class Job(BackgroundTask[JobSnapshot]):
         return Result(now.run, self.label.name)
 
     @property
-    def problem(self) -> Problem:
+    def prepared(self) -> PreparedRun:
         """The run, with its own seed; before a race, all restarts."""
-        return self._state.problem
+        return self._state.prepared
 
     @property
     def history(self) -> History:
@@ -296,7 +298,7 @@ class Job(BackgroundTask[JobSnapshot]):
         outline = self.outline
         if outline.status is not Status.INTERRUPTED:
             return False
-        return not outline.settings.start or self.problem.start is not None
+        return not outline.spec.start or self.prepared.start is not None
 
     def continue_run(self) -> None:
         """Go on with a run that was interrupted: it ends with the same bits as if it had not been.
@@ -347,7 +349,7 @@ class Job(BackgroundTask[JobSnapshot]):
     def _hold(self) -> None:
         last = self._state.snapshot
         state = None if last is None else last.state
-        if state is not None and can_keep(self.problem.inference, state):
+        if state is not None and can_keep(self.prepared.algorithm, state):
             self.observer.on_hold()
 
     def result(self) -> Result:
@@ -372,10 +374,10 @@ class Job(BackgroundTask[JobSnapshot]):
             self.observer.on_hold()
         if begins:
             self._publish(Status.STARTING)
-            self._checkpoint()  # it may have been stopped while it waited
+            self._poll()  # it may have been stopped while it waited
         ready = Status.STARTING if begins else Status.RUNNING
         for state in self._executor.compute(
-            now.run, self._checkpoint, lambda on: self._publish(Status.COMPILING if on else ready)
+            now.run, self._poll, lambda on: self._publish(Status.COMPILING if on else ready)
         ):
             self.publish_update(state)
             if state.last.verdict is None:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem
-from acvb_core.engine.race_report import Entrant, RaceReport, criterion_value, n_survivors
+from acvb_core.engine.prepared import PreparedRun
+from acvb_core.engine.race_report import Candidate, RaceReport, criterion_value, n_survivors
 from acvb_core.engine.run import StopRun, finish_stopped_run, run, score_run
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
@@ -26,63 +26,62 @@ from acvb_core.engine.threads import one_thread
 FIRST_RUNG = 20
 
 
-def race_and_run(state: RunState, checkpoint: Checkpoint = no_checkpoint) -> Iterator[RunState]:
+def race_and_run(state: RunState, poll: Poll = no_poll) -> Iterator[RunState]:
     """Yield the state after each sweep of the race of restarts, if there is one, then of its winner to the end.
 
     `state`: a run that has not begun, or one that goes on from its snapshot.
-    `checkpoint`: as for `run`.
+    `poll`: as for `run`.
     """
     if state.snapshot is None:
-        for update in race(state.problem, checkpoint=checkpoint):
+        for update in race(state.prepared, poll=poll):
             state = replace(update, max_sweeps=state.max_sweeps)
             yield state
         if state.snapshot is not None and state.snapshot.verdict is not None:
             return
-    snapshots = run(state.problem, resume=state.snapshot, max_sweeps=state.max_sweeps, checkpoint=checkpoint)
+    snapshots = run(state.prepared, resume=state.snapshot, max_sweeps=state.max_sweeps, poll=poll)
     for snapshot in snapshots:
         state.history.append(snapshot)
-        yield replace(state, snapshot=snapshot, last_sweep=(state.problem, snapshot), is_due=False)
+        yield replace(state, snapshot=snapshot, last_sweep=(state.prepared, snapshot), is_due=False)
 
 
-def race(
-    problem: Problem, *, checkpoint: Checkpoint = no_checkpoint, first_rung: int = FIRST_RUNG
-) -> Iterator[RunState]:
+def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST_RUNG) -> Iterator[RunState]:
     """Yield the state after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
 
-    The winner is not run to its end: `run(state.problem, resume=state.snapshot)` does that while it has no verdict.
+    The winner is not run to its end: `run(state.prepared, resume=state.snapshot)` does that while it has no verdict.
 
     Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Where there is
     no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
     Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelSpec.raced_by`).
 
-    `problem`: its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
-    `checkpoint`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
+    `prepared`: its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
+    `poll`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
       STOPPED unless it had come to its end.
     `first_rung`: sweeps; the cap of the run at most.
-    Raises ParameterError: the entrants need more memory than is free (`Problem.check_memory`).
-    Raises StopRun: the checkpoint ended the race before there was anything to keep.
+    Raises ParameterError: the entrants need more memory than is free (`PreparedRun.check_memory`).
+    Raises StopRun: the poll ended the race before there was anything to keep.
     """
-    if problem.settings.restarts > 1:
-        problem.refuse_too_large()
-        yield from _Race(problem, checkpoint, first_rung).updates()
+    if prepared.spec.restarts > 1:
+        prepared.refuse_too_large()
+        yield from SuccessiveHalving(prepared, poll, first_rung).updates()
 
 
-class _Race:
+class SuccessiveHalving:
     """The entrants of a race and who is still in it."""
 
-    def __init__(self, problem: Problem, checkpoint: Checkpoint, first_rung: int) -> None:
-        settings = problem.settings
-        self.cap = problem.max_sweeps
+    def __init__(self, prepared: PreparedRun, poll: Poll, first_rung: int) -> None:
+        settings = prepared.spec
+        self.cap = prepared.max_sweeps
         self.first_rung = min(first_rung, self.cap)
         seeds = range(settings.seed, settings.seed + settings.restarts)
-        self.racers = [_Racer(problem.with_seed(seed), checkpoint) for seed in seeds]
+        self.racers = [_Racer(prepared.with_seed(seed), poll) for seed in seeds]
         self.field = self.racers
         self.leader = self.racers[0]
         self.sizes = [len(self.racers)]
-        self.criterion: str = problem.model_row.raced_by
+        self.criterion: str = prepared.model_row.raced_by
         self.all_sweeps = _most_sweeps(len(self.racers), self.first_rung, self.cap)
 
     def updates(self) -> Iterator[RunState]:
+        """Yield the state after each sweep, and at last that of the winner."""
         rung = self.first_rung
         try:
             while len(self.field) > 1:
@@ -116,23 +115,23 @@ class _Race:
             self.criterion = "pseudo_loo"
             values = [racer.measure(self.criterion) for racer in racers]
         losses = [math.inf if math.isnan(value) else -value for value in values]
-        order = sorted(zip(losses, racers, strict=True), key=lambda one: (one[0], one[1].entrant.seed))
+        order = sorted(zip(losses, racers, strict=True), key=lambda one: (one[0], one[1].candidate.seed))
         return [racer for _, racer in order]
 
     def _update(self, rung: int | None, racer: _Racer | None) -> RunState:
-        leader, entrants = self.leader, tuple(one.entrant for one in self.racers)
+        leader, candidates = self.leader, tuple(one.candidate for one in self.racers)
         race_report = RaceReport(
-            entrants=entrants,
-            leader=leader.entrant.seed,
+            candidates=candidates,
+            leader=leader.candidate.seed,
             sizes=tuple(self.sizes),
             rung=rung,
-            running=None if racer is None else racer.entrant.seed,
-            sweeps_left=0 if rung is None else self.all_sweeps - sum(one.sweeps for one in entrants),
+            running=None if racer is None else racer.candidate.seed,
+            sweeps_left=0 if rung is None else self.all_sweeps - sum(one.sweeps for one in candidates),
             judged_by=self.criterion,
         )
-        last_sweep = None if racer is None else (racer.problem, racer.last)
+        last_sweep = None if racer is None else (racer.prepared, racer.last)
         return RunState(
-            problem=leader.problem,
+            prepared=leader.prepared,
             history=leader.history,
             max_sweeps=self.cap,
             snapshot=leader.last,
@@ -144,13 +143,13 @@ class _Race:
 class _Racer:
     """A run that is brought from rung to rung."""
 
-    def __init__(self, problem: Problem, checkpoint: Checkpoint) -> None:
-        self.problem, self.checkpoint = problem, checkpoint
+    def __init__(self, prepared: PreparedRun, poll: Poll) -> None:
+        self.prepared, self.poll = prepared, poll
         self.history = History()
         self.snapshot: SweepRecord | None = None
-        self.entrant = Entrant(problem.settings.seed)
+        self.candidate = Candidate(prepared.spec.seed)
         self._measures: dict[str, float] = {}
-        self._sweeps = run(problem, checkpoint=checkpoint)
+        self._sweeps = run(prepared, poll=poll)
 
     @property
     def last(self) -> SweepRecord:
@@ -180,22 +179,22 @@ class _Racer:
             # Beside the run, whose own diagnostics are those it would have alone.
             self._measures[criterion] = math.nan if value is None else float(value)
             measured: dict[str, Any] = {criterion: value}
-            self.entrant = replace(self.entrant, **measured)
+            self.candidate = replace(self.candidate, **measured)
         return self._measures[criterion]
 
     def _evaluate(self, criterion: str) -> float | None:
-        model, last = self.problem.model, self.last
+        model, last = self.prepared.model, self.last
         if criterion == "heldout":
-            return criterion_value(replace(last, heldout=score_run(self.problem, last)), criterion)
-        responsibilities = self.problem.inference.responsibilities(last.state)
+            return criterion_value(replace(last, heldout=score_run(self.prepared, last)), criterion)
+        responsibilities = self.prepared.algorithm.responsibilities(last.state)
         with one_thread():
             if criterion == "lower_bound":
                 return model.lower_bound(last.posterior, responsibilities)
-            return model.pseudo_loo(last.posterior, self.checkpoint, responsibilities)
+            return model.pseudo_loo(last.posterior, self.poll, responsibilities)
 
     def leave(self, rung: int) -> None:
         """Leave the race, beaten at a rung."""
-        self.entrant = replace(self.entrant, out_after=rung)
+        self.candidate = replace(self.candidate, out_after=rung)
         self.free_memory()
 
     def free_memory(self) -> None:
@@ -208,11 +207,11 @@ class _Racer:
         if self.snapshot is None:
             raise StopRun
         if self.snapshot.verdict is None:
-            self._publish(finish_stopped_run(self.problem, self.snapshot))
+            self._publish(finish_stopped_run(self.prepared, self.snapshot))
 
     def _publish(self, snapshot: SweepRecord) -> None:
         self.history.append(snapshot)
-        self.entrant = self.entrant.after(snapshot)
+        self.candidate = self.candidate.after(snapshot)
         self._measures = {}
         self.snapshot = snapshot.release_state()
         if snapshot.verdict is not None:

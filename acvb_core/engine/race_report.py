@@ -32,7 +32,7 @@ def states_at_once(restarts: int) -> int:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Candidate:
     """One of the runs in a race."""
 
     seed: int
@@ -46,7 +46,7 @@ class Entrant:
     #: Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
     out_after: int | None = None
 
-    def after(self, snapshot: SweepRecord) -> Entrant:
+    def after(self, snapshot: SweepRecord) -> Candidate:
         """Return the entrant after a sweep."""
         values = {name: criterion_value(snapshot, name) for name in RACE_CRITERIA}
         measured: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
@@ -65,7 +65,7 @@ def criterion_value(snapshot: SweepRecord, criterion: str) -> float | None:
 class RaceReport:
     """A race, under way or over."""
 
-    entrants: tuple[Entrant, ...]  #: all of them, by seed
+    candidates: tuple[Candidate, ...]  #: all of them, by seed
     leader: int  #: seed of the run that is ahead, and in the end of the winner
     sizes: tuple[int, ...]  #: how many were in from the start, after the first rung, after the second …
     rung: int | None = None  #: sweep that all who are in are being brought to; None when the race is over
@@ -77,17 +77,17 @@ class RaceReport:
     @property
     def first_seed(self) -> int:
         """Seed of the first entrant; the others count up from it."""
-        return self.entrants[0].seed
+        return self.candidates[0].seed
 
     @property
     def restarts(self) -> int:
         """Number of entrants."""
-        return len(self.entrants)
+        return len(self.candidates)
 
     @property
     def is_decided(self) -> bool:
         """True when all but one were beaten."""
-        return sum(entrant.out_after is None for entrant in self.entrants) == 1
+        return sum(candidate.out_after is None for candidate in self.candidates) == 1
 
     @property
     def caution(self) -> str:
@@ -97,23 +97,23 @@ class RaceReport:
     @property
     def sweeps(self) -> int:
         """Sweeps of all entrants together."""
-        return sum(entrant.sweeps for entrant in self.entrants)
+        return sum(candidate.sweeps for candidate in self.candidates)
 
     @property
     def cpu_seconds(self) -> float:
         """Processor time of all entrants together."""
-        return sum(entrant.cpu_seconds for entrant in self.entrants)
+        return sum(candidate.cpu_seconds for candidate in self.candidates)
 
     def with_leader(self, snapshot: SweepRecord) -> RaceReport:
         """Return the same race with its leader after a later sweep."""
-        entrants = (one.after(snapshot) if one.seed == self.leader else one for one in self.entrants)
-        return replace(self, entrants=tuple(entrants))
+        candidates = (one.after(snapshot) if one.seed == self.leader else one for one in self.candidates)
+        return replace(self, candidates=tuple(candidates))
 
     def table(self) -> pd.DataFrame:
-        """Return one row an entrant, by seed, with the columns of `Entrant`; missing where there is no value."""
+        """Return one row an entrant, by seed, with the columns of `Candidate`; missing where there is no value."""
         import pandas as pd
 
-        frame = pd.DataFrame([asdict(entrant) for entrant in self.entrants])
+        frame = pd.DataFrame([asdict(candidate) for candidate in self.candidates])
         return frame.astype(
             dict.fromkeys(("cpu_seconds", *RACE_CRITERIA), "float64") | {"out_after": "Int64"}
         )
@@ -129,11 +129,11 @@ class RaceReport:
             "judged_by": self.judged_by,
             "sweeps": self.sweeps,
             "cpu_seconds": self.cpu_seconds,
-            "entrants": [asdict(entrant) for entrant in self.entrants],
+            "entrants": [asdict(candidate) for candidate in self.candidates],
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> RaceReport:
         """Return the race, which is over, that `to_dict` gave."""
-        entrants = tuple(Entrant(**entrant) for entrant in plain["entrants"])
-        return cls(entrants, plain["leader"], tuple(plain["sizes"]), judged_by=plain["judged_by"])
+        candidates = tuple(Candidate(**candidate) for candidate in plain["entrants"])
+        return cls(candidates, plain["leader"], tuple(plain["sizes"]), judged_by=plain["judged_by"])

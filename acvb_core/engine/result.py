@@ -16,7 +16,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.core.references import references_to
 from acvb_core.core.rows import ModelSpec
 from acvb_core.data.report import ReadReport, plural
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
@@ -68,9 +68,9 @@ class Result:
     report: ReadReport | None = None
 
     @property
-    def problem(self) -> Problem:
+    def prepared(self) -> PreparedRun:
         """The run as it was asked for: data, split, method and settings."""
-        return self.state.problem
+        return self.state.prepared
 
     @property
     def snapshot(self) -> SweepRecord:
@@ -88,19 +88,19 @@ class Result:
         return self.state.race_report
 
     def __repr__(self) -> str:
-        return "\n".join([f"Result({self.label} on {self.problem.data!r})", *self._describe()])
+        return "\n".join([f"Result({self.label} on {self.prepared.data!r})", *self._describe()])
 
     def _repr_html_(self) -> str:
         """Return the result as a notebook shows it: the facts, and the first rows of its first table."""
         name, table = next(iter(self.tables.items()))
         facts = "".join(f"<li>{escape(line.strip())}</li>" for line in self._describe())
         first = table.iloc[:5, :8].to_html(index=False, border=0, max_cols=8, notebook=False)
-        head = f"<b>{escape(self.label)}</b> on {escape(shorten(self.problem.data.name, 80))}"
+        head = f"<b>{escape(self.label)}</b> on {escape(shorten(self.prepared.data.name, 80))}"
         return f"{head}<ul>{facts}</ul>First of {len(table):,} lines of <code>result.{name}</code>:{first}"
 
     def _describe(self) -> list[str]:
         """Return what the run came to, a line for each of end, answer, scores and tables."""
-        last, display = self.snapshot, self.problem.model_row.display
+        last, display = self.snapshot, self.prepared.model_row.display
         sizes = [f"{k:,}" for k in last.effective_k.values()]
         lines = [
             f"  {self.verdict} after {plural(last.sweep, 'sweep')}, {last.cpu_seconds:.3g} CPU s",
@@ -111,7 +111,7 @@ class Result:
             known = last.heldout._asdict()
             text = f"held-out {display.score.name} {display.score.write_with_baseline(known)}"
             averaged = known.get(display.score.averaged, np.nan)
-            if np.isfinite(averaged) and not self.problem.row.sampled:
+            if np.isfinite(averaged) and not self.prepared.row.sampled:
                 text += f" by the {display.parts[1]} alone, {display.score.write(averaged)} by the mean of samples"
             scores.append(text)
         lines += [f"  {', '.join(scores)}"] if scores else []
@@ -131,7 +131,7 @@ class Result:
     @property
     def label(self) -> str:
         """The name of the run: the one it was given, or the usual one."""
-        return self.name or self.problem.label
+        return self.name or self.prepared.label
 
     @property
     def race(self) -> pd.DataFrame | None:
@@ -157,7 +157,7 @@ class Result:
 
         The rule may be about the bound or the leave-one-out score, while single assignments still change.
         """
-        return explain_convergence(self.problem, self.state.history, self.snapshot)
+        return explain_convergence(self.prepared, self.state.history, self.snapshot)
 
     @property
     def history(self) -> pd.DataFrame:
@@ -174,7 +174,7 @@ class Result:
     @cached_property
     def posterior(self) -> Posterior:
         """The answer, largest cluster first in every domain; what a method does not keep is worked out where it can."""
-        posterior = self.problem.model.complete_posterior(self.snapshot.posterior)
+        posterior = self.prepared.model.complete_posterior(self.snapshot.posterior)
         orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
         return rearrange(posterior, orders)
 
@@ -185,20 +185,20 @@ class Result:
         Samples of the chain before a run on a relation are judged by their bounds and numbers of clusters, the kept
         sweeps of a sampler by the hyper-parameters that it draws: its bound is that of the mean.
         """
-        if self.problem.row.sampled:
+        if self.prepared.row.sampled:
             kept = self.state.history.column("samples") > 0
             columns = {name: self.state.history.column(name)[kept] for name in self.snapshot.hyper}
             draws = {name: values for name, values in columns.items() if len(values) and np.ptp(values) > 0.0}
         else:
-            read = getattr(self.problem.model, "read_chain", None)
+            read = getattr(self.prepared.model, "read_chain", None)
             draws = {} if read is None else read(self.snapshot.posterior)
         return ChainReport.of_draws(draws)
 
     @property
     def full_domains(self) -> dict[str, int]:
         """Domains with as many clusters in use as the run may have, and that number: a larger one may fit better."""
-        problem, used = self.problem, self.snapshot.effective_k
-        limits = problem.model_row.limits(problem.train, dict(problem.settings.values))
+        prepared, used = self.prepared, self.snapshot.effective_k
+        limits = prepared.model_row.limits(prepared.train, dict(prepared.spec.values))
         return {domain: most for domain, most in limits.items() if used[domain] >= most > 1}
 
     @cached_property
@@ -208,10 +208,10 @@ class Result:
         Clearly: all of them together by more than 100 nats, and the scores are not level (they differ by more than a
         hundredth). None otherwise, for samplers, whose scores are of ever more samples, and if nothing is held out.
         """
-        heldout, score = self.problem.heldout, self.problem.model_row.display.score
+        heldout, score = self.prepared.heldout, self.prepared.model_row.display.score
         likelihood = self.state.history.column("heldout_log_likelihood")
         known = np.flatnonzero(np.isfinite(likelihood))
-        if heldout is None or self.problem.row.sampled or not len(known):
+        if heldout is None or self.prepared.row.sampled or not len(known):
             return None
         at, end = known[np.argmax(likelihood[known])], known[-1]
         best, last = self.state.history.column(f"heldout_{score.field}")[[at, end]].tolist()
@@ -222,11 +222,11 @@ class Result:
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The model's result frames, by name, as the properties below and `write_run` describe them."""
-        return self.problem.model.tables(self.posterior)
+        return self.prepared.model.tables(self.posterior)
 
     def _table(self, name: str) -> pd.DataFrame:
         if name not in self.tables:
-            model, ready = self.problem.settings.model, ", ".join(self.tables)
+            model, ready = self.prepared.spec.model, ", ".join(self.tables)
             raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
         return self.tables[name]
 
@@ -278,9 +278,9 @@ class Result:
         ParameterError
             There are no such labels; objects of a model that may have several features at once, or none, have none.
         """
-        if not self.problem.model_row.clusterings:
+        if not self.prepared.model_row.clusterings:
             raise ParameterError(
-                f"model {self.problem.settings.model!r} puts its objects into no clusters, so they have no labels; see "
+                f"model {self.prepared.spec.model!r} puts its objects into no clusters, so they have no labels; see "
                 f"its tables: {', '.join(self.tables)}."
             )
         ready = [
@@ -325,9 +325,9 @@ class Result:
         return self._topic_function("completion")(self.posterior, given, observed, seed)
 
     def _topic_function(self, name: str) -> Any:
-        function = getattr(self.problem.model, name, None)
+        function = getattr(self.prepared.model, name, None)
         if function is None:
-            raise ParameterError(f"model {self.problem.settings.model!r} has no documents to {name}.")
+            raise ParameterError(f"model {self.prepared.spec.model!r} has no documents to {name}.")
         return function
 
     def reconstruction(self, row: int | str) -> pd.DataFrame:
@@ -348,12 +348,12 @@ class Result:
         ParameterError
             There is no such object, or the model has no features.
         """
-        reconstruct = getattr(self.problem.model, "reconstruction", None)
+        reconstruct = getattr(self.prepared.model, "reconstruction", None)
         if reconstruct is None:
             raise ParameterError(
-                f"model {self.problem.settings.model!r} has no features that make up an object."
+                f"model {self.prepared.spec.model!r} has no features that make up an object."
             )
-        frame: pd.DataFrame = reconstruct(self.posterior, row).table(self.problem.data)
+        frame: pd.DataFrame = reconstruct(self.posterior, row).table(self.prepared.data)
         return frame
 
     def summary(self) -> dict[str, Any]:
@@ -364,12 +364,12 @@ class Result:
         """
         last, race = self.snapshot, self._race
         heldout = None if last.heldout is None else _known_scores(last.heldout)
-        if heldout is not None and self.problem.settings.heldout_documents:
+        if heldout is not None and self.prepared.spec.heldout_documents:
             heldout["completion_perplexity"] = heldout["perplexity"]
         return {
-            "model": self.problem.settings.model,
-            "method": self.problem.settings.method,
-            "seed": self.problem.settings.seed,
+            "model": self.prepared.spec.model,
+            "method": self.prepared.spec.method,
+            "seed": self.prepared.spec.seed,
             "verdict": str(self.verdict),
             "settled": last.has_settled,
             "scaled_change": last.scaled_change,
@@ -391,10 +391,10 @@ class Result:
 
     def _throughput(self) -> dict[str, Any]:
         """Return how much of a stream was gone through, and how fast: clock time, diagnostics left out."""
-        if not self.problem.row.streams:
+        if not self.prepared.row.streams:
             return {}
         last = self.snapshot
-        seen = round(last.passes * self.problem.train.n_documents)
+        seen = round(last.passes * self.prepared.train.n_documents)
         seconds = last.wall_seconds - last.diagnostics_seconds
         rate = seen / seconds if seconds > 0 else None
         return {"passes": last.passes, "documents_seen": seen, "documents_per_second": rate}
@@ -403,9 +403,9 @@ class Result:
         """Return the summary, the data's identity and the settings: everything needed to repeat the run."""
         return {
             **self.summary(),
-            "settings": self.problem.settings.to_dict(),
+            "settings": self.prepared.spec.to_dict(),
             "max_sweeps": self.max_sweeps,
-            "data": self.problem.data.identity(),
+            "data": self.prepared.data.identity(),
         }
 
 

@@ -17,22 +17,22 @@ from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import (
     AnyResponsibilities,
     Array,
-    Checkpoint,
+    Poll,
     Posterior,
     SweepInfo,
     count_in_use,
-    no_checkpoint,
+    no_poll,
     predict_averaged,
 )
 from acvb_core.engine.compilation import compile_for
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.stopping import judge
 from acvb_core.engine.threads import Clock, one_thread
 
 
 class StopRun(Exception):  # noqa: N818 - a signal, not an error
-    """Raised by a checkpoint to end a run at once; the sweep under way is given up."""
+    """Raised by a poll to end a run at once; the sweep under way is given up."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Schedule:
     heldout: int = 5
 
     @classmethod
-    def for_problem(cls, problem: Problem) -> Schedule:
+    def for_run(cls, prepared: PreparedRun) -> Schedule:
         """Return a schedule under which diagnostics stay cheap beside the sweeps."""
-        values = dict(problem.settings.values)
-        return cls(*problem.model_row.schedule(problem.train, problem.heldout, problem.row, values))
+        values = dict(prepared.spec.values)
+        return cls(*prepared.model_row.schedule(prepared.train, prepared.heldout, prepared.row, values))
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class _Memory:
 
 
 def run(
-    problem: Problem,
+    prepared: PreparedRun,
     *,
     resume: SweepRecord | None = None,
     max_sweeps: int | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     schedule: Schedule | None = None,
 ) -> Generator[SweepRecord, None, None]:
     """Yield a SweepRecord after each sweep; the last one has a verdict.
@@ -73,15 +73,15 @@ def run(
     `resume`: go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
       never interrupted.
     `max_sweeps`: in place of the problem's own cap.
-    `checkpoint`: called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the
+    `poll`: called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the
       last whole sweep, with verdict STOPPED).
-    Raises ParameterError: a new run needs more memory than is free (`Problem.check_memory`).
+    Raises ParameterError: a new run needs more memory than is free (`PreparedRun.check_memory`).
     """
     if resume is None:
-        problem.refuse_too_large()
-    compile_for(problem)
-    runner = _Runner(problem, checkpoint, schedule or Schedule.for_problem(problem))
-    cap = problem.max_sweeps if max_sweeps is None else max_sweeps
+        prepared.refuse_too_large()
+    compile_for(prepared)
+    runner = _Runner(prepared, poll, schedule or Schedule.for_run(prepared))
+    cap = prepared.max_sweeps if max_sweeps is None else max_sweeps
     with one_thread():
         try:
             last = resume or runner.start()
@@ -99,16 +99,16 @@ def run(
         yield last
 
 
-def finish_stopped_run(problem: Problem, last: SweepRecord) -> SweepRecord:
+def finish_stopped_run(prepared: PreparedRun, last: SweepRecord) -> SweepRecord:
     """Return the last snapshot of a run that is stopped: everything evaluated, with verdict STOPPED."""
     with one_thread():
-        return _Runner(problem, no_checkpoint, Schedule.for_problem(problem)).finish_stopped(last)
+        return _Runner(prepared, no_poll, Schedule.for_run(prepared)).finish_stopped(last)
 
 
-def score_run(problem: Problem, last: SweepRecord) -> Any:
+def score_run(prepared: PreparedRun, last: SweepRecord) -> Any:
     """Return the held-out scores of a run: of its kept samples together, where it has any."""
     with one_thread():
-        runner = _Runner(problem, no_checkpoint, Schedule.for_problem(problem))
+        runner = _Runner(prepared, no_poll, Schedule.for_run(prepared))
         return runner.score(last.posterior, last.memory.predicted, last.samples)
 
 
@@ -122,26 +122,26 @@ def _add_passes(passes: float, progress: float) -> float:
 class _Runner:
     """Sweeps of a run, each with its diagnostics."""
 
-    def __init__(self, problem: Problem, checkpoint: Checkpoint, schedule: Schedule) -> None:
-        self.problem, self.schedule = problem, schedule
-        self.unit = problem.bound_unit
+    def __init__(self, prepared: PreparedRun, poll: Poll, schedule: Schedule) -> None:
+        self.prepared, self.schedule = prepared, schedule
+        self.unit = prepared.bound_unit
         self.paused = 0.0
-        self._checkpoint = checkpoint
+        self._poll = poll
         self._stop_asked = False
 
-    def checkpoint(self) -> None:
-        """Pass the caller's checkpoint on, and leave the time it blocks out of the clock time."""
+    def poll(self) -> None:
+        """Pass the caller's poll on, and leave the time it blocks out of the clock time."""
         before = time.monotonic()
-        self._checkpoint()
+        self._poll()
         self.paused += time.monotonic() - before
 
     def start(self) -> SweepRecord:
         """Return the state before the first sweep, as a snapshot that is not yielded."""
         clock = Clock()
-        problem = self.problem
-        state = problem.inference.init(self._rng(0), self.checkpoint)
+        prepared = self.prepared
+        state = prepared.algorithm.init(self._rng(0), self.poll)
         cpu, wall = clock.read()
-        posterior = problem.inference.posterior(state)
+        posterior = prepared.algorithm.posterior(state)
         nothing = dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change"))
         return SweepRecord(
             sweep=0,
@@ -156,13 +156,13 @@ class _Runner:
         )
 
     def _rng(self, sweep: int) -> np.random.Generator:
-        return np.random.default_rng([self.problem.settings.seed, sweep])
+        return np.random.default_rng([self.prepared.spec.seed, sweep])
 
     def sweep(self, last: SweepRecord, *, last_sweep: bool) -> SweepRecord:
         self.paused = 0.0
         clock = Clock()
-        inference = self.problem.inference
-        state, info = inference.sweep(last.state, self._rng(last.sweep + 1), self.checkpoint)
+        algorithm = self.prepared.algorithm
+        state, info = algorithm.sweep(last.state, self._rng(last.sweep + 1), self.poll)
         own, _ = clock.read()
         snapshot = self._diagnose(last, state, info, last_sweep=last_sweep)
         if self._stop_asked and snapshot.verdict is None:
@@ -170,48 +170,50 @@ class _Runner:
         both, wall = clock.read()
         return replace(
             snapshot,
-            cpu_seconds=last.cpu_seconds + own + info.elsewhere,
+            cpu_seconds=last.cpu_seconds + own + info.remote_cpu_seconds,
             wall_seconds=last.wall_seconds + wall - self.paused,
             diagnostics_seconds=last.diagnostics_seconds + both - own,
         )
 
     def finish_stopped(self, last: SweepRecord) -> SweepRecord:
         """Return the last whole sweep with everything evaluated; evaluation itself can no longer be stopped."""
-        self._checkpoint = no_checkpoint
-        responsibilities = self.problem.inference.responsibilities(last.state)
+        self._poll = no_poll
+        responsibilities = self.prepared.algorithm.responsibilities(last.state)
         bound, loo = self._fill(last.posterior, responsibilities, last.lower_bound, last.pseudo_loo)
         heldout = self.score(last.posterior, last.memory.predicted, last.samples) if last.sweep else None
         return replace(
             last,
             lower_bound=bound,
             pseudo_loo=loo,
-            extras=last.extras or self.problem.model.extras(last.posterior, responsibilities, loo, bound),
+            extras=last.extras or self.prepared.model.extras(last.posterior, responsibilities, loo, bound),
             heldout=heldout,
             verdict=Verdict.STOPPED,
         )
 
     def _diagnose(self, last: SweepRecord, state: Any, info: SweepInfo, *, last_sweep: bool) -> SweepRecord:
-        problem, inference = self.problem, self.problem.inference
+        prepared, algorithm = self.prepared, self.prepared.algorithm
         sweep = last.sweep + 1
-        posterior, current = inference.posterior(state), inference.current(state)
-        phase = inference.phase(state)
+        posterior, current = algorithm.posterior(state), algorithm.current(state)
+        phase = algorithm.phase(state)
         mean_change, change = phase.mean_change, info.change
         if change is None:
-            before = align_arrays(averaged_arrays(inference.current(last.state)), info.order, current)
+            before = align_arrays(
+                averaged_arrays(algorithm.current(last.state)), info.cluster_permutation, current
+            )
             change = mean_l1_change(averaged_arrays(current), before)
         is_due = sweep % self.schedule.bound == 0
         bound, loo = None, info.pseudo_loo
-        if is_due or problem.row.monitored == "lower_bound":
-            bound = problem.model.lower_bound(posterior, inference.responsibilities(state))
+        if is_due or prepared.row.monitored == "lower_bound":
+            bound = prepared.model.lower_bound(posterior, algorithm.responsibilities(state))
         if is_due and loo is None:
-            loo = self._pseudo_loo(posterior, inference.responsibilities(state))
+            loo = self._pseudo_loo(posterior, algorithm.responsibilities(state))
         watched = {"lower_bound": bound, "pseudo_loo": loo, "mean_change": mean_change}
         verdict = judge(
-            problem.row.monitored,
-            problem.settings.values.get("tol"),
+            prepared.row.monitored,
+            prepared.spec.values.get("tol"),
             watched,
             last.memory.watched,
-            settling=info.settling,
+            not_stationary=info.not_stationary,
             last_sweep=last_sweep,
             unit=self.unit,
         )
@@ -219,9 +221,9 @@ class _Runner:
             verdict = Verdict.DIVERGED
         extras: dict[str, float] = {}
         if (verdict is not None or is_due) and verdict is not Verdict.DIVERGED:
-            responsibilities = inference.responsibilities(state)
+            responsibilities = algorithm.responsibilities(state)
             bound, loo = self._fill(posterior, responsibilities, bound, loo)
-            extras = problem.model.extras(posterior, responsibilities, loo, bound)
+            extras = prepared.model.extras(posterior, responsibilities, loo, bound)
         predicted = self._sum_predictions(last, current, phase.samples)
         heldout = None
         # Nothing can be ranked by predictions that are not numbers.
@@ -236,7 +238,7 @@ class _Runner:
             scaled_change=None if mean_change is None else phase.samples * mean_change,
             samples=phase.samples,
             burn_in=phase.burn_in,
-            effective_k=dict(info.effective or count_in_use(problem.model, posterior)),
+            effective_k=dict(info.effective or count_in_use(prepared.model, posterior)),
             hyper=dict(posterior.hyper),
             extras=extras,
             heldout=heldout,
@@ -249,36 +251,36 @@ class _Runner:
         )
 
     def _pseudo_loo(self, posterior: Posterior, responsibilities: AnyResponsibilities | None) -> float | None:
-        return self.problem.model.pseudo_loo(posterior, self._checkpoint_while_scoring, responsibilities)
+        return self.prepared.model.pseudo_loo(posterior, self._poll_while_scoring, responsibilities)
 
     def _fill(
         self, posterior: Posterior, given: AnyResponsibilities | None, bound: float | None, loo: float | None
     ) -> tuple[float | None, float | None]:
         """Return the bound and the pseudo leave-one-out, evaluated where they are not known yet."""
         return (
-            self.problem.model.lower_bound(posterior, given) if bound is None else bound,
+            self.prepared.model.lower_bound(posterior, given) if bound is None else bound,
             self._pseudo_loo(posterior, given) if loo is None else loo,
         )
 
-    def _checkpoint_while_scoring(self) -> None:
+    def _poll_while_scoring(self) -> None:
         """Pause at once, but stop only after the diagnostics: the sweep just done is whole."""
         try:
-            self.checkpoint()
+            self.poll()
         except StopRun:
             self._stop_asked = True
-            self._checkpoint = no_checkpoint
+            self._poll = no_poll
 
     def _sum_predictions(self, last: SweepRecord, current: Posterior, samples: int) -> np.ndarray | None:
         """Return the sum over kept samples of the predicted probabilities (samplers only)."""
-        if not self.problem.row.sampled or self.problem.heldout is None or samples == 0:
+        if not self.prepared.row.sampled or self.prepared.heldout is None or samples == 0:
             return None
-        now = self.problem.model.predict(current, self.problem.heldout)
+        now = self.prepared.model.predict(current, self.prepared.heldout)
         before = last.memory.predicted
         return now if before is None else before + now
 
     def score(self, posterior: Posterior, predicted: Array | None, samples: int, is_last: bool = True) -> Any:
         """Return the held-out scores, by the summed predictions of samples if any; at last of averages too."""
-        heldout, model = self.problem.heldout, self.problem.model
+        heldout, model = self.prepared.heldout, self.prepared.model
         if heldout is None:
             return None
         probability = model.predict(posterior, heldout) if predicted is None else predicted / samples

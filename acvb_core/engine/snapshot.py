@@ -57,7 +57,7 @@ class SweepRecord:
     hyper: Mapping[str, float]
     #: The model's own diagnostics; empty where not evaluated in this sweep.
     extras: Mapping[str, float] = field(default_factory=dict)
-    #: The model's scores (its `score_type`); None where nothing is held out or it was not scored in this sweep.
+    #: The model's scores (`ModelSpec.score_type`); None where nothing is held out or it was not scored in this sweep.
     heldout: Any = None
     verdict: Verdict | None = None  #: None while the run goes on
     posterior: Posterior = field(repr=False)  #: the answer so far
@@ -84,7 +84,9 @@ class SweepRecord:
 
     def release_posterior(self, read: Callable[[str], Array]) -> SweepRecord:
         """Return the snapshot without the arrays of the answer; `read` gives them back, by their names in the store."""
-        arrays = StoredArrays(tuple(self.posterior.arrays), lambda name: read(f"posterior_{name}"))
+        arrays = self.posterior.arrays
+        if not isinstance(arrays, StoredArrays):
+            arrays = StoredArrays(tuple(arrays), lambda name: read(f"posterior_{name}"), arrays)
         return replace(self, posterior=replace(self.posterior, arrays=arrays))
 
     def hold_posterior(self) -> None:

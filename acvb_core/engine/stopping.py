@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.core.rows import BURN_IN_CAP
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 
 
@@ -21,7 +21,7 @@ def judge(
     now: dict[str, float | None],
     before: dict[str, float | None] | None,
     *,
-    settling: bool,
+    not_stationary: bool,
     last_sweep: bool,
     unit: float | None = None,
 ) -> Verdict | None:
@@ -32,11 +32,11 @@ def judge(
     to one. With nothing monitored, only the number of sweeps ends the run.
 
     `now`, `before`: the three quantities after this sweep and after the one before.
-    `settling`: moves outside the fixed point may still come: not converged yet, whatever the change.
+    `not_stationary`: moves outside the fixed point may still come: not converged yet, whatever the change.
     """
     if any(value is not None and not math.isfinite(value) for value in now.values()):
         return Verdict.DIVERGED
-    if monitored is not None and tolerance is not None and not settling:
+    if monitored is not None and tolerance is not None and not not_stationary:
         change = monitored_change(monitored, now, before, unit)
         if change is not None and change < tolerance:
             return Verdict.CONVERGED
@@ -78,7 +78,7 @@ _LARGEST = 2.0
 _POWERS = (1.0, 4.0)
 
 
-class Course(NamedTuple):
+class Progress(NamedTuple):
     """The changes that a run is judged by."""
 
     #: Shape (n,); sweep of each change; of a running mean, the number of sweeps in it.
@@ -87,15 +87,15 @@ class Course(NamedTuple):
     first: float  #: change that counts as nothing done
 
 
-def explain_convergence(problem: Problem, history: History, last: SweepRecord) -> str:
+def explain_convergence(prepared: PreparedRun, history: History, last: SweepRecord) -> str:
     """Return which rule ended a converged run, and what it does not judge, in sentences; "" for any other run."""
-    watched, tolerance = problem.row.monitored, problem.settings.values.get("tol")
+    watched, tolerance = prepared.row.monitored, prepared.spec.values.get("tol")
     if last.verdict is not Verdict.CONVERGED or watched is None or tolerance is None:
         return ""
     values = history.column(watched)
     before, now = [None, None, *values[np.isfinite(values)].tolist()][-2:]
-    change = monitored_change(watched, {watched: now}, {watched: before}, problem.bound_unit)
-    rule = problem.row.describe_convergence().removesuffix(" (guaranteed)")
+    change = monitored_change(watched, {watched: now}, {watched: before}, prepared.bound_unit)
+    rule = prepared.row.describe_convergence().removesuffix(" (guaranteed)")
     size = "" if change is None else f" was {change:.1e},"
     text = f"The {rule}{size} below the tolerance {tolerance:g}."
     if last.change is not None and last.change >= tolerance:
@@ -103,7 +103,7 @@ def explain_convergence(problem: Problem, history: History, last: SweepRecord) -
     return text
 
 
-def share_done(problem: Problem, history: History, max_sweeps: int) -> float:
+def share_done(prepared: PreparedRun, history: History, max_sweeps: int) -> float:
     """Return how much of the way a run has gone, 0 to 1.
 
     Half way is half way on a logarithmic scale, from the first change to the tolerance; or half of the sweeps, where
@@ -111,37 +111,37 @@ def share_done(problem: Problem, history: History, max_sweeps: int) -> float:
     """
     sweeps = len(history) and float(history.column("sweep")[-1])
     share = sweeps / max_sweeps if max_sweeps else 0.0
-    course, tolerance = read_course(problem, history), problem.settings.values.get("tol")
-    if course is not None and len(course.change) and tolerance and course.first > tolerance:
-        way = np.log(course.first / course.change[-3:].min()) / np.log(course.first / tolerance)
+    progress, tolerance = read_progress(prepared, history), prepared.spec.values.get("tol")
+    if progress is not None and len(progress.change) and tolerance and progress.first > tolerance:
+        way = np.log(progress.first / progress.change[-3:].min()) / np.log(progress.first / tolerance)
         share = max(share, min(float(way), _NEARLY))
     return min(max(share, 0.0), 1.0)
 
 
-def estimate_sweeps_left(problem: Problem, history: History, most: float) -> float | None:
+def estimate_sweeps_left(prepared: PreparedRun, history: History, most: float) -> float | None:
     """Return about how many sweeps a run will still take, `most` at most; None while nothing can be said.
 
     The change of a running mean falls as a power of the number of sweeps in it, that of a bound by the same factor in
     each sweep. Both are read off the last changes.
     """
-    tolerance = problem.settings.values.get("tol")
-    course = read_course(problem, history, in_mean=True)
-    if course is None or not tolerance:
+    tolerance = prepared.spec.values.get("tol")
+    progress = read_progress(prepared, history, in_mean=True)
+    if progress is None or not tolerance:
         return most
-    if problem.row.monitored == "mean_change":
+    if prepared.row.monitored == "mean_change":
         left = (
-            _follow_mean(course, tolerance)
-            if len(course.at)
-            else _follow_burn_in(problem, history, tolerance)
+            _follow_mean(progress, tolerance)
+            if len(progress.at)
+            else _follow_burn_in(prepared, history, tolerance)
         )
     else:
-        left = _follow_factor(course, tolerance)
+        left = _follow_factor(progress, tolerance)
     return None if left is None else min(left, most)
 
 
-def _follow_mean(course: Course, tolerance: float) -> float | None:
+def _follow_mean(progress: Progress, tolerance: float) -> float | None:
     """Return the sweeps until a running mean changes less than the tolerance: a straight line on two log scales."""
-    at, change = _take_last(course)
+    at, change = _take_last(progress)
     if len(at) < _FEWEST:
         return None
     slope, level = np.polyfit(np.log(at / at[-1]), np.log(change), 1)
@@ -150,9 +150,9 @@ def _follow_mean(course: Course, tolerance: float) -> float | None:
     return float(at[-1] * np.expm1(min(distance / power, 50.0)))
 
 
-def _follow_factor(course: Course, tolerance: float) -> float | None:
+def _follow_factor(progress: Progress, tolerance: float) -> float | None:
     """Return the sweeps until a change that falls by the same factor in each sweep is less than the tolerance."""
-    at, change = _take_last(course)
+    at, change = _take_last(progress)
     if len(at) < _FEWEST:
         return None
     slope, level = np.polyfit(at - at[-1], np.log(change), 1)
@@ -160,9 +160,9 @@ def _follow_factor(course: Course, tolerance: float) -> float | None:
     return float(distance / -slope) if slope < 0 else None
 
 
-def _follow_burn_in(problem: Problem, history: History, tolerance: float) -> float | None:
+def _follow_burn_in(prepared: PreparedRun, history: History, tolerance: float) -> float | None:
     """Return the sweeps to the end of the burn-in, and those of a mean whose change then falls like 1 / s²."""
-    burning = read_course(problem, history)
+    burning = read_progress(prepared, history)
     if burning is None or not len(burning.at):
         return None
     since_merge = burning.at[-1] - burning.at[np.argmax(burning.change)]
@@ -172,22 +172,22 @@ def _follow_burn_in(problem: Problem, history: History, tolerance: float) -> flo
     return left + float(np.sqrt(max(BURN_IN_TOLERANCE / tolerance, 1.0)))
 
 
-def _take_last(course: Course) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _take_last(progress: Progress) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the last changes, from the largest of them on: before it, clusters were merged, or the run began."""
-    at, change = course.at[-_RECENT:], course.change[-_RECENT:]
+    at, change = progress.at[-_RECENT:], progress.change[-_RECENT:]
     begin = int(np.argmax(change)) if len(change) else 0
     at, change = at[begin:], change[begin:]
     half = len(at) // 2 if len(at) >= 2 * _FEWEST else 0  # what came first says little of what comes
     return at[half:], change[half:]
 
 
-def read_course(problem: Problem, history: History, *, in_mean: bool = False) -> Course | None:
+def read_progress(prepared: PreparedRun, history: History, *, in_mean: bool = False) -> Progress | None:
     """Return the changes that a run is judged by; None where it ends after a fixed number of sweeps.
 
     Before a running mean has begun, its place is taken by the change of the sweep, which continues as that of the mean;
     with `in_mean` it is left out.
     """
-    watched, unit = problem.row.monitored, problem.bound_unit
+    watched, unit = prepared.row.monitored, prepared.bound_unit
     if watched is None:
         return None
     names = ("sweep", "samples", "mean_change", "change", watched)
@@ -205,6 +205,6 @@ def read_course(problem: Problem, history: History, *, in_mean: bool = False) ->
     return _keep_known(sweeps[known[1:]], change, float(change.max(initial=0.0)))
 
 
-def _keep_known(at: NDArray[np.float64], change: NDArray[np.float64], first: float) -> Course:
+def _keep_known(at: NDArray[np.float64], change: NDArray[np.float64], first: float) -> Progress:
     known = np.isfinite(change) & (change > 0)
-    return Course(at[known], change[known], first)
+    return Progress(at[known], change[known], first)

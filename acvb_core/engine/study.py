@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord
 
 
@@ -34,9 +34,9 @@ class MakeRuns(Protocol[StudyT]):
     """Function that makes the runs of a plan that are missing in a study: `run_experiment`, or `run_search`."""
 
     def __call__(
-        self, plan: Any, known: StudyT, *, watch: Watcher, checkpoint: Checkpoint, executor: Executor
+        self, plan: Any, known: StudyT, *, watch: Watcher, poll: Poll, executor: Executor
     ) -> Iterator[StudyT]:
-        """Yield the study after every run; a run that the checkpoint stops does not count, and is the last."""
+        """Yield the study after every run; a run that the poll stops does not count, and is the last."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +46,7 @@ class StudyState(JobState, Generic[StudyT]):
     study: StudyT  #: the runs that are over
     planned: int  #: how many there will be
     #: The run under way; None between two runs and at the end.
-    problem: Problem | None = None
+    prepared: PreparedRun | None = None
     snapshot: SweepRecord | None = None  #: that run after its last whole sweep
     history: History = field(default_factory=History)  #: its diagnostics
 
@@ -59,9 +59,9 @@ class StudyState(JobState, Generic[StudyT]):
     @property
     def run_done(self) -> float:
         """Share of the run under way that is done, of its cap in sweeps, 0 to 1."""
-        if self.problem is None or self.snapshot is None:
+        if self.prepared is None or self.snapshot is None:
             return 0.0
-        return min(self.snapshot.sweep / self.problem.max_sweeps, 1.0)
+        return min(self.snapshot.sweep / self.prepared.max_sweeps, 1.0)
 
     @property
     def done(self) -> float:
@@ -134,7 +134,7 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
             self.plan,
             self._state.study,
             watch=self._watch,
-            checkpoint=self._checkpoint,
+            poll=self._poll,
             executor=self._executor,
         ):
             self._keep(study.last_run)
@@ -142,8 +142,8 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
         self._publish_runs(self._state.study)
 
     def _publish_runs(self, study: StudyT) -> None:
-        self._publish(Status.RUNNING, study=study, problem=None, snapshot=None, history=History())
+        self._publish(Status.RUNNING, study=study, prepared=None, snapshot=None, history=History())
 
-    def _watch(self, problem: Problem, snapshot: SweepRecord) -> None:
+    def _watch(self, prepared: PreparedRun, snapshot: SweepRecord) -> None:
         self._state.history.append(snapshot)
-        self._publish(Status.RUNNING, problem=problem, snapshot=replace(snapshot, state=None))
+        self._publish(Status.RUNNING, prepared=prepared, snapshot=replace(snapshot, state=None))

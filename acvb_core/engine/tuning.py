@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, check_whole_number
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.rows import MethodSpec, Range
 from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.fitting import Watcher, solve
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
@@ -301,9 +301,9 @@ class Search:
         """Number of trials."""
         return self.trials
 
-    def build_trial(self, values: Mapping[str, float]) -> Problem:
+    def build_trial(self, values: Mapping[str, float]) -> PreparedRun:
         """Return the run of a trial, not started."""
-        problem = build_problem(
+        prepared = prepare_run(
             self.data,
             self.method,
             {**self.fixed, **values},
@@ -311,8 +311,8 @@ class Search:
             seed=self.seed,
             **self.split,
         )
-        problem.refuse_unscored("trials")
-        return replace(problem, check_memory=self.check_memory)
+        prepared.refuse_unscored("trials")
+        return replace(prepared, check_memory=self.check_memory)
 
     def next_values(self, tuning: Tuning) -> dict[str, float]:
         """Return the values to try after some trials: the defaults, evenly spread points, then the most promising."""
@@ -420,20 +420,20 @@ def run_search(
     tuning: Tuning | None = None,
     *,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
 ) -> Iterator[Tuning]:
     """Yield the trials so far after every trial; from some trials, make those that are missing.
 
-    A trial that diverges or fails counts as the worst. One that the checkpoint stops does not count, and ends the
-    search. The trial of the defaults must not fail. `watch`, `checkpoint` and `executor` are as for `fit`.
+    A trial that diverges or fails counts as the worst. One that the poll stops does not count, and ends the
+    search. The trial of the defaults must not fail. `watch`, `poll` and `executor` are as for `fit`.
     """
     tuning = tuning or Tuning(search.space.names)
     while len(tuning.trials) < search.trials:
         try:
-            checkpoint()
+            poll()
             values = search.next_values(tuning)
-            solver = partial(solve, watch=watch, checkpoint=checkpoint, executor=executor)
+            solver = partial(solve, watch=watch, poll=poll, executor=executor)
             trial, result = _run_trial(search, len(tuning.trials) + 1, values, solver)
         except StopRun:
             return
@@ -448,7 +448,7 @@ def run_search_alone(plan: Search, known: Tuning, **options: Any) -> Iterator[Tu
 
 
 def _run_trial(
-    search: Search, number: int, values: Mapping[str, float], solver: Callable[[Problem], Result]
+    search: Search, number: int, values: Mapping[str, float], solver: Callable[[PreparedRun], Result]
 ) -> tuple[Trial, Result | None]:
     try:
         result = solver(search.build_trial(values))
@@ -478,7 +478,7 @@ def tune(
     trials: int = 30,
     *,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
     **options: Any,
 ) -> Tuning:
@@ -497,7 +497,7 @@ def tune(
         Runs, that of the defaults included.
     watch : callable, optional
         Called with the problem, whose settings say what is tried, and each SweepRecord of every trial.
-    checkpoint : callable
+    poll : callable
         Called every 100 ms or so; raises `StopRun` to end the search with the trials it has.
     executor : Executor, optional
         Computes the trials, as for `fit`.
@@ -527,7 +527,7 @@ def tune(
     ParameterError
         An unknown method or setting, a value out of range, nothing to tune, or nothing held out.
     StopRun
-        The checkpoint ended the first trial.
+        The poll ended the first trial.
 
     Examples
     --------
@@ -541,7 +541,7 @@ def tune(
     3
     """
     plan = plan_search(data, method, trials, **options)
-    last = deque(run_search(plan, watch=watch, checkpoint=checkpoint, executor=executor), maxlen=1)
+    last = deque(run_search(plan, watch=watch, poll=poll, executor=executor), maxlen=1)
     if not last:
         raise StopRun
     return last[0]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.shards.host import Factory, state_file
 from acvb_core.shards.workers import StartWorker, Worker, WorkerLostError
@@ -105,13 +105,13 @@ class ShardGroup:
         seconds, losses, unsaved = (now - then for now, then in zip(self.tally(), before, strict=True))
         return {"elsewhere": seconds, "losses": losses, "unsaved": unsaved}
 
-    def change(self, name: str, *arguments: Any, checkpoint: Checkpoint = no_checkpoint) -> list[Any]:
+    def change(self, name: str, *arguments: Any, poll: Poll = no_poll) -> list[Any]:
         """Call a method that changes the shards; return what they give, in their order.
 
-        Where the checkpoint raises, the shards go on; the next call, which must be for the same step, waits for them.
+        Where the poll raises, the shards go on; the next call, which must be for the same step, waits for them.
         """
         self._changed = True
-        return self._call(Step(name, arguments), True, checkpoint)
+        return self._call(Step(name, arguments), True, poll)
 
     def end_sweep(self) -> None:
         """Count a sweep; save the states where it is time to."""
@@ -121,16 +121,16 @@ class ShardGroup:
 
     def ask(self, name: str, *arguments: Any) -> list[Any]:
         """Call a method that leaves the shards as they are; return what they give, in their order."""
-        return self._call(Step(name, arguments), False, no_checkpoint)
+        return self._call(Step(name, arguments), False, no_poll)
 
-    def _call(self, step: Step, changes: bool, checkpoint: Checkpoint) -> list[Any]:
+    def _call(self, step: Step, changes: bool, poll: Poll) -> list[Any]:
         if self._under_way is None:
             requests = [self._request_step(w, step) for w in range(len(self.workers))]
             self._under_way = step, changes, requests
         elif self._under_way[0].name != step.name:
             raise ValueError(f"the shards are busy with {self._under_way[0].name!r}, not with {step.name!r}")
         step, changes, requests = self._under_way
-        self._wait(step, requests, checkpoint)  # where the checkpoint raises, the step stays under way
+        self._wait(step, requests, poll)  # where the poll raises, the step stays under way
         self._under_way = None
         by_worker = [one.result() for one in requests]
         if changes and self._save_every:
@@ -142,12 +142,12 @@ class ShardGroup:
                 results[number] = one
         return results
 
-    def _wait(self, step: Step, requests: list[Future[Any]], checkpoint: Checkpoint) -> None:
+    def _wait(self, step: Step, requests: list[Future[Any]], poll: Poll) -> None:
         """Wait for all workers, and replace those that are lost: their requests then are those to the new ones."""
         losses = 0
         while True:
             while wait(requests, timeout=_LOOK_EVERY).not_done:
-                checkpoint()
+                poll()
             lost = [w for w, one in enumerate(requests) if isinstance(one.exception(), WorkerLostError)]
             if not lost:
                 return
@@ -163,7 +163,7 @@ class ShardGroup:
                 requests[w] = self._restore(w, step)
 
     def _wait_for_all(self, step: Step, requests: list[Future[Any]]) -> None:
-        self._wait(step, requests, no_checkpoint)
+        self._wait(step, requests, no_poll)
         for one in requests:
             one.result()
 
@@ -185,7 +185,7 @@ class ShardGroup:
         requests = [
             self._request(w, "save", numbers, *step.arguments) for w, numbers in enumerate(self._numbers)
         ]
-        self._wait(step, requests, no_checkpoint)
+        self._wait(step, requests, no_poll)
         faults = [one.exception() for one in requests]
         fault = next((one for one in faults if one is not None), None)
         if fault is not None and not isinstance(fault, OSError):

@@ -47,9 +47,9 @@ def current_place() -> Place:
     return _place.get() or Place()
 
 
-def count_shards(inference: Any) -> int:
+def count_shards(algorithm: Any) -> int:
     """Return over how many shards a method, or the method that an average is taken of, is spread; 0 where it is not."""
-    return int(getattr(getattr(inference, "inner", inference), "n_shards", 0))
+    return int(getattr(getattr(algorithm, "inner", algorithm), "n_shards", 0))
 
 
 @contextmanager

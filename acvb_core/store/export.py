@@ -50,7 +50,7 @@ def run_json(result: Result) -> str:
 def run_dict(result: Result) -> dict[str, Any]:
     """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
     known = compare_known_labels(result).set_index("attribute").to_dict("index")
-    facts = result.problem.model_row.part("export").facts(result)
+    facts = result.prepared.model_row.part("export").facts(result)
     return {"name": result.label} | result.to_dict() | facts | ({"known_labels": known} if known else {})
 
 
@@ -121,7 +121,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         paths[-1].write_text(text, encoding="utf-8", newline="")
     paths.append(folder / "posterior.npz")
     write_posterior(result, paths[-1])
-    written: list[Path] = result.problem.model_row.part("export").files(result, folder)
+    written: list[Path] = result.prepared.model_row.part("export").files(result, folder)
     return paths + written
 
 
@@ -145,5 +145,5 @@ def write_posterior(result: Result, file: Path | BinaryIO) -> None:
 
 def posterior_arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz (see `write_run`)."""
-    arrays: dict[str, Any] = result.problem.model_row.part("export").arrays(result)
+    arrays: dict[str, Any] = result.prepared.model_row.part("export").arrays(result)
     return arrays

@@ -18,7 +18,7 @@ from acvb_core.data.report import plural
 from acvb_core.engine.background import ExecutorChoice, Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
-from acvb_core.engine.problem import Problem, RunLabel, Settings, clean_name, name_run, number_name
+from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, clean_name, name_run, number_name
 from acvb_core.engine.result import Result
 from acvb_core.store.files import LimitedLock, StoreError, explain_error
 from acvb_core.store.runs import RunStore
@@ -35,7 +35,7 @@ class AbsentRun:
     """A run that is not among the jobs: it was deleted, or cannot be read."""
 
     job_id: str
-    settings: Mapping[str, Any]  #: as `Settings.to_dict` gives them; empty where they are not known
+    settings: Mapping[str, Any]  #: as `RunSpec.to_dict` gives them; empty where they are not known
     why: str  #: why it cannot be read; empty of a deleted run
     since: float  #: when that was seen, in seconds since the epoch
     job: Job | None = None  #: the handle of a deleted run, where it is still at hand
@@ -113,11 +113,11 @@ class JobManager:
         shelf = self._shelf(workspace)
         return {job_id: why for job_id, why in shelf.faults.copy().items() if job_id in shelf.jobs}
 
-    def add(self, workspace: str, problem: Problem) -> Job:
+    def add(self, workspace: str, prepared: PreparedRun) -> Job:
         """Start a run and keep its handle."""
         shelf = self._shelf(workspace)
         job_id = uuid.uuid4().hex[:12]
-        job = Job(problem, self._executor, job_id=job_id, owner=workspace)
+        job = Job(prepared, self._executor, job_id=job_id, owner=workspace)
         with shelf.lock:
             self._place(workspace, shelf, job)
         self._save(workspace, job_id)
@@ -128,7 +128,7 @@ class JobManager:
         workspace: str,
         job_id: str,
         created: float,
-        run: Result | Problem,
+        run: Result | PreparedRun,
         label: RunLabel,
         topic_names: Any = None,
     ) -> str | None:
@@ -186,7 +186,7 @@ class JobManager:
                     shelf.deleted[other] = replace(gone, job=None)
             if job is not None:
                 shelf.deleted[job_id] = AbsentRun(
-                    job_id, job.outline.settings.to_dict(), "", time.time(), job, job.label.name
+                    job_id, job.outline.spec.to_dict(), "", time.time(), job, job.label.name
                 )
                 job.stop()
             elif absent is not None and stored:
@@ -391,7 +391,7 @@ class JobManager:
             self._store.save(workspace, job.id, job.created, result, state=False)
         else:
             if result.snapshot.state is not None and can_keep(
-                result.problem.inference, result.snapshot.state
+                result.prepared.algorithm, result.snapshot.state
             ):
                 job.release_state(partial(self._store.read_state, job.id))
         job.release_answer(partial(self._store.read_array, job.id))
@@ -416,8 +416,8 @@ class _Saver(CheckpointWriter):
 
 def name_settings(settings: Mapping[str, Any]) -> str:
     """Return the usual name of a run of which only the settings are at hand, as far as they are known."""
-    known = {field.name for field in fields(Settings)}
+    known = {field.name for field in fields(RunSpec)}
     try:
-        return name_run(Settings(**{name: value for name, value in settings.items() if name in known}))
+        return name_run(RunSpec(**{name: value for name, value in settings.items() if name in known}))
     except (TypeError, ValueError, AttributeError, AcvbError):
         return "a run"

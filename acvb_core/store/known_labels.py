@@ -18,7 +18,7 @@ def compare_known_labels(result: Result) -> pd.DataFrame:
     Returns: attribute; labels: how many different ones; known, unknown: objects with and without a label, the latter
       being left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known.
     """
-    data = result.problem.data
+    data = result.prepared.data
     attributes = data.attributes if isinstance(data, Relation) else {}
     table, _ = attribute_agreement(result.posterior.labels("rows") if attributes else [], attributes)
     return table
@@ -27,5 +27,5 @@ def compare_known_labels(result: Result) -> pd.DataFrame:
 def add_known_labels(result: Result) -> pd.DataFrame:
     """Return the table of the row objects with a column `known_ATTRIBUTE` for each attribute, "" where unknown."""
     return result.rows.assign(
-        **{f"known_{name}": values for name, values in result.problem.data.attributes.items()}
+        **{f"known_{name}": values for name, values in result.prepared.data.attributes.items()}
     )

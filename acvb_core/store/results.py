@@ -12,7 +12,7 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import can_keep
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, rebuild_problem
+from acvb_core.engine.prepared import PreparedRun, rebuild_run
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import SweepRecord, Verdict
@@ -60,7 +60,7 @@ class RunIdentity:
     created: float  #: seconds since the epoch
     kind: str  #: of the data
     dataset: str  #: key of the data
-    #: `summary`, `settings`: as `Result.summary` and `Settings.to_dict` give them, in plain values.
+    #: `summary`, `settings`: as `Result.summary` and `RunSpec.to_dict` give them, in plain values.
     summary: Mapping[str, Any]
     settings: Mapping[str, Any]
 
@@ -73,7 +73,7 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
     last, history = result.snapshot, result.history
     form, arrays = encode_posterior(last.posterior)
     about = {
-        "settings": result.problem.settings.to_dict(),
+        "settings": result.prepared.spec.to_dict(),
         "max_sweeps": result.max_sweeps,
         "snapshot": {name: to_numbers(getattr(last, name)) for name in _VALUES},
         "verdict": None if last.verdict is None else str(last.verdict),
@@ -83,7 +83,7 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
         "posterior": form,
     }
     version = 1 if run is None else 2
-    state = state and last.state is not None and can_keep(result.problem.inference, last.state)
+    state = state and last.state is not None and can_keep(result.prepared.algorithm, last.state)
     if run is not None and state:
         about["state"], parts = encode_state((last.state, last.memory))
         arrays, version = arrays | parts, VERSION
@@ -92,13 +92,13 @@ def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, 
     if run is not None:
         about["run"] = _own_fields(run)
     arrays |= {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
-    write_arrays(path, arrays | ({} if run is None else encode_start(result.problem)), version=version)
+    write_arrays(path, arrays | ({} if run is None else encode_start(result.prepared)), version=version)
 
 
-def write_problem(path: Path, problem: Problem, run: RunIdentity) -> None:
+def write_prepared(path: Path, prepared: PreparedRun, run: RunIdentity) -> None:
     """Write a run that has done no sweep yet."""
-    about = {"settings": problem.settings.to_dict(), "run": _own_fields(run)}
-    write_arrays(path, {"about": text_bytes(about), **encode_start(problem)}, version=VERSION)
+    about = {"settings": prepared.spec.to_dict(), "run": _own_fields(run)}
+    write_arrays(path, {"about": text_bytes(about), **encode_start(prepared)}, version=VERSION)
 
 
 def read_state(path: Path) -> tuple[Any, Any] | None:
@@ -172,8 +172,8 @@ def swap_error(path: Path, job_id: str) -> StoreError:
     )
 
 
-def read_result(path: Path, data: Any) -> Result | Problem:
-    """Return the result that `write_result` wrote, on the data it was made from; of `write_problem`, the problem.
+def read_result(path: Path, data: Any) -> Result | PreparedRun:
+    """Return the result that `write_result` wrote, on the data it was made from; of `write_prepared`, the problem.
 
     The problem is posed anew: the same seed holds the same entries or words out. The state is left to `read_state`.
 
@@ -183,21 +183,21 @@ def read_result(path: Path, data: Any) -> Result | Problem:
     arrays = read_arrays(path, version=VERSION, without=_STATE)
     try:
         about = from_text_bytes(arrays["about"])
-        problem = rebuild_problem(data, about["settings"], decode_start(path, arrays))
-        return problem if "snapshot" not in about else _decode_result(problem, about, arrays)
+        prepared = rebuild_run(data, about["settings"], decode_start(path, arrays))
+        return prepared if "snapshot" not in about else _decode_result(prepared, about, arrays)
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except DAMAGE as error:
         raise damage_error(path) from error
 
 
-def encode_start(problem: Problem) -> Arrays:
+def encode_start(prepared: PreparedRun) -> Arrays:
     """Return what a run began from, as arrays; none where it began anew."""
-    if problem.start is None:
+    if prepared.start is None:
         return {}
     from acvb_core.store.topics.trained import model_arrays
 
-    return {f"{_START}{name}": array for name, array in model_arrays(problem.start).items()}
+    return {f"{_START}{name}": array for name, array in model_arrays(prepared.start).items()}
 
 
 def decode_start(path: Path, arrays: Arrays) -> Any:
@@ -210,7 +210,7 @@ def decode_start(path: Path, arrays: Arrays) -> Any:
     return decode_model(path, begins)
 
 
-def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> Result:
+def _decode_result(prepared: PreparedRun, about: dict[str, Any], arrays: Arrays) -> Result:
     posterior = decode_posterior(about["posterior"], arrays)
     frame = _decode_history(about, arrays)
     race, score, verdict = about.get("race"), about["heldout"], about["verdict"]
@@ -218,20 +218,20 @@ def _decode_result(problem: Problem, about: dict[str, Any], arrays: Arrays) -> R
     unknown: dict[str, Any] = {"extras": {}, "passes": float(sweeps)}
     snapshot = SweepRecord(
         **(unknown | {name: about["snapshot"][name] for name in _VALUES if name in about["snapshot"]}),
-        heldout=None if score is None else problem.model.score_type(**score),
+        heldout=None if score is None else prepared.model_row.score_type(**score),
         verdict=None if verdict is None else Verdict(verdict),
         posterior=posterior,
         state=None,
     )
     # Of a stream, and of a run over shards, only the words are known.
-    row, shape = problem.row, problem.train.shape
+    row, shape = prepared.row, prepared.train.shape
     objects = shape[1:] if row.streams or (row.shards and len(posterior.averaged) == 1) else shape
     for domain, count in zip(posterior.averaged, objects, strict=False):
         if len(posterior[domain]) != count:
             raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
     race_report = None if race is None else RaceReport.from_dict(race)
     state = RunState(
-        problem=problem,
+        prepared=prepared,
         history=History.from_frame(frame),
         max_sweeps=int(about["max_sweeps"]),
         snapshot=snapshot,

@@ -14,7 +14,7 @@ from typing import Any
 from acvb_core.core.errors import AcvbError, hide_places
 from acvb_core.engine.background import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
-from acvb_core.engine.problem import Problem, RunLabel
+from acvb_core.engine.prepared import PreparedRun, RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file
@@ -48,7 +48,7 @@ from acvb_core.store.results import (
     read_result,
     read_state,
     swap_error,
-    write_problem,
+    write_prepared,
     write_result,
 )
 from acvb_core.store.streams import new_folder
@@ -89,7 +89,7 @@ class RunStore:
         return self._list.unwritable
 
     def save(
-        self, workspace: str, job_id: str, created: float, run: Result | Problem, *, state: bool = True
+        self, workspace: str, job_id: str, created: float, run: Result | PreparedRun, *, state: bool = True
     ) -> None:
         """Keep a run of a workspace, created so many seconds after the epoch; its own one of the same id is replaced.
 
@@ -108,7 +108,7 @@ class RunStore:
         workspace: str,
         job_id: str,
         created: float,
-        run: Result | Problem,
+        run: Result | PreparedRun,
         label: RunLabel,
         topic_names: Any = None,
     ) -> str | None:
@@ -136,19 +136,19 @@ class RunStore:
         return chosen
 
     def _write(
-        self, connection: sqlite3.Connection, identity: RunIdentity, run: Result | Problem, state: bool
+        self, connection: sqlite3.Connection, identity: RunIdentity, run: Result | PreparedRun, state: bool
     ) -> None:
         """Write the files of a run and its row; what interrupts that leaves nothing of a run that is new."""
-        problem = run.problem if isinstance(run, Result) else run
+        prepared = run.prepared if isinstance(run, Result) else run
         path, kind = run_path(self.folder, identity.job_id), find_kind(identity.kind)
         before, was_there = find_run(connection, identity.job_id), path.exists()
         connection.execute("SAVEPOINT before_run")
         try:
-            self._data.keep(kind, identity.dataset, problem.data)
+            self._data.keep(kind, identity.dataset, prepared.data)
             if isinstance(run, Result):
                 write_result(path, run, identity, state=state)
             else:
-                write_problem(path, problem, identity)
+                write_prepared(path, prepared, identity)
             save_row(connection, identity)
             self._trash.remove(identity.job_id)
         except BaseException:
@@ -424,12 +424,12 @@ class RunStore:
         return new_folder(self.folder / STREAMS)
 
 
-def _identify(workspace: str, job_id: str, created: float, run: Result | Problem) -> RunIdentity:
+def _identify(workspace: str, job_id: str, created: float, run: Result | PreparedRun) -> RunIdentity:
     """Return all that the list says of a run."""
-    problem = run.problem if isinstance(run, Result) else run
+    prepared = run.prepared if isinstance(run, Result) else run
     # As they come back from JSON, so that the list and the file say the same.
     summary, settings = json.loads(
-        json.dumps([run.summary() if isinstance(run, Result) else {}, problem.settings.to_dict()])
+        json.dumps([run.summary() if isinstance(run, Result) else {}, prepared.spec.to_dict()])
     )
-    kind, key = kind_of(problem.data).name, dataset_key(problem.data)
+    kind, key = kind_of(prepared.data).name, dataset_key(prepared.data)
     return RunIdentity(job_id, workspace, float(created), kind, key, summary, settings)

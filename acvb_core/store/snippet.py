@@ -34,10 +34,10 @@ def python_snippet(
     `reader_options`: arguments of the reader (`load_relation`, `load_corpus`, `load_table`) beside the path. A corpus
       itself says how its texts were cut.
     """
-    problem = result.problem
-    data, settings = problem.data, problem.settings
+    prepared = result.prepared
+    data, settings = prepared.data, prepared.spec
     kind = kind_of(data)
-    if source is None and (sample := _find_sample(data, problem.fingerprint)) is not None:
+    if source is None and (sample := _find_sample(data, prepared.fingerprint)) is not None:
         source = f"sample:{sample}"
     arguments: dict[str, Any] = {} if settings.model == model_for(data).name else {"model": settings.model}
     arguments |= {
@@ -57,7 +57,7 @@ def python_snippet(
         f"{more}import acvb_core\n\n"
         f"{kind.called} = {loading}\n"
         f"# {data.size_text}; the same data have this fingerprint.\n"
-        f'assert {kind.called}.fingerprint == "{problem.fingerprint}"\n'
+        f'assert {kind.called}.fingerprint == "{prepared.fingerprint}"\n'
         f"{_race_note(result)}result = acvb_core.fit(\n{call})\n"
         'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
     )
@@ -149,16 +149,16 @@ def _sample_fingerprint(name: str, standardise: bool) -> str:
 
 def _changed_values(result: Result) -> dict[str, Any]:
     """Return the method's settings that are not the defaults, the cap being the one this answer needs."""
-    problem, last = result.problem, result.snapshot
-    values = dict(problem.settings.values)
+    prepared, last = result.prepared, result.snapshot
+    values = dict(prepared.spec.values)
     # A stopped run ends where it was stopped; an extended one had more sweeps than its settings say.
     stopped = result.verdict is Verdict.STOPPED and last.sweep > 0
     sweeps = last.sweep if stopped else result.max_sweeps
     if "max_sweeps" in values:
         values["max_sweeps"] = sweeps
-    elif sweeps != problem.max_sweeps:
+    elif sweeps != prepared.max_sweeps:
         # One that ended by itself beyond its settings needs room to, however much.
         values["epochs"] = last.passes if last.sweep == sweeps else float(math.ceil(last.passes) + 1)
     usual = {name: value for name, value in values.items() if name == PRESET.name}
-    defaults = problem.row.values(usual) | {PRESET.name: PRESET.default}
+    defaults = prepared.row.values(usual) | {PRESET.name: PRESET.default}
     return {name: value for name, value in values.items() if value != defaults[name]}

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.engine.state import RunState
 from acvb_core.store.datasets import dataset_key, kind_of
@@ -20,16 +20,16 @@ class UnfinishedRun:
     """A run in a folder, while it goes on and after it was cut off.
 
     `folder`: where the results of the run are to be.
-    `problem`: the run; what is there of another run, on other data or of another version, is not used.
+    `prepared`: the run; what is there of another run, on other data or of another version, is not used.
     `version`: of the package, as another one may give other numbers.
     """
 
-    def __init__(self, folder: Path, problem: Problem, version: str) -> None:
+    def __init__(self, folder: Path, prepared: PreparedRun, version: str) -> None:
         self.fault: str | None = None
-        self._path, self._problem = folder / FILE, problem
-        asked = json.loads(json.dumps({"version": version, "asked": problem.settings.to_dict()}))
-        kind = kind_of(problem.data).name
-        self._identity = RunIdentity("unfinished", "", 0.0, kind, dataset_key(problem.data), asked, {})
+        self._path, self._prepared = folder / FILE, prepared
+        asked = json.loads(json.dumps({"version": version, "asked": prepared.spec.to_dict()}))
+        kind = kind_of(prepared.data).name
+        self._identity = RunIdentity("unfinished", "", 0.0, kind, dataset_key(prepared.data), asked, {})
 
     def read(self) -> RunState | None:
         """Return the run as it was last kept; None where it begins anew.
@@ -41,7 +41,7 @@ class UnfinishedRun:
         identity = read_identity(self._path)
         if identity is None or replace(identity, settings={}) != self._identity:
             return None
-        stored, kept = read_result(self._path, self._problem.data), read_state(self._path)
+        stored, kept = read_result(self._path, self._prepared.data), read_state(self._path)
         if kept is None or not isinstance(stored, Result):
             return None
         snapshot = replace(stored.snapshot, state=kept[0], memory=kept[1])

@@ -108,10 +108,10 @@ def comparison_table(
         rows["verdict"] = list(states)
     rows["settled"] = rows["settled"].map(MOTION, na_action="ignore")
     # A window of a stream is no sweep; every run has a number of passes over the data.
-    streams = any(result.problem.row.streams for result in results)
+    streams = any(result.prepared.row.streams for result in results)
     left_out = "sweeps" if streams else "passes"
     keys = [key for key in COLUMNS if key != left_out and key in rows and rows[key].notna().any()]
-    same_data = len({result.problem.fingerprint for result in results}) <= 1
+    same_data = len({result.prepared.fingerprint for result in results}) <= 1
     one_split = same_data and same_split(results)
     best = pd.DataFrame(False, index=rows.index, columns=keys)
     models = _models(results)
@@ -139,12 +139,12 @@ def comparison_table(
 
 def same_split(results: Sequence[Result]) -> bool:
     """Return whether the same was held out of all runs on the same data."""
-    return len({result.problem.settings.split for result in results}) <= 1
+    return len({result.prepared.spec.split for result in results}) <= 1
 
 
 def same_documents(results: Sequence[Result]) -> bool:
     """Return whether the runs have clustered the same documents: not if different ones were held out."""
-    shown = [getattr(result.problem.model, "shown_documents", None) for result in results]
+    shown = [getattr(result.prepared.model, "shown_documents", None) for result in results]
     names = [np.empty(0, dtype=object) if corpus is None else corpus.documents for corpus in shown]
     return all(one is names[0] or np.array_equal(one, names[0]) for one in names[1:])
 
@@ -192,14 +192,14 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
         notes.append(
             "A collapsed bound broke down, because the counts are too small for it: that run is shown without one."
         )
-    if same_split and results and not any(results[0].problem.settings.split[:2]):
+    if same_split and results and not any(results[0].prepared.spec.split[:2]):
         notes.append("Nothing was held out, so there are no held-out scores.")
     return notes
 
 
 def _held_out_unit(results: Sequence[Result]) -> str:
     """Return what the runs held out, in the plural."""
-    whole = {result.problem.settings.heldout_documents > 0 for result in results}
+    whole = {result.prepared.spec.heldout_documents > 0 for result in results}
     if whole == {True}:
         return "documents"
     if True in whole:
@@ -209,7 +209,7 @@ def _held_out_unit(results: Sequence[Result]) -> str:
 
 def _models(results: Sequence[Result]) -> list[ModelSpec]:
     """Return the rows of the models of some runs, in the registry's order."""
-    names = {result.problem.settings.model for result in results}
+    names = {result.prepared.spec.model for result in results}
     return [row for row in MODELS if row.name in names]
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from acvb_core.engine.problem import depends_on_seed
+from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
@@ -26,7 +26,7 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: i
     `labels`: the names of the runs.
     `reference`: as for `order_compared`; its own answer is described elsewhere.
     """
-    if not results or len({result.problem.fingerprint for result in results}) > 1:
+    if not results or len({result.prepared.fingerprint for result in results}) > 1:
         return ""
     if len(results) == 1:
         return describe_run(results[0])
@@ -85,23 +85,23 @@ def describe_run(result: Result) -> str:
         score = f"{score}{_describe_average(result)} {_describe_baseline(result)}".rstrip()
     full = ""
     if result.full_domains:
-        domains = result.problem.model_row.domains
+        domains = result.prepared.model_row.domains
         names = [f"{most:,} {domains[domain]}" for domain, most in result.full_domains.items()]
         full = f"All {_join(names)} that the run may have are in use; start with more."
-    over = "" if result.heldout_peak is None else result.heldout_peak.describe(result.problem.model_row)
+    over = "" if result.heldout_peak is None else result.heldout_peak.describe(result.prepared.model_row)
     said = (_describe_parts(result), full, _describe_end(result), score, over)
     return " ".join(part for part in said if part)
 
 
 def _describe_parts(result: Result, by: str = "") -> str:
     """Return what a run found: "12 × 24 clusters."."""
-    sizes, row = list(result.snapshot.effective_k.values()), result.problem.model_row
+    sizes, row = list(result.snapshot.effective_k.values()), result.prepared.model_row
     one, many = row.display.parts
     if not any(sizes):
         return f"No {one} found{by}."
     if all(size == 1 for size in sizes) and row.clusterings:
         return f"No structure found{by}: one {one} holds everything."
-    asked = result.problem.settings.values.get(row.display.asked, 0)
+    asked = result.prepared.spec.values.get(row.display.asked, 0)
     if sum(sizes) < asked:
         return f"{sum(sizes):,} of {asked:,} {many} in use{by}; the others are empty."
     return f"{' × '.join(f'{size:,}' for size in sizes)} {one if sizes == [1] else many}{by}."
@@ -119,7 +119,7 @@ def _describe_end(result: Result) -> str:
         return "The run diverged: do not trust this answer. Try another seed, or settings closer to the defaults."
     if result.verdict is Verdict.STOPPED:
         return "Stopped by hand before it ended."
-    if result.problem.row.monitored is None:
+    if result.prepared.row.monitored is None:
         return ""
     return "Not converged: it reached its limit first."
 
@@ -137,27 +137,28 @@ def _rank_runs(results: Sequence[Result], sound: Sequence[int]) -> list[int]:
 
 
 def _write_score(result: Result, *, named: bool) -> str:
-    score = result.problem.model_row.display.score
+    score = result.prepared.model_row.display.score
     text = score.write(_score_of(result))
     return f"{score.name} {text}" if named else text
 
 
 def _score_of(result: Result) -> float:
-    return float(getattr(result.snapshot.heldout, result.problem.model_row.display.score.field))
+    return float(getattr(result.snapshot.heldout, result.prepared.model_row.display.score.field))
 
 
 def _describe_average(result: Result) -> str:
     """Return how the score goes on where samples, averaged, predict held-out data too: " alone, 31.4 % …"."""
-    score = result.problem.model_row.display.score
+    score = result.prepared.model_row.display.score
     averaged = float(getattr(result.snapshot.heldout, score.averaged, np.nan)) if score.averaged else np.nan
-    if result.problem.row.sampled or not np.isfinite(averaged):
+    if result.prepared.row.sampled or not np.isfinite(averaged):
         return "."
-    return f" by the {result.problem.model_row.display.parts[1]} alone, {score.write(averaged)} by the mean of samples."
+    parts = result.prepared.model_row.display.parts[1]
+    return f" by the {parts} alone, {score.write(averaged)} by the mean of samples."
 
 
 def _describe_baseline(result: Result) -> str:
     """Return how the score compares with that of the baseline: "The column means have -1.44."."""
-    score, scores = result.problem.model_row.display.score, result.snapshot.heldout._asdict()
+    score, scores = result.prepared.model_row.display.score, result.snapshot.heldout._asdict()
     baseline = score.find_baseline(scores)
     if baseline is None:
         return ""
@@ -177,7 +178,7 @@ def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
 
 
 def _is_copy(one: Result, other: Result) -> bool:
-    mine, theirs = one.problem.settings, other.problem.settings
+    mine, theirs = one.prepared.spec, other.prepared.spec
     if (mine.model, mine.method) != (theirs.model, theirs.method):
         return False
     if mine.seed != theirs.seed and _depends_on_seed(one):
@@ -187,14 +188,14 @@ def _is_copy(one: Result, other: Result) -> bool:
 
 
 def _depends_on_seed(result: Result) -> bool:
-    return depends_on_seed(result.problem.settings, result.problem.row)
+    return depends_on_seed(result.prepared.spec, result.prepared.row)
 
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:
     """Return which run predicts best, and which are level with it."""
     best, are_level = (
         _score_of(results[order[0]]),
-        results[order[0]].problem.model_row.display.score.are_level,
+        results[order[0]].prepared.model_row.display.score.are_level,
     )
     level = [labels[at] for at in order[1:] if are_level(best, _score_of(results[at]))]
     text = _write_score(results[order[0]], named=True)
@@ -207,11 +208,11 @@ def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Se
 
 def _describe_agreement(chosen: Sequence[Result]) -> str:
     """Return how well the answers of runs agree with that of the first, or with each other."""
-    row = chosen[0].problem.model_row
-    if len({result.problem.settings.method for result in chosen}) == len(chosen):
+    row = chosen[0].prepared.model_row
+    if len({result.prepared.spec.method for result in chosen}) == len(chosen):
         who = "methods"
     else:
-        seeds = {result.problem.settings.seed for result in chosen}
+        seeds = {result.prepared.spec.seed for result in chosen}
         who = "seeds" if len(seeds) == len(chosen) and _are_alike(chosen) else "runs"
     number = _NUMBERS[len(chosen)] if len(chosen) < len(_NUMBERS) else f"{len(chosen):,}"
     if row.count_alike is not None:
@@ -222,7 +223,7 @@ def _describe_agreement(chosen: Sequence[Result]) -> str:
     if not row.clusterings or not same_documents(chosen):
         return ""
     # Runs with one clustering beside runs with two are compared on both sides, as the first of these names them.
-    widest = max((result.problem.model_row.clusterings for result in chosen), key=len)
+    widest = max((result.prepared.model_row.clusterings for result in chosen), key=len)
     values = {name: measure_agreement(chosen, domain) for domain, name in widest.items()}
     grades = {name: _grade(value) for name, value in values.items()}
     if len(set(grades.values())) == 1:
@@ -268,7 +269,7 @@ def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str
         label
         for result, label in zip(results, labels, strict=True)
         if result.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
-        and result.problem.row.monitored is not None
+        and result.prepared.row.monitored is not None
     ]
     diverged = [
         label for result, label in zip(results, labels, strict=True) if result.verdict is Verdict.DIVERGED

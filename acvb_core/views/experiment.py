@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.display import write_number
-from acvb_core.engine.experiments.answers import COURSE, read_course
+from acvb_core.engine.experiments.answers import COURSE, read_progress
 from acvb_core.engine.experiments.plan import Condition
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.evaluate.significance import compare_paired
@@ -159,7 +159,7 @@ def course_figure(experiment: Experiment, title: str) -> Figure:
     seen: Counter[str] = Counter()
     for label, condition in _label_conditions(experiment):
         courses = [
-            read_course(row[COURSE])
+            read_progress(row[COURSE])
             for row in experiment.rows
             if row["condition"] == condition.label and row.get(COURSE)
         ]

@@ -35,13 +35,13 @@ def compare_settings(results: Sequence[Result], labels: Sequence[str]) -> pd.Dat
     titles: dict[str, str] = {}
     changed: set[str] = set()
     for result in results:
-        for parameter in result.problem.row.parameters:
+        for parameter in result.prepared.row.parameters:
             titles.setdefault(parameter.name, parameter.label)
-            if result.problem.settings.values.get(parameter.name) != parameter.default:
+            if result.prepared.spec.values.get(parameter.name) != parameter.default:
                 changed.add(parameter.name)
     table: dict[str, list[Any]] = {}
     for name in titles:
-        values = [result.problem.settings.values.get(name) for result in results]
+        values = [result.prepared.spec.values.get(name) for result in results]
         if name in changed and len({value for value in values if value is not None}) > 1:
             table[titles[name]] = [None if value is None else _write(value) for value in values]
     return pd.DataFrame(table, index=list(labels), dtype=object)
@@ -71,7 +71,7 @@ def summarise_seeds(results: Sequence[Result], rows: pd.DataFrame) -> pd.DataFra
     for members in groups.values():
         own = differing.iloc[members[0]].dropna()
         name = " · ".join(
-            [results[members[0]].problem.row.label, *(f"{title}: {value}" for title, value in own.items())]
+            [results[members[0]].prepared.row.label, *(f"{title}: {value}" for title, value in own.items())]
         )
         lines[name] = {"Runs": len(members)} | {
             title: _write_spread(rows[key].to_numpy(dtype=float)[members])
@@ -87,7 +87,7 @@ def _describe_mixing(results: Sequence[Result]) -> dict[str, str]:
 
     The bound and the clusters of a sampler's run are those of its mean, which says nothing about its draws.
     """
-    if len(results) < 2 or not results[0].problem.row.sampled:
+    if len(results) < 2 or not results[0].prepared.row.sampled:
         return {}
     histories = [result.history.query("samples > 0") for result in results]
     length = min(map(len, histories))
@@ -109,10 +109,10 @@ def _describe_mixing(results: Sequence[Result]) -> dict[str, str]:
 
 def settings_without_seeds(result: Result) -> Any:
     """Return the data and the settings of a run, except the seeds, as one key."""
-    told = result.problem.settings
+    told = result.prepared.spec
     values = tuple(sorted((name, str(value)) for name, value in told.values.items()))
     held_out = (told.heldout, told.heldout_documents)
-    return result.problem.fingerprint, told.model, told.method, values, held_out, told.restarts, told.start
+    return result.prepared.fingerprint, told.model, told.method, values, held_out, told.restarts, told.start
 
 
 def _write_spread(values: np.ndarray) -> str:

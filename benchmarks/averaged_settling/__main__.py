@@ -18,7 +18,7 @@ import numpy as np
 import acvb_core
 from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 
 RULES = ("paper", "tied", "fixed")
 
@@ -27,15 +27,15 @@ def follow_sweeps(relation: Any, options: argparse.Namespace, rule: str) -> str:
     """Return the line of a rule of the priors."""
     sizes = {"k_rows": options.k, "k_cols": options.k}
     values = {**sizes, "preset": "paper", "hyper": rule, "schedule": options.schedule}
-    problem = build_problem(relation, options.method, values, heldout=0.1)
-    inference: Any = problem.inference
+    prepared = prepare_run(relation, options.method, values, heldout=0.1)
+    algorithm: Any = prepared.algorithm
     rng = np.random.default_rng(0)
-    state, changes, again = inference.init(rng), [], 0
+    state, changes, again = algorithm.init(rng), [], 0
     for _ in range(options.sweeps):
-        before = inference.current(state)
+        before = algorithm.current(state)
         samples = state.samples
-        state, info = inference.sweep(state, rng)
-        now = inference.current(state)
+        state, info = algorithm.sweep(state, rng)
+        now = algorithm.current(state)
         old = align_arrays(averaged_arrays(before), info.order, now)
         changes.append(mean_l1_change(averaged_arrays(now), old))
         again += 0 < state.samples <= samples

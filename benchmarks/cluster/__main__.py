@@ -17,7 +17,7 @@ import time
 
 from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.samples.catalogue import load_sample
 
 
@@ -45,9 +45,7 @@ def main() -> None:
 def measure(executor: DaskExecutor, runs: int, seconds: float) -> str:
     relation = load_sample("southern_women").relation
     values = {"k_rows": 4, "k_cols": 4, "max_sweeps": 1_000_000}
-    jobs = [
-        Job(build_problem(relation, "gibbs", values, seed=seed), executor).start() for seed in range(runs)
-    ]
+    jobs = [Job(prepare_run(relation, "gibbs", values, seed=seed), executor).start() for seed in range(runs)]
     while any(job.inspect().snapshot is None for job in jobs):
         time.sleep(0.1)
     newest = {job: (job.inspect().snapshot, time.monotonic()) for job in jobs}

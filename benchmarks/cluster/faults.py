@@ -33,7 +33,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.samples.planted_relations import synth1
 from benchmarks.cluster.machines import (
@@ -110,7 +110,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def is_under_way(run: Job) -> bool:
     """Return whether a run has done some sweeps, and a tenth of them at least."""
     seen = run.inspect().snapshot
-    return seen is not None and seen.sweep > max(1, run.problem.max_sweeps // 10)
+    return seen is not None and seen.sweep > max(1, run.prepared.max_sweeps // 10)
 
 
 def score_of(run: Job) -> float:
@@ -120,11 +120,11 @@ def score_of(run: Job) -> float:
     return float(getattr(heldout, "skill", None) or heldout.perplexity)
 
 
-def run_once(fault: str, cluster: FaultyCluster, problems: list[Problem]) -> list[float]:
+def run_once(fault: str, cluster: FaultyCluster, prepared_runs: list[PreparedRun]) -> list[float]:
     """Return the held-out scores of runs that a fault disturbs."""
     cluster.mend()
     executors = [connect()]
-    runs = [Job(problem, executors[0]).start() for problem in problems]
+    runs = [Job(prepared, executors[0]).start() for prepared in prepared_runs]
     try:
         wait_until(lambda: all(map(is_under_way, runs)))
         assert all(run.inspect().status.active for run in runs), "a run was over too early"
@@ -147,10 +147,10 @@ def run_once(fault: str, cluster: FaultyCluster, problems: list[Problem]) -> lis
             executor.client.close()
 
 
-def refuse_once(cluster: FaultyCluster, problems: list[Problem]) -> list[str]:
+def refuse_once(cluster: FaultyCluster, prepared_runs: list[PreparedRun]) -> list[str]:
     """Return the sentences that refuse workers with another version of the package."""
     executor = connect()
-    runs = [Job(problem, executor).start() for problem in problems]
+    runs = [Job(prepared, executor).start() for prepared in prepared_runs]
     for run in runs:
         run.wait(_PATIENCE)
     executor.client.close()
@@ -169,18 +169,20 @@ def copy_package(folder: Path) -> Path:
     return folder
 
 
-def build_problems() -> list[Problem]:
+def prepare_runs() -> list[PreparedRun]:
     """Return a whole run, and one over two shards that takes about as long."""
     values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 2_000, "burn_in": 500}
     corpus = planted_topics(3_000, 2_000, 10, 60, 0.1, 0.05, 1).corpus
     spread = {"k": 10, "max_sweeps": 200, "tol": 1e-12, "shards": 2}
     return [
-        build_problem(synth1().relation, "gibbs", values, heldout=0.1),
-        build_problem(corpus, "cvb0", spread, heldout_documents=0.1),
+        prepare_run(synth1().relation, "gibbs", values, heldout=0.1),
+        prepare_run(corpus, "cvb0", spread, heldout_documents=0.1),
     ]
 
 
-def try_fault(fault: str, times: int, problems: list[Problem], wanted: list[float], folder: Path) -> None:
+def try_fault(
+    fault: str, times: int, prepared_runs: list[PreparedRun], wanted: list[float], folder: Path
+) -> None:
     """Have a fault happen some times, and print what became of the runs."""
     distances: list[float] = [0.0]
     lost: list[str] = []
@@ -191,9 +193,9 @@ def try_fault(fault: str, times: int, problems: list[Problem], wanted: list[floa
             sys.stderr.write(f"{fault}: {number} of {times}, {len(lost)} lost\n")
             try:
                 if fault == "version":
-                    sentences = refuse_once(cluster, problems)
+                    sentences = refuse_once(cluster, prepared_runs)
                     continue
-                scores = run_once(fault, cluster, problems)
+                scores = run_once(fault, cluster, prepared_runs)
                 distances += [abs(score / goal - 1.0) for score, goal in zip(scores, wanted, strict=True)]
             except Exception as problem_met:
                 lost.append(f"{type(problem_met).__name__}: {problem_met}")
@@ -219,10 +221,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
     warnings.simplefilter("always")
     remote_run.WRITE_EVERY = 1.0  # type: ignore[attr-defined]
-    problems = build_problems()
+    prepared_runs = prepare_runs()
     wanted = []
-    for problem in problems:
-        alone = Job(problem, Executor(1)).start()
+    for prepared in prepared_runs:
+        alone = Job(prepared, Executor(1)).start()
         alone.wait()
         wanted.append(score_of(alone))
     try:
@@ -230,7 +232,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="acvb-faults-") as folder:
             os.environ[SHARED_FOLDER] = str(Path(folder) / "states")
             for fault in given.faults:
-                try_fault(fault, given.times, problems, wanted, Path(folder))
+                try_fault(fault, given.times, prepared_runs, wanted, Path(folder))
     finally:
         for name in NAMES:
             subprocess.run(["ip", "netns", "del", name], check=False)

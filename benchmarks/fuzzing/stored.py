@@ -106,7 +106,7 @@ def _runs() -> tuple[tuple[Any, bytes], ...]:
     )
     for data, method, values in few:
         result = fit(data, method, seed=1, max_sweeps=3, heldout=0.2, **values)
-        about = RunIdentity("run", "mine", 1.0, "relation", "key", {}, result.problem.settings.to_dict())
+        about = RunIdentity("run", "mine", 1.0, "relation", "key", {}, result.prepared.spec.to_dict())
         runs.append((data, _written(partial(write_result, result=result, run=about))))
     return tuple(runs)
 

@@ -12,7 +12,7 @@ import resource
 import time
 
 import acvb_core
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import large_relation
@@ -37,7 +37,7 @@ def main() -> None:
     planted = large_relation(options.rows, options.cols, options.ones, 15, 20, 1, skew=SKEW)
     values = {"k_rows": options.clusters, "k_cols": options.clusters}
     begun, seconds = time.process_time(), []
-    for last in run(build_problem(planted.relation, options.method, values)):  # noqa: B007 (the last is the answer)
+    for last in run(prepare_run(planted.relation, options.method, values)):  # noqa: B007 (the last is the answer)
         seconds.append(time.process_time() - begun)
     labels = {side: last.posterior.labels(side) for side in ("rows", "cols")}
     effective = last.posterior.n_clusters()

@@ -16,7 +16,7 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.threads import one_thread
 from benchmarks.stream_scale import pieces
 
@@ -44,13 +44,13 @@ def main() -> None:
         acvb_core.load_sample("bars").corpus, "cvb0", k=3, max_sweeps=1
     )  # compiled before times are taken
     corpus = draw_corpus(options.tokens // LENGTH)
-    problem = build_problem(corpus, "cvb0", {"k": options.k})
+    prepared = prepare_run(corpus, "cvb0", {"k": options.k})
     sweeps = []
     with one_thread():
-        state = problem.inference.init(np.random.default_rng([0, 0]))
+        state = prepared.algorithm.init(np.random.default_rng([0, 0]))
         for sweep in range(1, options.sweeps + 1):
             begun = time.thread_time()
-            state, _ = problem.inference.sweep(state, np.random.default_rng([0, sweep]))
+            state, _ = prepared.algorithm.sweep(state, np.random.default_rng([0, sweep]))
             sweeps.append(time.thread_time() - begun)
     print(
         json.dumps(
@@ -59,7 +59,7 @@ def main() -> None:
                 "pairs": corpus.n_pairs,
                 "k": options.k,
                 "sweep_seconds": sweeps,
-                "estimated_mb": problem.memory_bytes / 2**20,
+                "estimated_mb": prepared.memory_bytes / 2**20,
                 "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                 "load_average": os.getloadavg()[0],
             }

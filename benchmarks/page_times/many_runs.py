@@ -47,7 +47,7 @@ def fill_home(home: Path, n_runs: int) -> None:
     from dataclasses import replace
 
     from acvb_core.engine.fitting import fit
-    from acvb_core.engine.problem import RunLabel
+    from acvb_core.engine.prepared import RunLabel
     from acvb_core.samples.catalogue import load_sample
     from acvb_core.store.files import from_text_bytes, read_npz, savez, text_bytes
     from acvb_core.store.listing.run_rows import LIST, find_run, run_path, save_label, save_row

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
 
@@ -82,7 +82,7 @@ def main() -> None:
     fill_store(services.store(), n_starts)
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 1_000_000}
     services.job_manager().add(
-        KEY, build_problem(load_sample("debtag_games").data, "gibbs", endless, heldout=0.1)
+        KEY, prepare_run(load_sample("debtag_games").data, "gibbs", endless, heldout=0.1)
     )
     sys.argv = ["streamlit", "run", "app.py", "--server.port", port]
     cli.main()

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.typed import parse_count
 from acvb_core.core.errors import AcvbError, ParameterError
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.engine.run import StopRun
 from acvb_core.store.claim import OUTPUT, Claim
 from acvb_core.store.files import replace_file
@@ -109,15 +109,15 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     if arguments.data is not None and not arguments.data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
     kept = arguments.out / "runs"
-    with stop_on_signal() as checkpoint:
+    with stop_on_signal() as poll:
         try:
-            parts = _plan_parts(arguments, tables, kept, checkpoint)
+            parts = _plan_parts(arguments, tables, kept, poll)
         except StopRun:
             return INTERRUPTED
         runs = list_runs(parts, kept)
         wanted = [one for one in runs if arguments.large or not one.part.is_slow]
-        progress = Progress(sys.stderr, sum(one.n_missing for one in wanted), quiet=arguments.quiet)
-        if not make_runs(wanted, _describe_call(arguments), arguments.seconds, progress, checkpoint):
+        progress = ProgressLine(sys.stderr, sum(one.n_missing for one in wanted), quiet=arguments.quiet)
+        if not make_runs(wanted, _describe_call(arguments), arguments.seconds, progress, poll):
             return INTERRUPTED
         remember_full(runs, kept)
     made = {id(one.part): one for one in runs}
@@ -161,7 +161,7 @@ def _plan_parts(
     arguments: argparse.Namespace,
     tables: Sequence[PaperTable],
     kept: Path,
-    checkpoint: Checkpoint,
+    poll: Poll,
 ) -> list[PaperPart]:
     """Return the tables on each of their data sets, after the searches that come before the runs."""
     parts = []
@@ -175,7 +175,7 @@ def _plan_parts(
             # A quick look at everything is over within minutes: large data have one split.
             splits = limits.splits or (1 if limits.quick and one.is_slow else None)
             own = replace(limits, quick=limits.quick or is_short, splits=splits)
-            searches = make_searches(plan_searches(table, one, arguments.data, own), kept, checkpoint)
+            searches = make_searches(plan_searches(table, one, arguments.data, own), kept, poll)
             parts.append(plan_part(table, one, arguments.data, own, searches))
     return parts
 
@@ -190,8 +190,8 @@ def make_runs(
     parts: Sequence[PartRuns],
     call: Call,
     seconds: float | None,
-    progress: Progress,
-    checkpoint: Checkpoint,
+    progress: ProgressLine,
+    poll: Poll,
 ) -> bool:
     """Make the missing runs of all parts; return False where they were interrupted.
 
@@ -202,7 +202,7 @@ def make_runs(
         if seconds is not None and time.process_time() - begin >= seconds:
             break
         kept = min(missing, key=lambda one: one.seconds).missing
-        if kept is None or not kept.make_next(call, progress, checkpoint):
+        if kept is None or not kept.make_next(call, progress, poll):
             return False
     return True
 

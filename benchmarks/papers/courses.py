@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.core.averaging import BURN_IN_TOLERANCE
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from benchmarks.papers.paper import PaperFigure
 
@@ -36,37 +36,37 @@ Course = Sequence[Sequence[float]]
 class CourseRecorder:
     """A watcher that keeps what the figures of a table need of the run under way, and tells another watcher."""
 
-    then: Progress
+    then: ProgressLine
     quantities: tuple[str, ...] = ()
     #: (model row, posterior) -> the answer in plain values; None keeps no answers.
-    keep_answer: Callable[[Problem, Any], Any] | None = None
+    keep_answer: Callable[[PreparedRun, Any], Any] | None = None
     answers: dict[str, Any] = field(default_factory=dict)  #: of the last run
     _points: list[dict[str, float]] = field(default_factory=list)
     _last: dict[str, float] = field(default_factory=dict)
-    _run: Problem | None = None
+    _run: PreparedRun | None = None
 
-    def __call__(self, problem: Problem, snapshot: SweepRecord) -> None:
+    def __call__(self, prepared: PreparedRun, snapshot: SweepRecord) -> None:
         """Keep what a snapshot says."""
-        if problem is not self._run:
-            self._run, self._points, self.answers, self._last = problem, [], {}, {}
+        if prepared is not self._run:
+            self._run, self._points, self.answers, self._last = prepared, [], {}, {}
         row = snapshot.row()
         row["effective_k"] = float(sum(snapshot.effective_k.values()))
         self._last = {**self._last, **row}
         self._points.append({name: row[name] for name in (*AXES, *self.quantities) if name in row})
         if self.keep_answer is not None:
             if snapshot.sweep == EARLY_SWEEP:
-                self.answers["early"] = self.keep_answer(problem, snapshot.posterior)
+                self.answers["early"] = self.keep_answer(prepared, snapshot.posterior)
             if snapshot.verdict is not None:
-                self.answers["last"] = self.keep_answer(problem, snapshot.posterior)
-        self.then(problem, snapshot)
+                self.answers["last"] = self.keep_answer(prepared, snapshot.posterior)
+        self.then(prepared, snapshot)
 
-    def starting(self, problem: Problem) -> None:
+    def starting(self, prepared: PreparedRun) -> None:
         """Pass on that a run begins."""
-        self.then.starting(problem)
+        self.then.starting(prepared)
 
-    def compiling(self, problem: Problem, is_compiling: bool) -> None:
+    def compiling(self, prepared: PreparedRun, is_compiling: bool) -> None:
         """Pass on whether functions are being compiled."""
-        self.then.compiling(problem, is_compiling)
+        self.then.compiling(prepared, is_compiling)
 
     def read_courses(self) -> dict[str, list[list[float]]]:
         """Return the course of each quantity in the last run, fewer points where there are many."""

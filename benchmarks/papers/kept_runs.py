@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core import __version__
-from acvb_core.cli.progress import Progress
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.cli.progress import ProgressLine
+from acvb_core.core.protocols import Poll
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.experiments.run import run_experiment
@@ -97,11 +97,11 @@ class KeptRuns:
         """The runs by split."""
         return {row["split"]: row for row in self.experiment.rows}
 
-    def make_next(self, call: Call, watch: Progress, checkpoint: Checkpoint) -> bool:
+    def make_next(self, call: Call, watch: ProgressLine, poll: Poll) -> bool:
         """Make the first run that is missing; return False where it was interrupted."""
         plan = self.experiment.plan
         recorder = _record(plan, watch)
-        latest = next(run_experiment(plan, self.experiment, watch=recorder, checkpoint=checkpoint), None)
+        latest = next(run_experiment(plan, self.experiment, watch=recorder, poll=poll), None)
         if latest is None:
             return False
         row = {**latest.rows[-1], **recorder.read_facts()}
@@ -228,7 +228,7 @@ def remember_full(runs: Sequence[PartRuns], out: Path) -> None:
             file.write(json.dumps(sorted(full | read_full(out)), indent=2).encode())
 
 
-def _record(plan: Plan, watch: Progress) -> CourseRecorder:
+def _record(plan: Plan, watch: ProgressLine) -> CourseRecorder:
     """Return a watcher that keeps what any figure of the papers on a model needs."""
     figures = [figure for table in TABLES[plan.model.name] for figure in table.figures]
     quantities = dict.fromkeys([*list_quantities(figures), "lower_bound", "pseudo_loo"])
@@ -247,16 +247,16 @@ def read_notes(path: Path) -> dict[int, RunNotes]:
     return {int(note["run"]): note for note in notes}
 
 
-def make_searches(searches: Mapping[str, Search], out: Path, checkpoint: Checkpoint) -> dict[str, Tuning]:
+def make_searches(searches: Mapping[str, Search], out: Path, poll: Poll) -> dict[str, Tuning]:
     """Make the searches that come before the runs of a table on a data set; return what they found, by method.
 
-    Raises StopRun: the checkpoint ended a search.
+    Raises StopRun: the poll ended a search.
     """
     found = {}
     for method, search in searches.items():
         folder = SearchFolder(out / f"search-{_digest(search.identity())}", search, __version__)
         tuning = folder.read()
-        for latest in run_search(search, tuning, checkpoint=checkpoint):
+        for latest in run_search(search, tuning, poll=poll):
             tuning = latest
             folder.append(tuning.trials[-1])
         if len(tuning.trials) < search.trials:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from acvb_core.core.protocols import predict_averaged
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import SweepRecord
 from benchmarks.peers.answers import Answer, mean_of_later_half
@@ -24,31 +24,31 @@ def fit_topics(
     values: dict[str, Any] = {"k": k, "alpha": alpha, "beta": beta, "hyper": "fixed", "max_sweeps": passes}
     # Every run does all its sweeps; a sampler does so anyway.
     values |= {"burn_in": passes - 1} if method == "gibbs" else {"tol": 1e-12}
-    problem = build_problem(trial.train, method, values, model="lda", seed=seed)
+    prepared = prepare_run(trial.train, method, values, model="lda", seed=seed)
     samples = []
-    for snapshot in run(problem):
+    for snapshot in run(prepared):
         if snapshot.sweep % EVERY:
             continue
         if method == "gibbs":
-            current = problem.inference.current(snapshot.state)
-            samples.append(problem.model.predict(current, trial.heldout))
+            current = prepared.algorithm.current(snapshot.state)
+            samples.append(prepared.model.predict(current, trial.heldout))
             predicted = mean_of_later_half(samples)
         else:
-            predicted = problem.model.predict(snapshot.posterior, trial.heldout)
+            predicted = prepared.model.predict(snapshot.posterior, trial.heldout)
         yield Answer(predicted, snapshot.cpu_seconds, f"{snapshot.sweep} passes")
 
 
 def fit_clusters(trial: Trial, seed: int, *, method: str, predict_by: str) -> Iterator[Answer]:
     """Run a method as it is by default, until it stops; predict by its clusters or by the mean of its samples."""
     model = "network" if trial.task == "networks" else "irm"
-    problem = build_problem(trial.train, method, model=model, seed=seed)
-    last = _run_to_end(problem)
+    prepared = prepare_run(trial.train, method, model=model, seed=seed)
+    last = _run_to_end(prepared)
     if predict_by == "samples":
-        predicted = predict_averaged(problem.model, last.posterior, trial.heldout)
+        predicted = predict_averaged(prepared.model, last.posterior, trial.heldout)
         if predicted is None:
             raise ValueError("the run kept no samples")
     else:
-        predicted = problem.model.predict(last.posterior, trial.heldout)
+        predicted = prepared.model.predict(last.posterior, trial.heldout)
     yield Answer(
         predicted, last.cpu_seconds, _describe(last), last.posterior.labels(next(iter(last.effective_k)))
     )
@@ -56,13 +56,13 @@ def fit_clusters(trial: Trial, seed: int, *, method: str, predict_by: str) -> It
 
 def fit_features(trial: Trial, seed: int, *, method: str) -> Iterator[Answer]:
     """Run a method as it is by default, until it stops."""
-    problem = build_problem(trial.train, method, model="lfm", seed=seed)
-    last = _run_to_end(problem)
-    yield Answer(problem.model.predict(last.posterior, trial.heldout), last.cpu_seconds, _describe(last))
+    prepared = prepare_run(trial.train, method, model="lfm", seed=seed)
+    last = _run_to_end(prepared)
+    yield Answer(prepared.model.predict(last.posterior, trial.heldout), last.cpu_seconds, _describe(last))
 
 
-def _run_to_end(problem: Problem) -> SweepRecord:
-    return deque(run(problem), maxlen=1)[0]
+def _run_to_end(prepared: PreparedRun) -> SweepRecord:
+    return deque(run(prepared), maxlen=1)[0]
 
 
 def _describe(last: SweepRecord) -> str:

@@ -98,14 +98,14 @@ def compare_threads(trial: Trial, seed: int, *, documents: int, k: int) -> Itera
 
 def measure_update_share(trial: Trial, seed: int, *, documents: int, k: int, passes: int) -> Iterator[Answer]:
     """Divide the time of a CVB0 sweep, which only updates, by that of a sweep of ACVB0, diagnostics and all."""
-    from acvb_core.engine.problem import build_problem
+    from acvb_core.engine.prepared import prepare_run
     from acvb_core.engine.run import run
     from benchmarks.growth.texts import draw_corpus
     from benchmarks.topic_sweep_cost import sweeps
 
     corpus = draw_corpus(documents)
-    problem = build_problem(corpus, "acvb0", {"k": k, "max_sweeps": passes}, model="lda", seed=seed)
-    taken = [snapshot.cpu_seconds + snapshot.diagnostics_seconds for snapshot in run(problem)]
+    prepared = prepare_run(corpus, "acvb0", {"k": k, "max_sweeps": passes}, model="lda", seed=seed)
+    taken = [snapshot.cpu_seconds + snapshot.diagnostics_seconds for snapshot in run(prepared)]
     sweep, clock = sweeps(corpus, k, "cvb0"), Clock()
     with clock:
         for _ in range(passes):

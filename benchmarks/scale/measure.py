@@ -18,7 +18,7 @@ import numpy as np
 
 import acvb_core
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
 from acvb_core.models.lda.sharded.costs import driver_bytes, topic_bytes, worker_bytes
@@ -95,11 +95,11 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
     corpus = DiskCorpus.open(folder)
     driver_base, worker_base = idle_memory(method, workers)
     with watch_workers(workers, save_every) as watch:
-        problem = build_problem(corpus, method, values, heldout_documents=0.01)
-        problem = replace(problem, check_memory=False)
-        cap = problem.max_sweeps
+        prepared = prepare_run(corpus, method, values, heldout_documents=0.01)
+        prepared = replace(prepared, check_memory=False)
+        cap = prepared.max_sweeps
         begun, marks, scores, traffic, last = time.monotonic(), [], [], [], None
-        for last in sweeps(problem, schedule=Schedule(cap, max(cap // 4, 1))):
+        for last in sweeps(prepared, schedule=Schedule(cap, max(cap // 4, 1))):
             cpu = [time.process_time(), *map(read_cpu, watch.pids)]
             marks.append((time.monotonic() - begun, *cpu))
             traffic.append(last.state.group.traffic)
@@ -116,11 +116,11 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
         shards = last.state.group.n_shards
         report = {
             "method": method,
-            "documents": problem.train.n_documents,
-            "pairs": problem.train.n_pairs,
+            "documents": prepared.train.n_documents,
+            "pairs": prepared.train.n_pairs,
             "settings": values,
             "workers": workers,
-            "digest": hashlib.sha256(words.tobytes() + problem.train.fingerprint.encode()).hexdigest()[:16],
+            "digest": hashlib.sha256(words.tobytes() + prepared.train.fingerprint.encode()).hexdigest()[:16],
             "perplexity": scores,
             "wall_seconds_of_a_sweep": round(float(median[0]), 2),
             "cpu_seconds_of_a_sweep_driver": round(float(median[1]), 2),
@@ -131,9 +131,9 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
             "worker_peak_mb": [
                 round((watch.peaks[pid] - worker_base) / 1e6) for pid in watch.pids if pid in watch.peaks
             ],
-            "worker_formula_mb": round(worker_bytes(problem.train, values, workers) / 1e6),
+            "worker_formula_mb": round(worker_bytes(prepared.train, values, workers) / 1e6),
             "driver_peak_mb": round((watch.peaks[os.getpid()] - driver_base) / 1e6),
-            "driver_formula_mb": round(driver_bytes(problem.train, values, workers) / 1e6),
+            "driver_formula_mb": round(driver_bytes(prepared.train, values, workers) / 1e6),
             "idle_worker_mb": round(worker_base / 1e6),
         }
         sys.stdout.write(json.dumps(report, indent=1) + "\n")

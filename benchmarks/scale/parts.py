@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from acvb_core.core.parallel import use_threads
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from benchmarks.growth.texts import draw_corpus
 
@@ -41,13 +41,13 @@ def time_parts(documents: int, k: int, sweeps: int, burn_in: int) -> dict[str, f
     """Return CPU milliseconds a sweep of each part of a run, and of the whole."""
     corpus = draw_corpus(documents)
     values = {"k": k, "max_sweeps": sweeps, "burn_in": burn_in, "tol": 1e-12}
-    problem = build_problem(corpus, "acvb0", values, model="lda", seed=0)
+    prepared = prepare_run(corpus, "acvb0", values, model="lda", seed=0)
     profile = cProfile.Profile(time.thread_time)
     with use_threads(1):
-        for _ in run(problem, max_sweeps=1):  # compiled before times are taken
+        for _ in run(prepared, max_sweeps=1):  # compiled before times are taken
             pass
         profile.enable()
-        for _ in run(problem):
+        for _ in run(prepared):
             pass
         profile.disable()
     stats = pstats.Stats(profile)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
 
@@ -18,8 +18,8 @@ NEAR = 0.01
 
 def scores_of(corpus: Corpus, method: str, values: dict[str, Any], seed: int) -> list[float]:
     """Return the held-out perplexity after each sweep."""
-    problem = build_problem(corpus, method, values, heldout_documents=0.1, seed=seed)
-    return [last.heldout.perplexity for last in sweeps(problem, schedule=Schedule(values["max_sweeps"], 1))]
+    prepared = prepare_run(corpus, method, values, heldout_documents=0.1, seed=seed)
+    return [last.heldout.perplexity for last in sweeps(prepared, schedule=Schedule(values["max_sweeps"], 1))]
 
 
 def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[int], seeds: int) -> None:
@@ -59,11 +59,12 @@ def compare_streams(
         scores = []
         for seed in range(seeds):
             given = {**values, "shards": shards, "merges": merges}
-            problem = build_problem(corpus, method, given, heldout_documents=0.1, seed=seed)
-            stream: Any = problem.inference
+            prepared = prepare_run(corpus, method, given, heldout_documents=0.1, seed=seed)
             found = [
                 last.heldout.perplexity
-                for last in sweeps(problem, schedule=Schedule(problem.max_sweeps, stream.sweeps_of(1.0)))
+                for last in sweeps(
+                    prepared, schedule=Schedule(prepared.max_sweeps, prepared.count_sweeps(1.0))
+                )
                 if last.heldout is not None
             ]
             scores.append((found[0], found[-1]))

@@ -14,7 +14,7 @@ import numpy as np
 
 from acvb_core.core.parallel import helper_seconds, use_threads
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
 from acvb_core.engine.threads import one_thread
@@ -31,8 +31,8 @@ class _Sweeps:
         row = method_row("lda", method)
         values = {"k": k, "cells": cells, "hyper": "fixed", "shrink": 0.0}
         values |= {"burn_in": 1} if row.averaged else {}
-        self.inference, self.threads = row.build(corpus, row.values(values)), threads
-        self.state = self.inference.init(np.random.default_rng(0))
+        self.algorithm, self.threads = row.build(corpus, row.values(values)), threads
+        self.state = self.algorithm.init(np.random.default_rng(0))
         self.wall: list[float] = []
         self.cpu: list[float] = []
         #: Processor seconds of the busier of two threads: what the clock would show if no other program ran.
@@ -42,7 +42,7 @@ class _Sweeps:
         """Do the next sweep."""
         with use_threads(self.threads), one_thread():
             begun = time.perf_counter(), time.thread_time(), helper_seconds()
-            self.state, _ = self.inference.sweep(self.state, np.random.default_rng(0))
+            self.state, _ = self.algorithm.sweep(self.state, np.random.default_rng(0))
             ended = time.perf_counter(), time.thread_time(), helper_seconds()
         wall, own, helped = (after - before for after, before in zip(ended, begun, strict=True))
         self.wall.append(wall)
@@ -51,7 +51,7 @@ class _Sweeps:
 
     def digest(self) -> str:
         """Return what tells the bits of the answer."""
-        arrays = self.inference.posterior(self.state).arrays
+        arrays = self.algorithm.posterior(self.state).arrays
         bits = b"".join(np.ascontiguousarray(arrays[name]).tobytes() for name in ("words", "documents"))
         return hashlib.sha256(bits).hexdigest()[:16]
 
@@ -94,11 +94,13 @@ def score_cells(corpus: Corpus, method: str, k: int, cells: int, n_sweeps: int, 
     values = {"k": k, "max_sweeps": n_sweeps, "tol": 1e-12}
     found: dict[str, Any] = {}
     for name, n in (("one cell", 1), ("cells", cells)):
-        problems = (
-            build_problem(corpus, method, values | {"cells": n}, heldout=0.1, seed=seed)
+        prepared_runs = (
+            prepare_run(corpus, method, values | {"cells": n}, heldout=0.1, seed=seed)
             for seed in range(seeds)
         )
-        lasts = [deque(sweeps(problem, schedule=Schedule(n_sweeps, n_sweeps)), 1)[0] for problem in problems]
+        lasts = [
+            deque(sweeps(prepared, schedule=Schedule(n_sweeps, n_sweeps)), 1)[0] for prepared in prepared_runs
+        ]
         found[name] = [round(float(last.heldout.perplexity), 2) for last in lasts]
     return found | {"cells_to_one": round(float(np.mean(found["cells"]) / np.mean(found["one cell"])), 5)}
 

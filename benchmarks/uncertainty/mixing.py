@@ -13,8 +13,8 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from acvb_core.core.protocols import no_checkpoint
-from acvb_core.engine.problem import build_problem
+from acvb_core.core.protocols import no_poll
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.evaluate.chains import FEWEST_EFFECTIVE, MOST_R_HAT, ChainReport
 from acvb_core.models.irm.evaluate.sampled import read_chain
 from acvb_core.models.irm.gibbs import chain
@@ -32,10 +32,10 @@ NARROW = 0.7
 def draw(name: str, seed: int, n_samples: int) -> dict[str, np.ndarray]:
     """Return what a chain of so many samples draws, by name."""
     chain.KEPT, chain._WORK = n_samples, np.inf
-    problem = build_problem(load_sample(name).relation, "acvb0", seed=seed, heldout=0.1)
-    inference = problem.inference
-    state = inference.init(np.random.default_rng([seed, 0]), no_checkpoint)
-    return read_chain(inference.posterior(state))
+    prepared = prepare_run(load_sample(name).relation, "acvb0", seed=seed, heldout=0.1)
+    algorithm = prepared.algorithm
+    state = algorithm.init(np.random.default_rng([seed, 0]), no_poll)
+    return read_chain(algorithm.posterior(state))
 
 
 def measure(name: str, seeds: int) -> list[dict[str, float | str]]:

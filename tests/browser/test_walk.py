@@ -72,7 +72,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
         keys[name] = f"{number:032x}"
         for at, result in enumerate(results):
             store.save(keys[name], f"{10 * number + at:012x}", 1e9 + at, result)
-        store.save_dataset(keys[name], results[0].problem.data, ["a sample"], {"name": name})
+        store.save_dataset(keys[name], results[0].prepared.data, ["a sample"], {"name": name})
     with running_app(folder) as url:
         yield {name: f"{url}/?ws={key}" for name, key in keys.items()}
 

@@ -12,7 +12,7 @@ import pytest
 
 import acvb_core
 from acvb_core.cli import main
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.registry import METHODS, methods_of
 from acvb_core.samples.catalogue import SAMPLES
 from tests.cli.support import LINK_SCORES, NUMBER, SMALL, WOMEN, Run
@@ -83,7 +83,7 @@ def test_the_numbers_are_the_librarys(run: Run) -> None:
     assert told["lower_bound"] == same.snapshot.lower_bound
     assert told["heldout"]
     assert told["heldout"] == same.summary()["heldout"]
-    assert told["settings"] == same.problem.settings.to_dict()
+    assert told["settings"] == same.prepared.spec.to_dict()
 
 
 def test_undefined_numbers_are_null(run: Run, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_on_a_terminal_one_line_is_rewritten(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("acvb_core.cli.progress.time", clock)
     terminal: Any = Terminal()
     relation = acvb_core.load_sample("southern_women").relation
-    acvb_core.fit(relation, "gibbs", watch=Progress(terminal), k_rows=4, k_cols=3, max_sweeps=40)
+    acvb_core.fit(relation, "gibbs", watch=ProgressLine(terminal), k_rows=4, k_cols=3, max_sweeps=40)
     assert terminal.text.count("\n") == 1
     assert terminal.text.endswith("\x1b[K\n")
     shown = terminal.text.rstrip("\n").split("\r")[1:]

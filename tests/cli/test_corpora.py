@@ -101,7 +101,7 @@ def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
     assert told["data"] == corpus.identity()
     assert told["heldout"] == same.snapshot.heldout._asdict()
     assert told["loo_perplexity"] == same.snapshot.extras["loo_perplexity"]
-    assert told["settings"] == same.problem.settings.to_dict()
+    assert told["settings"] == same.prepared.spec.to_dict()
 
 
 def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.progress import Progress
-from acvb_core.engine.problem import Problem
+from acvb_core.cli.progress import ProgressLine
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.store.files import StoreError
 from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
@@ -87,15 +87,15 @@ def test_a_folder_that_cannot_be_made_is_an_error_before_the_run(run: Run, tmp_p
 def press_ctrl_c_at(
     sweep: int, monkeypatch: pytest.MonkeyPatch, times: int = 1, number: int = signal.SIGINT
 ) -> None:
-    watch = Progress.__call__
+    watch = ProgressLine.__call__
 
-    def watched(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
-        watch(self, problem, snapshot)
+    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
+        watch(self, prepared, snapshot)
         if snapshot.sweep == sweep and snapshot.verdict is None:
             for _ in range(times):
                 signal.raise_signal(number)
 
-    monkeypatch.setattr(Progress, "__call__", watched)
+    monkeypatch.setattr(ProgressLine, "__call__", watched)
 
 
 def test_ctrl_c_keeps_what_there_is(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -147,14 +147,14 @@ def test_the_same_command_continues_a_run_that_was_interrupted(
             assert (stopped.code, stopped.json["sweeps"]) == (130, 25)
             assert "Stopped. The same command continues it, from unfinished.npz." in stopped.json["report"]
         else:
-            watch = Progress.__call__
+            watch = ProgressLine.__call__
 
-            def killed(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
-                watch(self, problem, snapshot)
+            def killed(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
+                watch(self, prepared, snapshot)
                 if snapshot.sweep == 26:
                     raise Killed
 
-            patch.setattr(Progress, "__call__", killed)
+            patch.setattr(ProgressLine, "__call__", killed)
             patch.setattr("acvb_core.engine.observer.WRITE_EVERY", 0.0)
             patch.setattr("acvb_core.engine.observer.WRITE_RATIO", 0.0)
             with pytest.raises(Killed):
@@ -234,7 +234,7 @@ def test_ctrl_c_before_the_first_sweep(run: Run, monkeypatch: pytest.MonkeyPatch
 
     def start(self: Any) -> SweepRecord:
         signal.raise_signal(signal.SIGINT)
-        self.checkpoint()
+        self.poll()
         return init(self)
 
     monkeypatch.setattr("acvb_core.engine.run._Runner.start", start)

@@ -114,7 +114,7 @@ def test_the_numbers_are_the_librarys(run: Run, planted: Path) -> None:
     same = acvb_core.fit(relation, "acvb0", heldout=0.1, seed=3, k_rows=6)
     assert told["data"] == relation.identity()
     assert told["lower_bound"] == same.snapshot.lower_bound
-    assert told["settings"] == same.problem.settings.to_dict()
+    assert told["settings"] == same.prepared.spec.to_dict()
 
 
 def test_directions_find_the_groups(run: Run, planted: Path, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.progress import Progress
-from acvb_core.engine.problem import Problem
+from acvb_core.cli.progress import ProgressLine
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord
 from tests.cli.support import WOMEN, Run
 
@@ -28,9 +28,7 @@ def test_the_winner_is_reported_with_the_cost_of_all(run: Run, tmp_path: Path) -
         acvb_core.load_sample("southern_women").relation, "cvb0", seed=2, restarts=4, init="random",
         max_sweeps=30, tol=1e-12,
     )  # fmt: skip
-    assert (
-        found["seed"] == found["settings"]["seed"] == found["race"]["winner"] == wanted.problem.settings.seed
-    )
+    assert found["seed"] == found["settings"]["seed"] == found["race"]["winner"] == wanted.prepared.spec.seed
     assert found["lower_bound"] == wanted.snapshot.lower_bound
     assert (found["race"]["restarts"], found["race"]["sweeps"]) == (4, 20 + 20 + 30 + 30)
     assert found["sweeps"] == 30
@@ -46,7 +44,7 @@ def test_people_are_told_of_the_race(run: Run) -> None:
         acvb_core.load_sample("southern_women").relation, "cvb0", seed=2, restarts=4, init="random",
         max_sweeps=30, tol=1e-12,
     )  # fmt: skip
-    seed = wanted.problem.settings.seed
+    seed = wanted.prepared.spec.seed
     assert f"CVB0 · K 20 × 20 · seed {seed}\n" in told.out
     assert f"won by seed {seed} of 2 to 5; 100 sweeps and " in told.out
     assert "race" not in run("fit", WOMEN, "--max-sweeps", "3").out
@@ -71,17 +69,17 @@ def test_a_number_of_restarts_is_at_least_one(run: Run, wrong: str) -> None:
 
 
 def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Progress.__call__
+    watch = ProgressLine.__call__
 
-    def watched(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
-        watch(self, problem, snapshot)
-        if problem.settings.seed == 4 and snapshot.sweep == 7 and snapshot.verdict is None:
+    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
+        watch(self, prepared, snapshot)
+        if prepared.spec.seed == 4 and snapshot.sweep == 7 and snapshot.verdict is None:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Progress, "__call__", watched)
+    monkeypatch.setattr(ProgressLine, "__call__", watched)
     told = run("fit", WOMEN, *RACE, "--json")
     assert told.code == 130
     assert told.json["verdict"] == "STOPPED"
-    assert [entrant["sweeps"] for entrant in told.json["race"]["entrants"]] == [20, 20, 7, 0]
+    assert [candidate["sweeps"] for candidate in told.json["race"]["entrants"]] == [20, 20, 7, 0]
     assert told.json["race"]["winner"] is None
     assert told.json["seed"] in (2, 3)

@@ -15,9 +15,9 @@ import pytest
 import acvb_core
 from acvb_core.cli import documents
 from acvb_core.cli.corpus_folders import ORIGIN
-from acvb_core.cli.progress import Progress, ReadingProgress
+from acvb_core.cli.progress import ProgressLine, ReadingProgress
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import tune
 from acvb_core.store.topics.run_folder import load_topics
@@ -83,7 +83,7 @@ def test_the_numbers_are_the_librarys(run: Run) -> None:
         acvb_core.load_sample("bars").corpus, "sdm", k=4, epochs=1.0, window=20, heldout_documents=0.1, seed=5,
         step_power=0.9, prior="symmetric",
     )  # fmt: skip
-    assert told["settings"] == same.problem.settings.to_dict()
+    assert told["settings"] == same.prepared.spec.to_dict()
     assert told["loo_perplexity"] == same.snapshot.extras["loo_perplexity"]
     assert told["heldout"]["completion_perplexity"] == same.snapshot.heldout.perplexity
 
@@ -370,16 +370,16 @@ def test_streams_and_batch_methods_are_compared_on_one_split(run: Run, tmp_path:
 
 def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -> None:
     """At a sweep of the so-manieth run."""
-    watch, begun = Progress.__call__, []
+    watch, begun = ProgressLine.__call__, []
 
-    def watched(self: Progress, problem: Problem, snapshot: SweepRecord) -> None:
-        watch(self, problem, snapshot)
-        if problem not in begun:
-            begun.append(problem)
+    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
+        watch(self, prepared, snapshot)
+        if prepared not in begun:
+            begun.append(prepared)
         if snapshot.sweep == sweep and snapshot.verdict is None and len(begun) == run:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Progress, "__call__", watched)
+    monkeypatch.setattr(ProgressLine, "__call__", watched)
 
 
 def test_ctrl_c_keeps_the_model_so_far(
@@ -497,7 +497,7 @@ def test_a_run_on_a_terminal_tells_epochs_and_documents_a_second(monkeypatch: py
     )  # lines are cut to the terminal, and how long one is depends on the speed
     terminal = Terminal()
     acvb_core.fit(
-        acvb_core.load_sample("bars").corpus, "sdm", k=3, epochs=0.5, window=20, watch=Progress(terminal)
+        acvb_core.load_sample("bars").corpus, "sdm", k=3, epochs=0.5, window=20, watch=ProgressLine(terminal)
     )
     last = terminal.getvalue().split("\r")[-1]
     assert "  epoch 0.50/0.5  " in last

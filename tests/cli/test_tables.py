@@ -94,7 +94,7 @@ def test_the_numbers_are_the_librarys(run: Run, table: Path) -> None:
     assert told["heldout"] == same.snapshot.heldout._asdict()
     assert told["lower_bound"] == same.snapshot.lower_bound
     assert told["train_log_likelihood"] == same.snapshot.extras["train_log_likelihood"]
-    assert told["settings"] == same.problem.settings.to_dict()
+    assert told["settings"] == same.prepared.spec.to_dict()
 
 
 @pytest.mark.parametrize("scaled", ["--standardise", "--no-standardise"])

@@ -18,7 +18,7 @@ from acvb_core.cluster.executor import DaskExecutor
 from acvb_core.cluster.local import LOOPBACK
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.fitting import solve
-from tests.engine.fakes import small_problem
+from tests.engine.fakes import small_run
 
 
 def write_certificate(folder: Path) -> tuple[str, str]:
@@ -62,8 +62,8 @@ def test_runs_go_to_a_cluster_with_certificates(tmp_path: Path, monkeypatch: pyt
         f"tls_{part}_{what}": path for part in parts for what, path in (("cert", certificate), ("key", key))
     }
     security = Security(tls_ca_file=certificate, require_encryption=True, **given)
-    problem = small_problem("vb")
-    here = solve(problem).snapshot.posterior
+    prepared = small_run("vb")
+    here = solve(prepared).snapshot.posterior
     monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 3.0)
     with LocalCluster(
         n_workers=1,
@@ -77,7 +77,7 @@ def test_runs_go_to_a_cluster_with_certificates(tmp_path: Path, monkeypatch: pyt
         assert address.startswith("tls://127.0.0.1:")
         with dask.config.set(settings_of(certificate, key)):
             executor = DaskExecutor.connect(address)
-            found = solve(problem, executor=executor).snapshot.posterior
+            found = solve(prepared, executor=executor).snapshot.posterior
             assert all(np.array_equal(found[name], here[name]) for name in here.arrays)
             executor.client.close()
         with (

@@ -29,7 +29,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import run
-from tests.engine.fakes import small_problem
+from tests.engine.fakes import small_run
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
 
 
@@ -49,15 +49,15 @@ def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
     orders: list[Any] = []
     pack = remote_run.pack_order
     monkeypatch.setattr(remote_run, "pack_order", lambda *given: orders.append(given) or pack(*given))
-    problem = endless()
-    job = started(jobs, problem, executor)
+    prepared = endless()
+    job = started(jobs, prepared, executor)
     until(lambda: sweeps(job) > 100)
     kill_worker_of_a_run(executor)
     until(lambda: len(orders) == 2 and job.inspect().status is Status.RUNNING)
     job.stop()
     assert job.wait(PATIENCE)
     last = job.result().snapshot
-    *_, here = run(problem, max_sweeps=last.sweep)
+    *_, here = run(prepared, max_sweeps=last.sweep)
     assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
     assert np.array_equal(job.history.column("sweep"), np.arange(1.0, last.sweep + 1))
     assert orders[1][1] is not None, "it began anew"
@@ -86,11 +86,11 @@ def test_a_worker_of_another_version_is_refused(
     with pytest.raises(
         AcvbError, match=r"tcp.*has version .* of acvb_core, and this program 9.9. Install the same"
     ):
-        solve(small_problem("vb"), executor=executor)
+        solve(small_run("vb"), executor=executor)
     assert executor.list_workers()[0].differences == (f"numpy {here['numpy']}, here 1.0",)
     monkeypatch.setattr(versions, "describe_process", lambda: here | {"sources": "0"})
     with pytest.raises(AcvbError, match="other sources of acvb_core"):
-        solve(small_problem("vb"), executor=executor)
+        solve(small_run("vb"), executor=executor)
 
 
 def test_a_run_whose_scheduler_is_gone_can_be_continued_here(

@@ -47,7 +47,7 @@ def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
     found.stop()
     assert found.wait(PATIENCE)
     last = found.result().snapshot
-    *_, here = run(job.problem, max_sweeps=last.sweep)
+    *_, here = run(job.prepared, max_sweeps=last.sweep)
     assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
 
 

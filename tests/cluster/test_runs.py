@@ -18,7 +18,7 @@ from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.engine.background import Status
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
@@ -42,26 +42,28 @@ def bits(result: Result) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "problem",
     [
-        build_problem(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
-        build_problem(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}, heldout=0.1),
-        build_problem(CORPUS, "acvb", {"k": 5, "max_sweeps": 15, "cells": 3}, heldout=0.1),
-        build_problem(CORPUS, "sdm", {"k": 5}, heldout_documents=0.1),
-        build_problem(TABLE, "fab", {"max_sweeps": 12}, heldout=0.3),
+        prepare_run(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
+        prepare_run(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}, heldout=0.1),
+        prepare_run(CORPUS, "acvb", {"k": 5, "max_sweeps": 15, "cells": 3}, heldout=0.1),
+        prepare_run(CORPUS, "sdm", {"k": 5}, heldout_documents=0.1),
+        prepare_run(TABLE, "fab", {"max_sweeps": 12}, heldout=0.3),
     ],
     ids=["race", "sampler", "topics", "stream", "features"],
 )
-def test_a_run_has_the_same_bits_wherever_it_was_computed(executor: DaskExecutor, problem: Problem) -> None:
-    there, here = solve(problem, executor=executor), solve(problem)
+def test_a_run_has_the_same_bits_wherever_it_was_computed(
+    executor: DaskExecutor, prepared: PreparedRun
+) -> None:
+    there, here = solve(prepared, executor=executor), solve(prepared)
     assert bits(there) == bits(here)
-    assert there.problem.settings == here.problem.settings
+    assert there.prepared.spec == here.prepared.spec
     assert (there.snapshot.state is None) == (here.snapshot.state is None)
 
 
 def test_the_workers_hold_the_shards_of_a_run(executor: DaskExecutor, jobs: list[Job]) -> None:
-    problem = build_problem(CORPUS, "acvb0", {"k": 5, "max_sweeps": 15, "shards": 3}, heldout=0.1)
-    job = started(jobs, problem, executor)
+    prepared = prepare_run(CORPUS, "acvb0", {"k": 5, "max_sweeps": 15, "shards": 3}, heldout=0.1)
+    job = started(jobs, prepared, executor)
     assert job.wait(PATIENCE)
-    assert bits(job.result()) == bits(solve(problem))
+    assert bits(job.result()) == bits(solve(prepared))
     state: Any = job.result().snapshot.state
     group = state.inner.group
     there = set(executor.find_client().scheduler_info(n_workers=-1)["workers"])
@@ -91,7 +93,7 @@ def test_a_job_is_watched_paused_stopped_and_extended(executor: DaskExecutor, jo
     stopped = sweeps(job)
     job.extend(5)
     assert job.wait(PATIENCE)
-    *_, here = run(job.problem, max_sweeps=stopped + 5)
+    *_, here = run(job.prepared, max_sweeps=stopped + 5)
     assert np.array_equal(job.result().snapshot.posterior["rows"], here.posterior["rows"])
     assert len(job.history) == stopped + 5
 
@@ -106,7 +108,7 @@ def test_runs_go_side_by_side_on_data_that_were_sent_once(
     data = acvb_core.as_two_sided(RELATION)
     both = threading.Barrier(2)  # passed by two runs that go on at once
 
-    def watch(problem: Problem, snapshot: Any) -> None:
+    def watch(prepared: PreparedRun, snapshot: Any) -> None:
         if snapshot.verdict is not None:
             both.wait(PATIENCE)
 
@@ -144,7 +146,7 @@ def test_comparisons_grids_and_searches_give_what_they_give_here(executor: DaskE
 def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
     executor.find_client().run(exec, "import os; os.environ['ACVB_MEMORY_PERCENT'] = '0'")
     with pytest.raises(ParameterError, match="from 1 to 100"):
-        solve(build_problem(CORPUS, "cvb0"), executor=executor)
+        solve(prepare_run(CORPUS, "cvb0"), executor=executor)
     executor.find_client().run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
 
 

@@ -95,11 +95,11 @@ class ModelCases(Protocol):
         ...
 
     def medium(self) -> tuple[Any, dict[str, Any], int]:
-        """Return data on which a sweep takes a while, settings, and how often three sweeps come by the checkpoint."""
+        """Return data on which a sweep takes a while, settings, and how often three sweeps come by the poll."""
         ...
 
     def long(self) -> tuple[Any, int]:
-        """Return data that are cut into many small pieces, and how often a sweep comes by the checkpoint at least."""
+        """Return data that are cut into many small pieces, and how often a sweep comes by the poll at least."""
         ...
 
     def wide(self) -> tuple[Any, list[dict[str, Any]], list[dict[str, Any]]]:
@@ -164,8 +164,9 @@ def limited(row: MethodSpec, data: Any, values: dict[str, Any], sweeps: int) -> 
     """Return settings with which a run on all of the data ends after so many sweeps at the latest."""
     if not row.streams:
         return known(row, values) | {"max_sweeps": sweeps}
-    stream: Any = row.build(data, row.values(known(row, values)))
-    epochs = next(e for e in np.arange(0.02, 100.0, 0.02) if stream.sweeps_of(e) == sweeps)
+    given, count = row.values(known(row, values)), row.count_sweeps
+    assert count is not None
+    epochs = next(e for e in np.arange(0.02, 100.0, 0.02) if count(data, given, e) == sweeps)
     return known(row, values) | {"epochs": float(epochs)}
 
 
@@ -183,25 +184,25 @@ def usual(row: MethodSpec) -> Any:
 
 
 def course(
-    inference: Algorithm,
+    algorithm: Algorithm,
     sweeps: int = SWEEPS,
     seed: int = 1,
     due: Callable[[Any], Any] | None = None,
 ) -> Iterator[tuple[Any, SweepInfo | None]]:
     """Give the first state and the one after each sweep; something may be done to the first."""
-    state = inference.init(np.random.default_rng([seed, 0]))
+    state = algorithm.init(np.random.default_rng([seed, 0]))
     state = state if due is None else due(state)
     yield state, None
     for sweep in range(1, sweeps + 1):
-        state, info = inference.sweep(state, np.random.default_rng([seed, sweep]))
+        state, info = algorithm.sweep(state, np.random.default_rng([seed, sweep]))
         yield state, info
 
 
 def last_of(
-    inference: Algorithm, sweeps: int = SWEEPS, seed: int = 1, due: Callable[[Any], Any] | None = None
+    algorithm: Algorithm, sweeps: int = SWEEPS, seed: int = 1, due: Callable[[Any], Any] | None = None
 ) -> Any:
     """Return the state after some sweeps."""
-    return list(course(inference, sweeps, seed, due))[-1][0]
+    return list(course(algorithm, sweeps, seed, due))[-1][0]
 
 
 def arrays_in(value: Any, found: list[np.ndarray] | None = None) -> list[np.ndarray]:

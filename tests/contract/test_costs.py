@@ -15,7 +15,7 @@ import pytest
 from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.compilation import compile_for
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
 from acvb_core.models.irm import memory
@@ -68,9 +68,9 @@ def test_checkpoint_is_called_often(row: MethodSpec, monkeypatch: pytest.MonkeyP
     if "k_rows" in known(row, values) and row.name not in ("cvb0", "gibbs"):
         values = values | {"init": "random"}
     sweeps = 1 if row.name == "cvb_exact" else 3  # with exact expectations one takes several seconds
-    problem = build_problem(data, row.name, limited(row, data, values, sweeps), model=row.model)
+    prepared = prepare_run(data, row.name, limited(row, data, values, sweeps), model=row.model)
     gaps = Gaps()
-    *_, snapshot = run(problem, checkpoint=gaps, schedule=Schedule(1, 1))
+    *_, snapshot = run(prepared, poll=gaps, schedule=Schedule(1, 1))
     gaps()
     assert len(gaps.seconds) >= wanted
     state = snapshot.state
@@ -81,29 +81,29 @@ def test_checkpoint_is_called_often(row: MethodSpec, monkeypatch: pytest.MonkeyP
             break
         gaps.restart()
         with one_thread():
-            state, _ = problem.inference.sweep(due, np.random.default_rng(4 + sweep), gaps)
+            state, _ = prepared.algorithm.sweep(due, np.random.default_rng(4 + sweep), gaps)
         gaps()
     assert gaps.longest < 50, "about a second of an idle processor of today"
 
 
 @every_method
 def test_long_passes_are_cut_into_pieces(row: MethodSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With pieces of ten objects a pass over many comes by the checkpoint many times."""
+    """With pieces of ten objects a pass over many comes by the poll many times."""
     if (row.model, row.name) == ("irm", "vb"):  # a batch of matrix products
         return
     for place in CASES[row.model].pieces:
         monkeypatch.setattr(place, lambda *_: 10)
     calls = 0
 
-    def checkpoint() -> None:
+    def poll() -> None:
         nonlocal calls
         calls += 1
 
     data, wanted = CASES[row.model].long()
-    inference = built(row, data, window=1_000)  # of a stream all documents, as a sweep of the others
-    state = inference.init(np.random.default_rng(0))
+    algorithm = built(row, data, window=1_000)  # of a stream all documents, as a sweep of the others
+    state = algorithm.init(np.random.default_rng(0))
     calls = 0
-    inference.sweep(state, np.random.default_rng(1), checkpoint)
+    algorithm.sweep(state, np.random.default_rng(1), poll)
     assert calls >= wanted
 
 
@@ -153,10 +153,10 @@ def test_memory_is_as_estimated(
     values = known(row, {"max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05} | values)
     data = few_documents() if row.name == "cvb_exact" else wide(row.model)[0]
     values = affordable(row, data, values)
-    problem = build_problem(data, row.name, values, model=row.model, heldout=heldout)
-    CASES[row.model].arrays(problem.train)  # what is made of the data when it is first asked for
-    compile_for(problem)
-    ratio = peak_of(lambda: deque(run(problem), maxlen=0)) / problem.memory_bytes
+    prepared = prepare_run(data, row.name, values, model=row.model, heldout=heldout)
+    CASES[row.model].arrays(prepared.train)  # what is made of the data when it is first asked for
+    compile_for(prepared)
+    ratio = peak_of(lambda: deque(run(prepared), maxlen=0)) / prepared.memory_bytes
     assert 0.3 <= ratio <= 1.3, f"{ratio:.2f}"
 
 
@@ -170,11 +170,11 @@ def test_memory_covers_the_clusters_that_splits_add() -> None:
     relation = large_relation(1_000, 250, 20_000, 16, 16, 1).relation
     assert relation.transposed.shape == (250, 1_000)
     few = {"k_rows": 3, "k_cols": 3, "init": "spectral", "max_sweeps": 35}
-    problem, alone = (build_problem(relation, "cvb0", {**few, "split": split}) for split in (True, False))
-    compile_for(problem)
-    peak = peak_of(lambda: deque(run(problem), maxlen=0))
-    assert 1.3 * alone.memory_bytes < peak < 1.3 * problem.memory_bytes
-    assert alone.sweep_seconds < problem.sweep_seconds < 5.0
+    prepared, alone = (prepare_run(relation, "cvb0", {**few, "split": split}) for split in (True, False))
+    compile_for(prepared)
+    peak = peak_of(lambda: deque(run(prepared), maxlen=0))
+    assert 1.3 * alone.memory_bytes < peak < 1.3 * prepared.memory_bytes
+    assert alone.sweep_seconds < prepared.sweep_seconds < 5.0
 
 
 @every_method
@@ -183,8 +183,8 @@ def test_little_memory_is_used_before_the_check(row: MethodSpec) -> None:
     data, choices, _ = wide(row.model)
     values = next(known(row, values) for values in choices if known(row, values) == values)
     size = sum(array.nbytes for array in CASES[row.model].arrays(data))
-    build_problem(data, row.name, values, model=row.model)  # what runs on the same data share
-    assert peak_of(lambda: build_problem(data, row.name, values, model=row.model)) < 3 * size
+    prepare_run(data, row.name, values, model=row.model)  # what runs on the same data share
+    assert peak_of(lambda: prepare_run(data, row.name, values, model=row.model)) < 3 * size
 
 
 @every_method
@@ -196,7 +196,7 @@ def test_a_sweep_of_more_parts_is_estimated_to_take_longer(
     data = wide(row.model)[0]
     sizes = [parameter.name for parameter in row.parameters if parameter.name.split("_")[0] == "k"]
     few, many = (
-        build_problem(data, row.name, dict.fromkeys(sizes, k), model=row.model).sweep_seconds for k in (4, 8)
+        prepare_run(data, row.name, dict.fromkeys(sizes, k), model=row.model).sweep_seconds for k in (4, 8)
     )
     assert few == many == 0.0 if row.streams else 0.0 < 1.5 * few < many < 60.0
 
@@ -205,14 +205,14 @@ def test_held_out_entries_do_not_make_sweeps_look_long() -> None:
     """They are many times the links here, and each costs far less than an object does."""
     relation = large_relation(800, 1_000, 10_000, 8, 8, 1).relation
     values = {"k_rows": 20, "k_cols": 20, "init": "random", "split": False}
-    problem = build_problem(relation, "cvb0", values, heldout=0.3)
-    compile_for(problem)
-    state = problem.inference.init(np.random.default_rng(0))
+    prepared = prepare_run(relation, "cvb0", values, heldout=0.3)
+    compile_for(prepared)
+    state = prepared.algorithm.init(np.random.default_rng(0))
     with one_thread():
-        problem.inference.sweep(state, np.random.default_rng(1))
+        prepared.algorithm.sweep(state, np.random.default_rng(1))
         begin = time.thread_time()
-        problem.inference.sweep(state, np.random.default_rng(1))
-    assert problem.sweep_seconds < 10 * (time.thread_time() - begin)
+        prepared.algorithm.sweep(state, np.random.default_rng(1))
+    assert prepared.sweep_seconds < 10 * (time.thread_time() - begin)
 
 
 @methods_for("lda")
@@ -221,12 +221,12 @@ def test_memory_of_large_counts_is_as_estimated(row: MethodSpec) -> None:
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
     data = Corpus.build(np.full((40, 50), 1_000, dtype=np.int64))
     values = known(row, {"k": 3, "max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05, "epochs": 0.2})
-    assert peak_of(lambda: build_problem(data, row.name, values, model=row.model)) < 200_000
-    problem = build_problem(data, row.name, values, model=row.model)
+    assert peak_of(lambda: prepare_run(data, row.name, values, model=row.model)) < 200_000
+    prepared = prepare_run(data, row.name, values, model=row.model)
     least = 12 * data.n_tokens if row.name == "gibbs" else 0
-    deque(run(problem), maxlen=0)  # whatever a run loads at first use
-    peak = peak_of(lambda: deque(run(problem), maxlen=0))
-    assert 0.3 * least <= peak <= 1.3 * problem.memory_bytes + 500_000
+    deque(run(prepared), maxlen=0)  # whatever a run loads at first use
+    peak = peak_of(lambda: deque(run(prepared), maxlen=0))
+    assert 0.3 * least <= peak <= 1.3 * prepared.memory_bytes + 500_000
 
 
 def peak_of(do: Callable[[], object]) -> int:

@@ -51,10 +51,10 @@ def drawn(row: MethodSpec) -> list[Relation]:
 def test_intervals_hold_the_mean_of_every_block(row: MethodSpec, sizes: tuple[int, int]) -> None:
     """With a and b of at least one the posterior of a block is no U, and its mean is inside the central interval."""
     relation = usual(row)
-    inference = built(
+    algorithm = built(
         row, relation, k_rows=sizes[0], k_cols=sizes[1], hyper="fixed", a=1.0, b=1.0, init="random"
     )
-    blocks = model_row(row.model).build(relation).tables(inference.posterior(last_of(inference)))["blocks"]
+    blocks = model_row(row.model).build(relation).tables(algorithm.posterior(last_of(algorithm)))["blocks"]
     low, high = blocks["low_given_clusters"], blocks["high_given_clusters"]
     assert (low <= blocks["mean"]).all()
     assert (blocks["mean"] <= high).all()
@@ -67,20 +67,20 @@ def test_state_can_be_swept_again_with_the_same_bits(row: MethodSpec, name: str)
     # From the chain once: it is the same whatever comes after it.
     for options in ({}, {"hyper": "per-block", "init": "random"}, {"variance": "exact", "init": "random"}):
         if not row.sampled or "hyper" not in options:
-            inference = built(row, relation, **options)
-            state = CASES[row.model].due_for_moves(inference.init(np.random.default_rng(0)))
+            algorithm = built(row, relation, **options)
+            state = CASES[row.model].due_for_moves(algorithm.init(np.random.default_rng(0)))
             data = [relation.ones.indices.copy(), relation.missing.indices.copy()]
             for sweep in range(MOVES_EVERY + 2):  # with moves in the first one and once more
                 arrays = arrays_in(state)
                 assert len(arrays) >= 2
                 before = [array.copy() for array in arrays]
-                posterior = {k: v.copy() for k, v in inference.posterior(state).arrays.items()}
-                new, _ = inference.sweep(state, np.random.default_rng(sweep))
+                posterior = {k: v.copy() for k, v in algorithm.posterior(state).arrays.items()}
+                new, _ = algorithm.sweep(state, np.random.default_rng(sweep))
                 for array, copy in zip(arrays, before, strict=True):
                     np.testing.assert_array_equal(array, copy)
-                for name, array in inference.posterior(state).arrays.items():
+                for name, array in algorithm.posterior(state).arrays.items():
                     np.testing.assert_array_equal(array, posterior[name])
-                again, _ = inference.sweep(state, np.random.default_rng(sweep))
+                again, _ = algorithm.sweep(state, np.random.default_rng(sweep))
                 for one, other in zip(arrays_in(new), arrays_in(again), strict=True):
                     assert one.tobytes() == other.tobytes()
                 state = new
@@ -98,7 +98,7 @@ def test_order_says_where_every_cluster_has_gone(row: MethodSpec, moves: bool) -
 
 
 def check_orders(row: MethodSpec, relation: Relation, moves: bool) -> None:
-    inference = built(
+    algorithm = built(
         row,
         relation,
         k_rows=9,
@@ -111,20 +111,20 @@ def check_orders(row: MethodSpec, relation: Relation, moves: bool) -> None:
     )
     domains = set(model_row(row.model).domains)
     dropped = moved = made = 0
-    states = list(course(inference, 40))
+    states = list(course(algorithm, 40))
     for (before, _), (after, info) in zip(states[:-1], states[1:], strict=True):
         assert info is not None
-        old, new = inference.current(before), inference.current(after)
+        old, new = algorithm.current(before), algorithm.current(after)
         if info.moves:
             assert moves
-            assert info.order is None
+            assert info.cluster_permutation is None
             made += 1
-        if info.order is None:
+        if info.cluster_permutation is None:
             if not info.moves:
                 assert old.n_clusters() == new.n_clusters()
             continue
-        assert set(info.order) == domains
-        for domain, order in info.order.items():
+        assert set(info.cluster_permutation) == domains
+        for domain, order in info.cluster_permutation.items():
             assert len(order) == new[domain].shape[1]
             assert len(set(order.tolist())) == len(order)
             assert order.min() >= 0
@@ -147,10 +147,10 @@ def test_order_is_the_one_the_sweep_applied(row: MethodSpec) -> None:
     if row.sampled or row.name == "vb":  # VB sorts only where that does not lower its bound
         return
     for relation in drawn(row):
-        inference = built(
+        algorithm = built(
             row, relation, k_rows=3, k_cols=3, smoothing=0.0, merge=False, split=False, burn_in=1000
         )
-        state = last_of(inference, 5)
+        state = last_of(algorithm, 5)
         inner = getattr(state, "inner", state)
         rows = np.ascontiguousarray(inner.q["rows"][:, ::-1])
         both = (slice(None, None, -1),) * inner.layout.axes.count(
@@ -163,12 +163,13 @@ def test_order_is_the_one_the_sweep_applied(row: MethodSpec) -> None:
             entries=np.ascontiguousarray(inner.entries[both]),
         )
         start = turned if inner is state else replace(state, inner=turned)
-        after, info = inference.sweep(start, np.random.default_rng(9))
-        assert info.order is not None
+        after, info = algorithm.sweep(start, np.random.default_rng(9))
+        assert info.cluster_permutation is not None
         sizes = rows.sum(axis=0)
         assert len(set(np.round(sizes))) == 3
-        assert info.order["rows"].tolist() == order_by_size(sizes).tolist()
-        np.testing.assert_allclose(inference.current(after)["rows"], rows[:, info.order["rows"]], atol=0.1)
+        assert info.cluster_permutation["rows"].tolist() == order_by_size(sizes).tolist()
+        moved = rows[:, info.cluster_permutation["rows"]]
+        np.testing.assert_allclose(algorithm.current(after)["rows"], moved, atol=0.1)
 
 
 @each_of(
@@ -189,9 +190,9 @@ def test_per_block_prior_stays_finite(row: MethodSpec, name: str) -> None:
         with pytest.raises(ParameterError, match="hyper"):
             built(row, relation, hyper="per-block")
         return
-    inference, model = built(row, relation, hyper="per-block"), model_row(row.model).build(relation)
-    for state, _ in course(inference, 50):
-        posterior = inference.posterior(state)
+    algorithm, model = built(row, relation, hyper="per-block"), model_row(row.model).build(relation)
+    for state, _ in course(algorithm, 50):
+        posterior = algorithm.posterior(state)
         assert_posterior(posterior, row, relation, True)
         if set(posterior.n_clusters().values()) != {1}:
             assert posterior.axes["a"] == posterior.axes["b"] == model.layout.axes
@@ -211,6 +212,6 @@ def test_exact_variances_wherever_they_are_offered(row: MethodSpec) -> None:
     assert len(names) > 1
     for name in sorted(names):
         relation = examples[name]
-        inference = built(row, relation, variance="exact")
-        for state, _ in course(inference):
-            assert_posterior(inference.posterior(state), row, relation, True)
+        algorithm = built(row, relation, variance="exact")
+        for state, _ in course(algorithm):
+            assert_posterior(algorithm.posterior(state), row, relation, True)

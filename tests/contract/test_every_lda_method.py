@@ -28,24 +28,24 @@ COLLAPSED = (*AVERAGED, "cvb0", "cvb", "cvb_exact")
 @every_method
 def test_state_swept_twice_is_refused_or_gives_the_same_bits(row: MethodSpec) -> None:
     for values in variations(row):
-        inference = built(row, CORPORA["planted"], **values)
-        states = [state for state, _ in course(inference, 12)]
+        algorithm = built(row, CORPORA["planted"], **values)
+        states = [state for state, _ in course(algorithm, 12)]
         for sweep, state in enumerate(states[:-1]):
-            before = bits_of(inference.posterior(state))
+            before = bits_of(algorithm.posterior(state))
             if row.name in COLLAPSED:
                 with pytest.raises(ValueError, match=f"after sweep {sweep} was swept already"):
-                    inference.sweep(state, np.random.default_rng([1, sweep + 1]))
+                    algorithm.sweep(state, np.random.default_rng([1, sweep + 1]))
                 if getattr(state, "samples", 0) == 0:  # the mean's responsibilities, or those of the sweep
-                    assert inference.responsibilities(state) is None
+                    assert algorithm.responsibilities(state) is None
             else:
-                again, _ = inference.sweep(state, np.random.default_rng([1, sweep + 1]))
+                again, _ = algorithm.sweep(state, np.random.default_rng([1, sweep + 1]))
                 for one, other in zip(arrays_in(states[sweep + 1]), arrays_in(again), strict=True):
                     assert one.tobytes() == other.tobytes()
-            assert bits_of(inference.posterior(state)) == before
+            assert bits_of(algorithm.posterior(state)) == before
         # A refusal leaves the newest state as it was: it can be gone on with.
-        after, _ = inference.sweep(states[-1], np.random.default_rng([1, 13]))
+        after, _ = algorithm.sweep(states[-1], np.random.default_rng([1, 13]))
         whole = last_of(built(row, CORPORA["planted"], **values), 13)
-        assert bits_of(inference.posterior(after)) == bits_of(inference.posterior(whole))
+        assert bits_of(algorithm.posterior(after)) == bits_of(algorithm.posterior(whole))
 
 
 def asymmetric(state: Any, alpha: np.ndarray) -> Any:
@@ -63,24 +63,24 @@ def test_topics_that_are_dropped_leave_their_tokens_to_others(row: MethodSpec) -
     corpus, alpha = CORPORA["planted"], np.linspace(0.02, 0.2, 15)
     if row.streams:  # theirs are in single precision
         alpha = alpha.astype(np.float32).astype(np.float64)
-    inference = built(row, corpus, k=15, shrink=0.05, hyper="fixed", prior="symmetric", burn_in=1000)
-    state, dropped, left = asymmetric(inference.init(np.random.default_rng(0)), alpha), 0, np.arange(15)
+    algorithm = built(row, corpus, k=15, shrink=0.05, hyper="fixed", prior="symmetric", burn_in=1000)
+    state, dropped, left = asymmetric(algorithm.init(np.random.default_rng(0)), alpha), 0, np.arange(15)
     for sweep in range(40):
-        before = inference.current(state)
-        state, info = inference.sweep(state, np.random.default_rng(sweep))
-        after = inference.current(state)
+        before = algorithm.current(state)
+        state, info = algorithm.sweep(state, np.random.default_rng(sweep))
+        after = algorithm.current(state)
         assert_posterior(after, row, corpus, True)
-        if info.order is None:
+        if info.cluster_permutation is None:
             assert after.n_clusters() == before.n_clusters()
             continue
-        order = info.order["topics"]
-        assert set(info.order) == {"topics"}
+        order = info.cluster_permutation["topics"]
+        assert set(info.cluster_permutation) == {"topics"}
         assert len(order) == after.n_clusters()["topics"] < before.n_clusters()["topics"]
         assert (np.diff(order) > 0).all()
         left, dropped = left[order], dropped + 1
         np.testing.assert_array_equal(after["alpha"], alpha[left])
     assert bool(dropped) == ("shrink" in {p.name for p in row.parameters})
-    np.testing.assert_array_equal(inference.current(state)["alpha"], alpha[left])
+    np.testing.assert_array_equal(algorithm.current(state)["alpha"], alpha[left])
 
 
 @every_method
@@ -89,13 +89,13 @@ def test_the_topics_dropped_are_the_small_ones(row: MethodSpec) -> None:
     corpus = CORPORA["planted"]
     twins = [built(row, corpus, k=15, shrink=shrink, hyper="fixed", burn_in=1000) for shrink in (0.05, 0.0)]
     for (state, info), (whole, _) in zip(*(course(twin, 30) for twin in twins), strict=True):
-        if info is not None and info.order is not None:
+        if info is not None and info.cluster_permutation is not None:
             break
         assert bits_of(twins[0].current(state)) == bits_of(twins[1].current(whole))
     else:
         assert row.name == "gibbs" or row.streams
         return
-    order, masses = info.order["topics"], twins[1].current(whole).masses()["topics"]
+    order, masses = info.cluster_permutation["topics"], twins[1].current(whole).masses()["topics"]
     np.testing.assert_array_equal(order, np.flatnonzero(masses >= 0.05 * corpus.n_tokens))
     given, before = twins[0].responsibilities(state), twins[1].responsibilities(whole)
     if row.name in COLLAPSED:
@@ -111,10 +111,10 @@ def test_the_topics_dropped_are_the_small_ones(row: MethodSpec) -> None:
 @pytest.mark.parametrize("name", CORPORA)
 def test_every_topic_is_kept_if_so_asked(row: MethodSpec, name: str) -> None:
     """Also those that hold next to nothing, or, by rounding, less."""
-    inference = built(row, CORPORA[name], k=40, shrink=0.0)
-    for state, info in course(inference, 60):
-        assert inference.posterior(state).n_clusters() == {"topics": 40}
-        assert info is None or info.order is None
+    algorithm = built(row, CORPORA[name], k=40, shrink=0.0)
+    for state, info in course(algorithm, 60):
+        assert algorithm.posterior(state).n_clusters() == {"topics": 40}
+        assert info is None or info.cluster_permutation is None
 
 
 @pytest.mark.parametrize("row", [row for row in methods_of("lda") if not row.streams], ids=name_of)
@@ -124,14 +124,14 @@ def test_one_topic_leaves_nothing_to_infer(row: MethodSpec, name: str) -> None:
     corpus = CORPORA[name]
     if corpus.n_tokens > 1000:  # the oracle goes token by token
         return
-    inference, model = built(row, corpus, k=1, hyper="fixed", beta=0.3), model_row("lda").build(corpus)
-    state = last_of(inference, 4)
-    posterior = inference.posterior(state)
+    algorithm, model = built(row, corpus, k=1, hyper="fixed", beta=0.3), model_row("lda").build(corpus)
+    state = last_of(algorithm, 4)
+    posterior = algorithm.posterior(state)
     np.testing.assert_allclose(posterior["documents"][:, 0], corpus.lengths)
     np.testing.assert_allclose(posterior["words"][:, 0], corpus.frequencies)
     tokens = tokens_of(triplets_of(corpus))
     exact = log_joint(tokens, np.zeros(len(tokens.words), dtype=np.int64), np.array([0.1]), 0.3)
-    given = inference.responsibilities(state)
+    given = algorithm.responsibilities(state)
     assert model.lower_bound(posterior, given) == pytest.approx(exact, rel=1e-6, abs=1e-5)
     if given is not None:
         assert model.collapsed_bound(posterior, given) == pytest.approx(exact, rel=1e-6, abs=1e-5)
@@ -145,9 +145,9 @@ def test_one_topic_of_a_stream_has_the_counts_of_all_tokens(row: MethodSpec, nam
     exact = np.maximum(corpus.frequencies - 1.0, 0.0) if sdm else corpus.frequencies.astype(np.float64)
     # A minibatch is all documents, and every step a whole one: 1e6 / t, or t to the power of 0.
     whole = {"step_scale": 1e6} if "scvb0" in row.name else {} if sdm else {"step_power": 0.0}
-    inference = built(row, corpus, k=1, window=100, batch=100, beta=0.3, renew=False, **whole)
-    *_, (state, info) = course(inference, 4)
-    np.testing.assert_allclose(inference.posterior(state)["words"][:, 0], exact, rtol=1e-5, atol=1e-6)
+    algorithm = built(row, corpus, k=1, window=100, batch=100, beta=0.3, renew=False, **whole)
+    *_, (state, info) = course(algorithm, 4)
+    np.testing.assert_allclose(algorithm.posterior(state)["words"][:, 0], exact, rtol=1e-5, atol=1e-6)
     longer = corpus.lengths > 1
     if not longer.any():
         assert info.pseudo_loo is None
@@ -163,11 +163,11 @@ def test_one_topic_of_a_stream_has_the_counts_of_all_tokens(row: MethodSpec, nam
 def test_change_of_the_mean_is_bounded(name: str, data: str, track: bool) -> None:
     """ACVB17 Lemma 1: at most 2 / s; and that of the counts is at most that of the responsibilities."""
     row = method_row("lda", name)
-    inference = built(row, CORPORA[data], track=track, burn_in=1, hyper="fixed", shrink=0.0)
+    algorithm = built(row, CORPORA[data], track=track, burn_in=1, hyper="fixed", shrink=0.0)
     checked = 0
-    for (before, _), (after, _) in pairwise(course(inference, 80)):
-        phase = inference.phase(after)
-        assert (inference.responsibilities(after) is not None) or not track
+    for (before, _), (after, _) in pairwise(course(algorithm, 80)):
+        phase = algorithm.phase(after)
+        assert (algorithm.responsibilities(after) is not None) or not track
         if phase.samples < 2:
             assert phase.mean_change is None
             continue

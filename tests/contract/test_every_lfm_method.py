@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.core.rows import MethodSpec
 from acvb_core.data.table import Table
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.registry import methods_of, model_row
@@ -29,10 +29,10 @@ SETTLED = 30
 @every_method
 def test_state_can_be_swept_again_with_the_same_bits(row: MethodSpec) -> None:
     for values in variations(row):
-        inference = built(row, TABLES["missing cells"], **values)
-        states = [state for state, _ in course(inference, 12)]
+        algorithm = built(row, TABLES["missing cells"], **values)
+        states = [state for state, _ in course(algorithm, 12)]
         for sweep, state in enumerate(states[:-1]):
-            again, _ = inference.sweep(state, np.random.default_rng([1, sweep + 1]))
+            again, _ = algorithm.sweep(state, np.random.default_rng([1, sweep + 1]))
             for one, other in zip(arrays_in(states[sweep + 1]), arrays_in(again), strict=True):
                 assert one.tobytes() == other.tobytes()
 
@@ -41,8 +41,8 @@ def test_state_can_be_swept_again_with_the_same_bits(row: MethodSpec) -> None:
 @pytest.mark.parametrize("name", ["planted", "missing cells", "own units"])
 def test_features_are_ordered_by_share(row: MethodSpec, name: str) -> None:
     for values in variations(row):
-        inference = built(row, TABLES[name], k_max=6, **values)
-        posterior = inference.posterior(last_of(inference, SETTLED))
+        algorithm = built(row, TABLES[name], k_max=6, **values)
+        posterior = algorithm.posterior(last_of(algorithm, SETTLED))
         assert (np.diff(posterior["objects"].sum(axis=0)) <= 1e-9).all()
 
 
@@ -54,13 +54,15 @@ def test_order_says_where_every_feature_has_gone(row: MethodSpec) -> None:
     truth = planted_features(80, 10, 3, noise=0.3, seed=1).table
     gone = 0
     for values in variations(row):
-        inference = built(row, truth, k_max=10, **({"init": "random"} | values))
+        algorithm = built(row, truth, k_max=10, **({"init": "random"} | values))
         before = None
-        for state, info in course(inference, 50):
-            now = inference.posterior(state)
+        for state, info in course(algorithm, 50):
+            now = algorithm.posterior(state)
             if before is not None:
                 k = before.n_clusters()["features"]
-                order = np.arange(k) if info.order is None else info.order["features"]
+                order = (
+                    np.arange(k) if info.cluster_permutation is None else info.cluster_permutation["features"]
+                )
                 assert len(order) == now.n_clusters()["features"]
                 assert len(set(order.tolist())) == len(order)
                 assert set(order.tolist()) <= set(range(k))
@@ -80,10 +82,10 @@ def test_order_says_where_every_feature_has_gone(row: MethodSpec) -> None:
 @every_method
 def test_no_more_features_than_asked_for(row: MethodSpec) -> None:
     for k_max in (1, 3):
-        inference = built(row, TABLES["planted"], k_max=k_max)
-        for state, info in course(inference, 30):
-            assert inference.current(state).n_clusters()["features"] <= k_max
-            assert inference.posterior(state).n_clusters()["features"] <= k_max
+        algorithm = built(row, TABLES["planted"], k_max=k_max)
+        for state, info in course(algorithm, 30):
+            assert algorithm.current(state).n_clusters()["features"] <= k_max
+            assert algorithm.posterior(state).n_clusters()["features"] <= k_max
             if info is not None and info.effective is not None:
                 assert 0 <= info.effective["features"] <= k_max
 
@@ -96,9 +98,9 @@ def test_missing_cells_say_nothing(row: MethodSpec) -> None:
     values = table.values.copy()
     values[split.heldout.rows, split.heldout.columns] = np.nan
     fits = [
-        bits_of(inference.posterior(last_of(inference, 8)))
+        bits_of(algorithm.posterior(last_of(algorithm, 8)))
         for data in (split.train, Table.build(values), table)
-        for inference in [built(row, data)]
+        for algorithm in [built(row, data)]
     ]
     assert fits[0] == fits[1]
     assert fits[0] != fits[2]
@@ -111,23 +113,23 @@ def test_four_blocks_are_found(row: MethodSpec, missing: float) -> None:
     truth = block_images(200, noise=0.25, seed=2)
     table = holed(truth.table, missing)
     values = known(row, {"k_max": 6, "max_sweeps": 80, "burn_in": 40})
-    problem = build_problem(table, row.name, values, model="lfm", seed=1, heldout=0.1)
-    *_, last = run(problem)
+    prepared = prepare_run(table, row.name, values, model="lfm", seed=1, heldout=0.1)
+    *_, last = run(prepared)
     # Half of the pixels are of a block, and four fifths of their variance are; the others are noise.
     assert last.heldout.explained > 0.42
     assert last.heldout.rmse < 0.8
     assert np.isfinite(last.heldout.log_likelihood)
     assert last.extras["train_log_likelihood"] > -1.1
-    assert_posterior(last.posterior, row, problem.train, True)
+    assert_posterior(last.posterior, row, prepared.train, True)
 
 
 @every_method
 def test_history_has_a_column_for_all_that_is_known(row: MethodSpec) -> None:
-    problem = build_problem(
+    prepared = prepare_run(
         TABLES["planted"], row.name, known(row, {"max_sweeps": 5, "burn_in": 2, "k_max": 4}), model="lfm",
         seed=1, heldout=0.1,
     )  # fmt: skip
-    *_, last = run(problem)
+    *_, last = run(prepared)
     told = last.row()
     assert {"sweep", "effective_k_features", "noise", "train_log_likelihood"} <= set(told)
     assert {"heldout_log_likelihood", "heldout_rmse", "heldout_explained"} <= set(told)
@@ -143,12 +145,12 @@ def test_nothing_is_kept_of_the_size_of_objects_and_pairs_of_features(row: Metho
     """The peak of a sweep is far below N x K x K numbers."""
     n, d, k = 600, 40, 40
     table = holed(planted_features(n, d, 5, seed=1).table, 0.1)
-    inference = built(row, table, k_max=k, init="random")
-    state = inference.init(np.random.default_rng(0))
-    state, _ = inference.sweep(state, np.random.default_rng(1))
+    algorithm = built(row, table, k_max=k, init="random")
+    state = algorithm.init(np.random.default_rng(0))
+    state, _ = algorithm.sweep(state, np.random.default_rng(1))
     tracemalloc.start()
     try:
-        inference.sweep(state, np.random.default_rng(2))
+        algorithm.sweep(state, np.random.default_rng(2))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -161,9 +163,9 @@ def test_shift_and_unit_of_a_standardised_column_do_not_matter(row: MethodSpec) 
     # Powers of two: not even the last digit changes.
     unit = 2.0 ** np.arange(-6, 6)
     found = [
-        inference.posterior(last_of(inference, 6))
+        algorithm.posterior(last_of(algorithm, 6))
         for values in (table.values, unit * table.values)
-        for inference in [built(row, Table.build(values))]
+        for algorithm in [built(row, Table.build(values))]
     ]
     for name, array in found[0].arrays.items():
         np.testing.assert_allclose(found[1][name], array, rtol=1e-6, atol=1e-8)
@@ -175,9 +177,9 @@ def test_held_out_scores_are_the_same_in_any_unit(row: MethodSpec) -> None:
 
     def score(standardise: bool, unit: Any) -> Any:
         table = Table.build(unit * TABLES["planted"].values, standardise=standardise)
-        problem = build_problem(table, row.name, known(row, {"max_sweeps": 12, "burn_in": 4, "k_max": 4}), model="lfm",
+        prepared = prepare_run(table, row.name, known(row, {"max_sweeps": 12, "burn_in": 4, "k_max": 4}), model="lfm",
                        seed=1, heldout=0.1)  # fmt: skip
-        *_, last = run(problem)
+        *_, last = run(prepared)
         return last.heldout
 
     plain, scaled = score(True, 1.0), score(True, 1024.0)

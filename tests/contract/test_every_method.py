@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.core.protocols import Algorithm, Posterior
 from acvb_core.core.rows import MethodSpec
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.registry import METHODS, model_row
 from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt
@@ -51,9 +51,9 @@ def assert_posterior(posterior: Posterior, row: MethodSpec, data: Any, swept: bo
     CASES[row.model].check(posterior, data, swept)
 
 
-def different_posteriors(inference: Algorithm, state: Any) -> list[Posterior]:
+def different_posteriors(algorithm: Algorithm, state: Any) -> list[Posterior]:
     """Give the posterior and the current one; where both have the same bits, only the first."""
-    posterior, current = inference.posterior(state), inference.current(state)
+    posterior, current = algorithm.posterior(state), algorithm.current(state)
     same = bits_of(posterior) == bits_of(current) and all(
         getattr(posterior, field.name) == getattr(current, field.name)
         for field in fields(posterior)
@@ -81,16 +81,16 @@ def each_data_set() -> list[Any]:
 @pytest.mark.parametrize(("row", "values", "name"), each_data_set())
 def test_any_data(row: MethodSpec, values: dict[str, Any], name: str) -> None:
     data, cases = data_of(row.model)[name], CASES[row.model]
-    inference, model = built(row, data, **values), model_row(row.model).build(data)
+    algorithm, model = built(row, data, **values), model_row(row.model).build(data)
     everything = cases.everything(data)
     # Moves in the first sweep and once more, and steps of all hyper-parameters.
-    for state, info in course(inference, cases.whole, due=cases.due_for_moves):
+    for state, info in course(algorithm, cases.whole, due=cases.due_for_moves):
         swept = info is not None
-        given = inference.responsibilities(state)
+        given = algorithm.responsibilities(state)
         # The responsibilities are those of the posterior, and not of the current one.
-        bound = model.lower_bound(inference.posterior(state), given)
+        bound = model.lower_bound(algorithm.posterior(state), given)
         assert bound is None or bound < cases.most_evidence + 1e-3
-        for posterior in different_posteriors(inference, state):
+        for posterior in different_posteriors(algorithm, state):
             assert_posterior(posterior, row, data, swept)
             bound = model.lower_bound(posterior, given)
             assert bound is None or np.isfinite(bound)
@@ -108,7 +108,7 @@ def test_any_data(row: MethodSpec, values: dict[str, Any], name: str) -> None:
             assert info.pseudo_loo is None or np.isfinite(info.pseudo_loo)
             assert info.change is None or 0 <= info.change <= 2 + 1e-5
             assert 0 < info.progress <= 1
-    for posterior in different_posteriors(inference, state):
+    for posterior in different_posteriors(algorithm, state):
         cases.check_tables(model.tables(posterior), data, posterior)
 
 
@@ -123,10 +123,10 @@ def test_any_number_of_clusters(row: MethodSpec) -> None:
                 continue
             # Splits may add clusters to those that a run begins with, wherever it begins.
             for split in splits[: 1 if n else 2]:
-                inference = built(row, data, **sizes, **values, split=split)
-                for state, info in course(inference, cases.whole, due=cases.due_for_moves):
-                    assert_posterior(inference.posterior(state), row, data, info is not None)
-                left = inference.posterior(state).n_clusters()
+                algorithm = built(row, data, **sizes, **values, split=split)
+                for state, info in course(algorithm, cases.whole, due=cases.due_for_moves):
+                    assert_posterior(algorithm.posterior(state), row, data, info is not None)
+                left = algorithm.posterior(state).n_clusters()
                 if not row.sampled:
                     most = dict(zip(left, sizes.values(), strict=True))
                     most |= model_row(row.model).limits(data, {**sizes, **values, "split": split})
@@ -136,11 +136,11 @@ def test_any_number_of_clusters(row: MethodSpec) -> None:
 @every_method
 def test_builds_with_defaults(row: MethodSpec) -> None:
     data = usual(row)
-    inference = row.build(data, row.values({}))
-    assert isinstance(inference, Algorithm)
-    state = inference.init(np.random.default_rng(0))
-    state, _ = inference.sweep(state, np.random.default_rng(1))
-    assert_posterior(inference.posterior(state), row, data, True)
+    algorithm = row.build(data, row.values({}))
+    assert isinstance(algorithm, Algorithm)
+    state = algorithm.init(np.random.default_rng(0))
+    state, _ = algorithm.sweep(state, np.random.default_rng(1))
+    assert_posterior(algorithm.posterior(state), row, data, True)
 
 
 @every_method
@@ -149,11 +149,11 @@ def test_fixed_hyper_parameters_stay(row: MethodSpec) -> None:
     values, said = cases.fixed
     if not said:
         return
-    inference = built(row, data, **values)
+    algorithm = built(row, data, **values)
     # Those of a stream are in single precision.
     slack = 1e-7 if row.streams else 1e-12
-    for state, _ in course(inference, 20, due=cases.due_for_moves if row.streams else None):
-        assert inference.posterior(state).hyper == pytest.approx(said, rel=slack)
+    for state, _ in course(algorithm, 20, due=cases.due_for_moves if row.streams else None):
+        assert algorithm.posterior(state).hyper == pytest.approx(said, rel=slack)
     learned = built(row, data, **cases.learned)
     last = learned.posterior(last_of(learned, 20, due=cases.due_for_moves if row.streams else None)).hyper
     # … and their beta stays.
@@ -170,11 +170,11 @@ def test_same_seed_gives_the_same_bits(row: MethodSpec) -> None:
     for values in variations(row):
         runs = [
             [
-                bits_of(inference.posterior(state)) | {"info": None if info is None else repr(info[:1])}
-                for state, info in course(inference, 15, seed)
+                bits_of(algorithm.posterior(state)) | {"info": None if info is None else repr(info[:1])}
+                for state, info in course(algorithm, 15, seed)
             ]
             for seed in (1, 1, 2)
-            for inference in [built(row, data, **values)]
+            for algorithm in [built(row, data, **values)]
         ]
         assert runs[0] == runs[1]
         assert runs[0][-1] != runs[2][-1]
@@ -185,28 +185,28 @@ def test_sweep_leaves_the_given_state_and_the_data_as_they_were(row: MethodSpec)
     data = usual(row)
     before_all = [array.copy() for array in CASES[row.model].arrays(data)]
     for values in variations(row):
-        inference = built(row, data, **values)
-        state = inference.init(np.random.default_rng(0))
+        algorithm = built(row, data, **values)
+        state = algorithm.init(np.random.default_rng(0))
         kept = []
         for sweep in range(20):  # merges and steps of the hyper-parameters included
             arrays = arrays_in(state)
             assert len(arrays) >= 2
             before = [array.copy() for array in arrays]
-            kept.append((state, bits_of(inference.posterior(state)), bits_of(inference.current(state))))
-            new, _ = inference.sweep(state, np.random.default_rng(sweep))
+            kept.append((state, bits_of(algorithm.posterior(state)), bits_of(algorithm.current(state))))
+            new, _ = algorithm.sweep(state, np.random.default_rng(sweep))
             for array, copy in zip(arrays, before, strict=True):
                 np.testing.assert_array_equal(array, copy)
             state = new
         # Not only by the sweep of the state itself, but by all that came after.
         for old, posterior, current in kept:
-            assert bits_of(inference.posterior(old)) == posterior
-            assert bits_of(inference.current(old)) == current
+            assert bits_of(algorithm.posterior(old)) == posterior
+            assert bits_of(algorithm.current(old)) == current
     for array, copy in zip(CASES[row.model].arrays(data), before_all, strict=True):
         np.testing.assert_array_equal(array, copy)
 
 
 class Enough(Exception):  # noqa: N818 - a signal
-    """Raised by a checkpoint to end a sweep."""
+    """Raised by a poll to end a sweep."""
 
 
 @every_method
@@ -219,16 +219,16 @@ def test_sweep_cut_short_anywhere_can_be_gone_on_with(
     cases, data = CASES[row.model], usual(row)
     for values in variations(row):
         counting = Counting()
-        inference = built(row, data, **values)
-        start = cases.due_for_moves(last_of(inference, 3))
-        whole, _ = inference.sweep(start, np.random.default_rng(9), counting)
-        whole, info = inference.sweep(whole, np.random.default_rng(10))
-        wanted = bits_of(inference.posterior(whole)), bits_of(inference.current(whole)), info.change
+        algorithm = built(row, data, **values)
+        start = cases.due_for_moves(last_of(algorithm, 3))
+        whole, _ = algorithm.sweep(start, np.random.default_rng(9), counting)
+        whole, info = algorithm.sweep(whole, np.random.default_rng(10))
+        wanted = bits_of(algorithm.posterior(whole)), bits_of(algorithm.current(whole)), info.change
         calls = np.unique(np.linspace(1, counting.calls, min(counting.calls, 12)).astype(int))
         for first in calls:
-            inference = built(row, data, **values)
-            state = cases.due_for_moves(last_of(inference, 3))
-            before, new, cut = bits_of(inference.posterior(state)), None, 0
+            algorithm = built(row, data, **values)
+            state = cases.due_for_moves(last_of(algorithm, 3))
+            before, new, cut = bits_of(algorithm.posterior(state)), None, 0
             for call in (first, max(first // 2, 1), 10 * counting.calls):
                 left = [int(call)]
 
@@ -238,15 +238,15 @@ def test_sweep_cut_short_anywhere_can_be_gone_on_with(
                         raise Enough
 
                 try:
-                    new, _ = inference.sweep(state, np.random.default_rng(9), stop)
+                    new, _ = algorithm.sweep(state, np.random.default_rng(9), stop)
                     break
                 except Enough:
                     cut += 1
-                    assert bits_of(inference.posterior(state)) == before
-                    assert inference.phase(state) is not None
+                    assert bits_of(algorithm.posterior(state)) == before
+                    assert algorithm.phase(state) is not None
             assert cut
-            new, info = inference.sweep(new, np.random.default_rng(10))
-            found = bits_of(inference.posterior(new)), bits_of(inference.current(new)), info.change
+            new, info = algorithm.sweep(new, np.random.default_rng(10))
+            found = bits_of(algorithm.posterior(new)), bits_of(algorithm.current(new)), info.change
             assert found == wanted
 
 
@@ -260,22 +260,22 @@ def test_run_cut_short_and_resumed_gives_the_bits_of_one_that_was_not(
     given = limited(row, data, CASES[row.model].small | {"burn_in": 4, "tol": 1e-12}, 16)
     for values in variations(row):
 
-        def problem(values: dict[str, Any] = values) -> Any:
-            return build_problem(
+        def prepared(values: dict[str, Any] = values) -> Any:
+            return prepare_run(
                 data, row.name, known(row, given | values), model=row.model, seed=3, heldout=0.1
             )
 
         counting = Counting()
-        whole = [bits(s) for s in all_snapshots(problem(), checkpoint=counting)]
+        whole = [bits(s) for s in all_snapshots(prepared(), poll=counting)]
         assert len(whole) == 16
         for call in np.linspace(2, counting.calls, 4).astype(int):
-            posed = problem()
-            first = all_snapshots(posed, checkpoint=StopAt(int(call)))
+            posed = prepared()
+            first = all_snapshots(posed, poll=StopAt(int(call)))
             if first:
                 rest = [bits(s) for s in all_snapshots(posed, resume=first[-1])]
                 assert rest[-1] == whole[-1]
                 assert len(rest) == max(16 - first[-1].sweep, 1)
-        posed = problem()
+        posed = prepared()
         part = all_snapshots(posed, max_sweeps=5)
         state, memory = through_a_file((part[-1].state, part[-1].memory))
         kept = replace(part[-1], state=state, memory=memory)

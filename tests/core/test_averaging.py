@@ -20,15 +20,15 @@ from acvb_core.core.averaging import (
 from acvb_core.core.clusters import match_clusters, renormalise
 from acvb_core.core.protocols import Posterior, SweepInfo
 from acvb_core.core.rows import BURN_IN_CAP
-from tests.engine.fakes import DOMAINS, Script, Scripted, small_problem, soft
+from tests.engine.fakes import DOMAINS, Script, Scripted, small_run, soft
 
 
-def states_of(inference: Any, sweeps: int, seed: int = 0) -> list[tuple[Any, SweepInfo | None]]:
+def states_of(algorithm: Any, sweeps: int, seed: int = 0) -> list[tuple[Any, SweepInfo | None]]:
     """Return the first state and the one after each sweep, each sweep with random numbers of its own."""
-    state = inference.init(np.random.default_rng([seed, 0]))
+    state = algorithm.init(np.random.default_rng([seed, 0]))
     found: list[tuple[Any, SweepInfo | None]] = [(state, None)]
     for sweep in range(1, sweeps + 1):
-        state, info = inference.sweep(state, np.random.default_rng([seed, sweep]))
+        state, info = algorithm.sweep(state, np.random.default_rng([seed, sweep]))
         found.append((state, info))
     return found
 
@@ -144,7 +144,7 @@ class Slowing(Scripted):
 def test_begins_again_when_sweeps_move_ten_times_less(rng: np.random.Generator) -> None:
     """From the sweep that does, ever slower. One that is still settling does not count."""
     changes = [0.0, 5e-4, 4e-4, 4e-5, 5e-5, 5e-5, 3e-6, 3e-6, 4e-7]
-    scripts = [Script(**q, settling=n == 6) for n, q in enumerate(history(rng, 8))]
+    scripts = [Script(**q, not_stationary=n == 6) for n, q in enumerate(history(rng, 8))]
     method = AveragedInference(Slowing(scripts, changes), renew=0.1)
     found = [state for state, _ in states_of(method, 8)]
     assert [state.samples for state in found] == [0, 1, 2, 1, 2, 3, 4, 1, 2]
@@ -169,8 +169,8 @@ def test_restarts_when_clusters_were_merged(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("burn_in", [1, 3, 10])
 def test_burn_in_given_is_exactly_so_many_sweeps(rng: np.random.Generator, burn_in: int) -> None:
     constant = Script(**history(rng, 0)[0])
-    settling = Script(constant.rows, constant.cols, settling=True)
-    for scripts in ([constant] * 14, [settling] * 14, [Script(**q) for q in history(rng, 13)]):
+    not_stationary = Script(constant.rows, constant.cols, not_stationary=True)
+    for scripts in ([constant] * 14, [not_stationary] * 14, [Script(**q) for q in history(rng, 13)]):
         assert [s.samples for s in scripted_means(scripts, burn_in)] == [
             max(n - burn_in, 0) for n in range(14)
         ]
@@ -198,7 +198,7 @@ def test_automatic_burn_in_looks_at_clusters_in_their_new_order(rng: np.random.G
 
 def test_automatic_burn_in_waits_for_moves_to_end(rng: np.random.Generator) -> None:
     q = history(rng, 0)[0]
-    scripts = [Script(**q, settling=n < 6) for n in range(10)]
+    scripts = [Script(**q, not_stationary=n < 6) for n in range(10)]
     assert [state.samples for state in scripted_means(scripts, 0)] == [0] * 6 + [1, 2, 3, 4]
 
 
@@ -206,8 +206,8 @@ def test_automatic_burn_in_ends_at_its_cap() -> None:
     scripts = moving(2 * BURN_IN_TOLERANCE)
     samples = [state.samples for state in scripted_means(scripts, 0)]
     assert samples == [max(n - BURN_IN_CAP, 0) for n in range(len(scripts))]
-    settling = [Script(s.rows, s.cols, settling=True) for s in scripts]
-    assert not any(state.samples for state in scripted_means(settling, 0))
+    not_stationary = [Script(s.rows, s.cols, not_stationary=True) for s in scripts]
+    assert not any(state.samples for state in scripted_means(not_stationary, 0))
 
 
 @pytest.mark.parametrize(("factor", "begin"), [(0.5, 16), (0.7, 28), (0.76, 5), (1.0, 5), (1.5, 5)])
@@ -223,8 +223,10 @@ def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_set
     method = AveragedInference(Scripted(scripts), 0, renew=0.1)
     samples = [state.samples for state, _ in states_of(method, 30)]
     assert samples == [max(n - begin + 1, 0) for n in range(31)]
-    settling = [replace(script, settling=True) for script in scripts]
-    assert not any(state.samples for state, _ in states_of(replace(method, inner=Scripted(settling)), 30))
+    not_stationary = [replace(script, not_stationary=True) for script in scripts]
+    assert not any(
+        state.samples for state, _ in states_of(replace(method, inner=Scripted(not_stationary)), 30)
+    )
     # Changes of before a move do not count.
     moved = [replace(script, moves={"split": 1} if n == 4 else None) for n, script in enumerate(scripts)]
     samples = [state.samples for state, _ in states_of(replace(method, inner=Scripted(moved)), 8)]
@@ -252,7 +254,7 @@ def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) 
     assert after.change is not None
     assert after.change <= 2.0 / s * (1 + 1e-14)  # exact, but for the last bits of the sums
     after_sweep = Posterior(after.mean, {name: (None, name) for name in DOMAINS}, averaged=DOMAINS)
-    old = averaging.align_arrays(before.mean, info.order, after_sweep)
+    old = averaging.align_arrays(before.mean, info.cluster_permutation, after_sweep)
     changes = []
     for name in DOMAINS:
         difference = after.mean[name] - old[name]
@@ -266,9 +268,9 @@ def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) 
 @pytest.mark.parametrize("method", ["acvb0", "acvb"])
 @pytest.mark.parametrize("options", [{"burn_in": 1, "init": "random"}, {"burn_in": 0}])
 def test_lemmas_1_and_3_hold_in_every_sweep(method: str, options: dict[str, Any]) -> None:
-    inference = small_problem(method, **options).inference
+    algorithm = small_run(method, **options).algorithm
     states = states_of(
-        inference, 120
+        algorithm, 120
     )  # moves between the early sweeps put off an average that begins by itself
     checked = 0
     for (before, _), (after, info) in zip(states[:-1], states[1:], strict=True):
@@ -299,8 +301,8 @@ def test_lemmas_hold_where_the_inner_method_alternates_for_ever() -> None:
 @pytest.mark.parametrize("burn_in", [0, 1, 4])
 @pytest.mark.parametrize("pair", [("acvb0", "cvb0"), ("acvb", "cvb")])
 def test_averaging_never_feeds_back(pair: tuple[str, str], burn_in: int) -> None:
-    averaged = small_problem(pair[0], burn_in=burn_in).inference
-    plain = small_problem(pair[1]).inference
+    averaged = small_run(pair[0], burn_in=burn_in).algorithm
+    plain = small_run(pair[1]).algorithm
     for (state, _), (alone, _) in zip(states_of(averaged, 25), states_of(plain, 25), strict=True):
         assert set(state.inner.q) == set(alone.q) == {"rows", "cols"}
         for name, q in alone.q.items():
@@ -382,8 +384,8 @@ def test_a_cluster_that_hardly_ever_was_is_left_out_of_the_answer() -> None:
 
 
 def test_lemmas_hold_for_samples() -> None:
-    inference = small_problem("gibbs").inference
-    for state, _ in states_of(inference, 20):
+    algorithm = small_run("gibbs").algorithm
+    for state, _ in states_of(algorithm, 20):
         if state.samples > 1:
             assert 0 <= state.change <= 2.0 / state.samples
             for name in DOMAINS:

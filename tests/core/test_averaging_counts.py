@@ -14,12 +14,12 @@ from acvb_core.core import running_mean
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import (
-    Checkpoint,
+    Poll,
     Posterior,
     Responsibilities,
     SweepInfo,
     UnaveragedMethod,
-    no_checkpoint,
+    no_poll,
 )
 from acvb_core.core.running_mean import blend, update_mean
 from acvb_core.registry import method_row
@@ -45,13 +45,11 @@ class ScriptedTopics(UnaveragedMethod):
         self.scripts = scripts
         self.q = np.empty(0, np.float32)
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> int:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> int:
         self.q = self.scripts[0][0].astype(np.float32)
         return 0
 
-    def sweep(
-        self, state: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[int, SweepInfo]:
+    def sweep(self, state: int, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[int, SweepInfo]:
         q, order = self.scripts[state + 1]
         self.q = q.astype(np.float32)
         return state + 1, SweepInfo(None, None if order is None else {"topics": order})
@@ -180,7 +178,7 @@ def test_mean_is_the_recorded_history_averaged_afterwards(name: str, track: bool
         record = {which: current[which].astype(np.float64) for which in ("documents", "words")}
         inner = method.inner.responsibilities(state.inner)
         record["q"] = inner.q.astype(np.float64)
-        if info.order is not None and records:
+        if info.cluster_permutation is not None and records:
             restarts += 1
             records = []
         if sweep > 2:

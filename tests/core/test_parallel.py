@@ -98,7 +98,7 @@ def test_a_stop_waits_for_the_piece_under_way_and_leaves_the_rest() -> None:
 
     calls = iter((False, True))
 
-    def checkpoint() -> None:
+    def poll() -> None:
         if next(calls):
             assert begun.wait(SOON)
             stopped.set()
@@ -107,7 +107,7 @@ def test_a_stop_waits_for_the_piece_under_way_and_leaves_the_rest() -> None:
     me = threading.get_ident()
     tasks = [Pieces(5, lambda: slow() if threading.get_ident() != me else begun.wait(SOON)) for _ in range(2)]
     with use_threads(2), pytest.raises(EnoughError):
-        run_together(tasks, checkpoint)
+        run_together(tasks, poll)
     assert ended.is_set()
     assert sorted(task.left for task in tasks) == [4, 4]
     run_together(tasks)

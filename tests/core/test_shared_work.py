@@ -11,14 +11,14 @@ import pytest
 
 from acvb_core.core import shared_work
 from acvb_core.core.parallel import helper_seconds
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.shared_work import SharedWork
 
 SOON = 10.0
 
 
 class Stop(Exception):  # noqa: N818 - as a run is stopped
-    """Raised by a checkpoint."""
+    """Raised by a poll."""
 
 
 class Worker:
@@ -30,11 +30,11 @@ class Worker:
         self.times_begun = 0
         self.stops = False
 
-    def work(self, checkpoint: Checkpoint) -> object:
+    def work(self, poll: Poll) -> object:
         self.times_begun += 1
         self.begun.set()
         while not self.goes_on.wait(0.01):
-            checkpoint()
+            poll()
         begun = time.thread_time()
         while time.thread_time() - begun < 0.05:
             pass
@@ -44,10 +44,10 @@ class Worker:
         if self.stops:
             raise Stop
 
-    def ask(self, key: str = "key", checkpoint: Callable[[], None] = no_checkpoint) -> tuple[object, float]:
+    def ask(self, key: str = "key", poll: Callable[[], None] = no_poll) -> tuple[object, float]:
         """Return the result, and the processor seconds that others have worked for this thread."""
         before = helper_seconds()
-        result = self.shared.get(key, self.work, checkpoint)
+        result = self.shared.get(key, self.work, poll)
         return result, helper_seconds() - before
 
 
@@ -65,7 +65,7 @@ def threads() -> ThreadPoolExecutor:
 
 def start_first(threads: ThreadPoolExecutor, worker: Worker) -> Future[tuple[object, float]]:
     """Start a thread that works, and return when it does."""
-    first = threads.submit(worker.ask, checkpoint=worker.come_by)
+    first = threads.submit(worker.ask, poll=worker.come_by)
     assert worker.begun.wait(SOON)
     return first
 
@@ -76,7 +76,7 @@ def test_threads_that_ask_at_once_get_one_result_and_its_processor_time(
     asked = [start_first(threads, worker)]
     for _ in range(2):
         waits = threading.Event()
-        asked.append(threads.submit(worker.ask, checkpoint=waits.set))
+        asked.append(threads.submit(worker.ask, poll=waits.set))
         assert waits.wait(SOON)
     worker.goes_on.set()
     (result, own), *others = [one.result(SOON) for one in asked]
@@ -107,7 +107,7 @@ def test_a_thread_that_waits_can_be_stopped(worker: Worker, threads: ThreadPoolE
         raise Stop
 
     with pytest.raises(Stop):
-        threads.submit(worker.ask, checkpoint=stop).result(SOON)
+        threads.submit(worker.ask, poll=stop).result(SOON)
     worker.goes_on.set()
     first.result(SOON)
 
@@ -116,7 +116,7 @@ def test_a_thread_that_waits_takes_over_when_the_worker_is_stopped(
     worker: Worker, threads: ThreadPoolExecutor
 ) -> None:
     waits = threading.Event()
-    first, second = start_first(threads, worker), threads.submit(worker.ask, checkpoint=waits.set)
+    first, second = start_first(threads, worker), threads.submit(worker.ask, poll=waits.set)
     assert waits.wait(SOON)
     worker.stops = True
     with pytest.raises(Stop):
@@ -135,7 +135,7 @@ def test_a_thread_does_not_wait_for_a_worker_that_is_paused(
     def pause() -> None:
         paused.wait(SOON)
 
-    first = threads.submit(worker.ask, checkpoint=pause)
+    first = threads.submit(worker.ask, poll=pause)
     assert worker.begun.wait(SOON)
     second = threads.submit(worker.ask)
     end = time.monotonic() + SOON

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.relation import Relation
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.samples.planted_relations import planted_relation
@@ -39,7 +39,7 @@ class Script:
     rows: np.ndarray
     cols: np.ndarray
     order: dict[str, np.ndarray] | None = None
-    settling: bool = False
+    not_stationary: bool = False
     moves: dict[str, int] | None = None
 
 
@@ -49,14 +49,14 @@ class Scripted(UnaveragedMethod):
     def __init__(self, scripts: list[Script]) -> None:
         self.scripts = scripts  # the first is the state before any sweep
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> int:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> int:
         return 0
 
-    def sweep(
-        self, state: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[int, SweepInfo]:
+    def sweep(self, state: int, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[int, SweepInfo]:
         script = self.scripts[state + 1]
-        return state + 1, SweepInfo(None, script.order, settling=script.settling, moves=script.moves)
+        return state + 1, SweepInfo(
+            None, script.order, not_stationary=script.not_stationary, moves=script.moves
+        )
 
     def posterior(self, state: int) -> Posterior:
         script = self.scripts[state]
@@ -72,18 +72,14 @@ class Scripted(UnaveragedMethod):
 class Wrapped:
     """An inference with something done around each sweep of another."""
 
-    def __init__(
-        self, inner: Any, after: Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]]
-    ) -> None:
+    def __init__(self, inner: Any, after: Callable[[Any, SweepInfo, Poll], tuple[Any, SweepInfo]]) -> None:
         self.inner, self.after = inner, after
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> Any:
-        return self.inner.init(rng, checkpoint)
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> Any:
+        return self.inner.init(rng, poll)
 
-    def sweep(
-        self, state: Any, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[Any, SweepInfo]:
-        return self.after(*self.inner.sweep(state, rng, checkpoint), checkpoint)
+    def sweep(self, state: Any, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[Any, SweepInfo]:
+        return self.after(*self.inner.sweep(state, rng, poll), poll)
 
     def posterior(self, state: Any) -> Posterior:
         return self.inner.posterior(state)
@@ -103,14 +99,14 @@ def small_relation() -> Relation:
     return planted_relation(40, 30, 3, 3, 5, missing_share=0.1).relation
 
 
-def small_problem(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> Problem:
+def small_run(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> PreparedRun:
     """Return a quick problem on the small relation."""
-    return build_problem(small_relation(), method, QUICK[method] | values, heldout=heldout, seed=seed)
+    return prepare_run(small_relation(), method, QUICK[method] | values, heldout=heldout, seed=seed)
 
 
-def with_inference(problem: Problem, inference: Any) -> Problem:
+def with_inference(prepared: PreparedRun, algorithm: Any) -> PreparedRun:
     """Return the problem with another inference."""
-    return replace(problem, inference=inference)
+    return replace(prepared, binding=prepared.binding.replace(algorithm=algorithm))
 
 
 #: Diagnostics that differ from run to run, being times.
@@ -126,6 +122,6 @@ def bits(snapshot: SweepRecord) -> dict[str, Any]:
     return numbers | {"verdict": snapshot.verdict} | arrays
 
 
-def all_snapshots(problem: Problem, **options: Any) -> list[SweepRecord]:
+def all_snapshots(prepared: PreparedRun, **options: Any) -> list[SweepRecord]:
     """Return every snapshot of a run."""
-    return list(run(problem, **options))
+    return list(run(prepared, **options))

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from acvb_core.core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import Problem
-from tests.engine.fakes import Wrapped, small_problem, with_inference
+from acvb_core.engine.prepared import PreparedRun
+from tests.engine.fakes import Wrapped, small_run, with_inference
 
 ENDLESS = 1_000_000
 #: Seconds until a test gives up; nothing here takes a tenth of it.
@@ -25,12 +25,12 @@ def until(condition: Callable[[], Any]) -> None:
         time.sleep(0.002)
 
 
-def endless(**options: Any) -> Problem:
-    return small_problem("gibbs", max_sweeps=ENDLESS, **options)
+def endless(**options: Any) -> PreparedRun:
+    return small_run("gibbs", max_sweeps=ENDLESS, **options)
 
 
-def started(jobs: list[Job], problem: Problem, executor: Executor | None = None) -> Job:
-    job = Job(problem, executor or Executor(1))
+def started(jobs: list[Job], prepared: PreparedRun, executor: Executor | None = None) -> Job:
+    job = Job(prepared, executor or Executor(1))
     jobs.append(job)
     return job.start()
 
@@ -55,14 +55,14 @@ class Gate:
         self.tickets = threading.Semaphore(0)
         self.waiting = threading.Event()
 
-    def __call__(self, state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+    def __call__(self, state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
         self.waiting.set()
         assert self.tickets.acquire(timeout=PATIENCE)
         self.waiting.clear()
-        checkpoint()
+        poll()
         return state, info
 
 
-def gated(problem: Problem) -> tuple[Problem, Gate]:
+def gated(prepared: PreparedRun) -> tuple[PreparedRun, Gate]:
     gate = Gate()
-    return with_inference(problem, Wrapped(problem.inference, gate)), gate
+    return with_inference(prepared, Wrapped(prepared.algorithm, gate)), gate

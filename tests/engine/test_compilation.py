@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.engine import compilation, run
 from acvb_core.engine.background import Status
 from acvb_core.engine.compilation import (
@@ -31,11 +31,11 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.race import race
-from acvb_core.engine.run import run as run_problem
+from acvb_core.engine.run import run as run_prepared
 from acvb_core.registry import method_row, model_row
 from tests.engine.jobs import until
 
-from .fakes import QUICK, small_problem, small_relation
+from .fakes import QUICK, small_relation, small_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,14 +61,14 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def in_a_job(**options: Any) -> None:
-    job = Job(small_problem("vb", max_sweeps=2), Executor(1)).start()
+    job = Job(small_run("vb", max_sweeps=2), Executor(1)).start()
     assert job.wait(180)
 
 
 WAYS: dict[str, Callable[[], object]] = {
-    "run": lambda: list(run_problem(small_problem("vb", max_sweeps=2))),
+    "run": lambda: list(run_prepared(small_run("vb", max_sweeps=2))),
     "fit": lambda: fit(small_relation(), "vb", **QUICK["vb"] | {"max_sweeps": 2}),
-    "race": lambda: list(race(small_problem("vb", max_sweeps=2).with_seed(0))) or fit(
+    "race": lambda: list(race(small_run("vb", max_sweeps=2).with_seed(0))) or fit(
         small_relation(), "vb", restarts=2, **QUICK["vb"] | {"max_sweeps": 2}
     ),
     "job": in_a_job,
@@ -92,19 +92,19 @@ def test_each_method_of_a_comparison_is_compiled_before_its_own_clock(events: li
 
 def test_a_run_that_is_gone_on_with_compiles_too(events: list[str]) -> None:
     """Its first part may have been done in another process."""
-    problem = small_problem("vb", max_sweeps=1)
-    last = list(run_problem(problem))[-1]
+    prepared = small_run("vb", max_sweeps=1)
+    last = list(run_prepared(prepared))[-1]
     compilation._ready.clear()
     events.clear()
-    list(run_problem(problem, resume=last, max_sweeps=2))
+    list(run_prepared(prepared, resume=last, max_sweeps=2))
     assert events[:2] == ["compile vb", "clock"]
 
 
 def test_choices_decide_what_is_compiled_and_numbers_do_not(events: list[str]) -> None:
-    compile_for(small_problem("vb"))
-    compile_for(small_problem("vb", k_rows=7, tol=1e-3))
+    compile_for(small_run("vb"))
+    compile_for(small_run("vb", k_rows=7, tol=1e-3))
     assert events == ["compile vb"]
-    compile_for(small_problem("vb", init="random"))
+    compile_for(small_run("vb", init="random"))
     assert events == ["compile vb"] * 2
 
 
@@ -135,9 +135,9 @@ def test_compiling_is_said_where_something_is_compiled(
     compile_method(model_row("irm"), row, row.values({}), announce=lambda: said.append("read from the cache"))
     assert said == []
     monkeypatch.setattr(compilation, "_run_tiny", compiles)
-    problem = small_problem("vb", init="random", max_sweeps=2)
+    prepared = small_run("vb", init="random", max_sweeps=2)
     statuses: list[Status] = []
-    job = Job(problem, Executor(1))
+    job = Job(prepared, Executor(1))
     publish = job._publish
     monkeypatch.setattr(
         job, "_publish", lambda status, **more: (statuses.append(status), publish(status, **more))
@@ -146,7 +146,7 @@ def test_compiling_is_said_where_something_is_compiled(
     assert statuses[:4] == [Status.QUEUED, Status.STARTING, Status.COMPILING, Status.STARTING]
     compilation._ready.clear()
     stream = io.StringIO()
-    fit(small_relation(), "vb", watch=Progress(stream), **QUICK["vb"] | {"max_sweeps": 2})
+    fit(small_relation(), "vb", watch=ProgressLine(stream), **QUICK["vb"] | {"max_sweeps": 2})
     assert stream.getvalue().splitlines()[0] == f"VB · K 6 × 5 · seed 0  {COMPILING}"
     assert stream.getvalue().count("compiling") == 1
     assert capsys.readouterr().err == ""
@@ -246,12 +246,12 @@ def test_another_process_compiles_the_other_half_for_a_run(
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
     monkeypatch.setattr(compilation, "share_compiling", share_compiling)
     lacks = False
-    compile_for(small_problem("cvb0"))
+    compile_for(small_run("cvb0"))
     lacks = True
     row = method_row("irm", "cvb")
     compile_method(model_row("irm"), row, row.values({}))
     assert events == ["compiled"]
-    compile_for(small_problem("vb"))
+    compile_for(small_run("vb"))
     assert events == ["compiled", "begin", "compiled", "end"]
     ((model, method, what),) = asked
     assert (model, method) == ("irm", "vb")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,11 @@ import pytest
 from acvb_core import registry
 from acvb_core.core.display import HeldOutScore, ModelDisplay
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Checkpoint, Phase, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
+from acvb_core.core.references import Reference
 from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.engine.fitting import Comparison, fit, solve
-from acvb_core.engine.problem import Problem, Settings
+from acvb_core.engine.prepared import Binding, PreparedRun, RunSpec
 from acvb_core.engine.race import race
 from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
 from acvb_core.engine.run import finish_stopped_run, run
@@ -67,7 +69,7 @@ class Sweep:
 
     features: int = 2
     bound: float | None = None
-    settling: bool = False
+    not_stationary: bool = False
     moves: dict[str, int] | None = None
     guess: float = 0.0
     kept: int = 0
@@ -88,17 +90,15 @@ class Scripted(UnaveragedMethod):
 
     tell: Callable[[int, int], Sweep]
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> State:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> State:
         own = int(rng.bit_generator.seed_seq.entropy[0])  # type: ignore[attr-defined]
         return State(0, own, self.tell(own, 0))
 
-    def sweep(
-        self, state: State, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[State, SweepInfo]:
-        checkpoint()
+    def sweep(self, state: State, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[State, SweepInfo]:
+        poll()
         told = self.tell(state.own, state.sweep + 1)
         order = {"features": np.arange(told.features)} if told.features < state.last.features else None
-        info = SweepInfo(None, order, settling=told.settling, moves=told.moves)
+        info = SweepInfo(None, order, not_stationary=told.not_stationary, moves=told.moves)
         return State(state.sweep + 1, state.own, told), info
 
     def posterior(self, state: State) -> Posterior:
@@ -177,25 +177,25 @@ class Options:
     schedule: tuple[int, int] = (1, 5)
 
 
-def problem(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any) -> Problem:
+def prepared(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any) -> PreparedRun:
     """Return a run as it is written down; a sequence is that of every seed, the state before any sweep first."""
     chosen = Options(**options)
     if not callable(tell):
         sweeps = tell
         tell = lambda own, sweep: sweeps[sweep]  # noqa: E731
     data, model = Values(), Model()
-    inference = Scripted(tell)
+    algorithm = Scripted(tell)
     values = {"max_sweeps": chosen.max_sweeps, "tol": chosen.tol, "k_max": 0}
     method = MethodSpec(
-        "features", "told", "Told", "Does as it is told.", "", (), lambda *_: inference, chosen.monitored,
+        "features", "told", "Told", "Does as it is told.", "", (), lambda *_: algorithm, chosen.monitored,
         sampled=chosen.sampled,
     )  # fmt: skip
     row = ModelSpec(
         "features", "Features", "lfm", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
         lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, DISPLAY,
-        bound_unit=chosen.bound_unit, **chosen.raced_by,
+        Reference(__name__, "Score"), bound_unit=chosen.bound_unit, **chosen.raced_by,
     )  # fmt: skip
-    settings = Settings(
+    settings = RunSpec(
         "features",
         "told",
         values,
@@ -203,11 +203,14 @@ def problem(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any)
         heldout=0.1 if chosen.heldout else 0.0,
         restarts=chosen.restarts,
     )
-    return Problem(settings, method, row, data, data, chosen.heldout, None, inference, model)
+    heldout = SimpleNamespace(n=0) if chosen.heldout is None else chosen.heldout
+    split = SimpleNamespace(train=data, heldout=heldout, note=None)
+    binding = Binding().replace(split=split, algorithm=algorithm, model=model)
+    return PreparedRun(settings, method, row, data, binding)
 
 
 def ended(bounds: list[float], **options: Any) -> tuple[int, Verdict | None]:
-    last = all_snapshots(problem([Sweep(bound=b) for b in [0.0, *bounds]], **options))[-1]
+    last = all_snapshots(prepared([Sweep(bound=b) for b in [0.0, *bounds]], **options))[-1]
     return last.sweep, last.verdict
 
 
@@ -225,10 +228,10 @@ def test_a_bound_of_densities_is_judged_by_the_object() -> None:
 
 def test_the_unit_is_of_the_data_that_are_fitted() -> None:
     seen: list[Any] = []
-    told = problem([Sweep(bound=1.0)] * 9, bound_unit=lambda data: seen.append(data) or 10)
+    told = prepared([Sweep(bound=1.0)] * 9, bound_unit=lambda data: seen.append(data) or 10)
     assert told.bound_unit == 10.0
     assert seen == [told.train]
-    assert problem([Sweep(bound=1.0)] * 9).bound_unit is None
+    assert prepared([Sweep(bound=1.0)] * 9).bound_unit is None
 
 
 HELDOUT: dict[str, Any] = {"raced_by": {"raced_by": "heldout"}, "tol": 1e-12, "max_sweeps": 60, "restarts": 4}
@@ -242,8 +245,8 @@ def guesses(own: int, sweep: int) -> Sweep:
     return Sweep(bound=1000.0 * guess + sweep % 7, guess=guess)
 
 
-def racing(**options: Any) -> Problem:
-    return problem(guesses, seed=3, schedule=(1, 999), **(HELDOUT | options))
+def racing(**options: Any) -> PreparedRun:
+    return prepared(guesses, seed=3, schedule=(1, 999), **(HELDOUT | options))
 
 
 def log_likelihood(guess: float) -> float:
@@ -254,7 +257,7 @@ def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> 
     result = solve(racing())
     assert result.race_report is not None
     assert result.race_report.judged_by == "heldout"
-    assert result.problem.settings.seed == 5
+    assert result.prepared.spec.seed == 5
     table = result.race
     assert table is not None
     # No score is due at a rung: it is evaluated for the race.
@@ -267,7 +270,7 @@ def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> 
     for name in ("heldout_log_likelihood", "lower_bound"):
         np.testing.assert_array_equal(result.state.history.column(name), lone.state.history.column(name))
     # By the bound another one would have won.
-    assert solve(racing(raced_by={})).problem.settings.seed == 3
+    assert solve(racing(raced_by={})).prepared.spec.seed == 3
 
 
 def test_a_scored_sweep_is_not_scored_again_for_the_race() -> None:
@@ -291,10 +294,10 @@ def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
         "max_sweeps": 25,
         "schedule": (1, 999),
     }
-    result = solve(problem(tell, seed=3, **options))
+    result = solve(prepared(tell, seed=3, **options))
     # By that sample alone it would be the other way round.
     assert log_likelihood(0.375) > log_likelihood(0.675)
-    assert result.problem.settings.seed == 4
+    assert result.prepared.spec.seed == 4
     density = {
         guess: np.exp(-0.5 * (HELD_OUT.values - guess) ** 2) / np.sqrt(2 * np.pi) for guess in (0.375, 6.375)
     }
@@ -304,11 +307,11 @@ def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
 
 @pytest.mark.parametrize("raced_by", ["heldout", "lower_bound"])
 def test_with_nothing_to_race_by_the_first_seed_stays_ahead(raced_by: str) -> None:
-    told = problem(
+    told = prepared(
         lambda own, sweep: Sweep(), seed=3, heldout=None, **(HELDOUT | {"raced_by": {"raced_by": raced_by}})
     )
     result = solve(told)
-    assert result.problem.settings.seed == 3
+    assert result.prepared.spec.seed == 3
     assert result.race[["lower_bound", "pseudo_loo", "heldout"]].isna().all(axis=None)
 
 
@@ -316,14 +319,14 @@ def test_a_run_that_diverged_is_behind_all_others() -> None:
     def tell(own: int, sweep: int) -> Sweep:
         return Sweep(bound=np.inf if own == 3 else 0.1 * sweep, guess=0.0 if own == 3 else 3.0)
 
-    result = solve(problem(tell, seed=3, **(HELDOUT | {"restarts": 2})))
-    assert result.problem.settings.seed == 4
+    result = solve(prepared(tell, seed=3, **(HELDOUT | {"restarts": 2})))
+    assert result.prepared.spec.seed == 4
     assert result.race["sweeps"].tolist()[0] == 1
 
 
 def test_a_score_that_is_no_number_is_behind_all_others() -> None:
-    result = solve(problem(lambda own, _: Sweep(guess=np.nan if own == 3 else 3.0), seed=3, **HELDOUT))
-    assert result.problem.settings.seed == 4
+    result = solve(prepared(lambda own, _: Sweep(guess=np.nan if own == 3 else 3.0), seed=3, **HELDOUT))
+    assert result.prepared.spec.seed == 4
     assert result.race["out_after"][0] == 20
 
 
@@ -332,7 +335,7 @@ def racing_by_heldout(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("model_row", "model_for"):
         found = getattr(registry, name)
         told = lambda of, found=found: replace(found(of), raced_by="heldout")  # noqa: E731
-        monkeypatch.setattr(f"acvb_core.engine.problem.{name}", told)
+        monkeypatch.setattr(f"acvb_core.engine.prepared.{name}", told)
 
 
 @pytest.mark.usefixtures("racing_by_heldout")
@@ -344,7 +347,7 @@ def test_such_restarts_need_something_held_out(model: str | None) -> None:
     result = fit(small_relation(), "vb", model=model, restarts=3, heldout=0.1, max_sweeps=21, init="random")
     assert result.race_report.judged_by == "heldout"
     table = result.race
-    assert table["heldout"].idxmax() == result.problem.settings.seed
+    assert table["heldout"].idxmax() == result.prepared.spec.seed
     assert result.snapshot.heldout.log_likelihood == table["heldout"].max()
     assert RACE_CRITERIA[result.race_report.judged_by] == "held-out log likelihood"
 
@@ -352,10 +355,10 @@ def test_such_restarts_need_something_held_out(model: str | None) -> None:
 def test_a_race_of_before_there_were_held_out_scores_in_it_comes_back() -> None:
     plain = solve(racing()).to_dict()["race"]
     assert RaceReport.from_dict(plain).to_dict() == plain
-    for entrant in plain["entrants"]:
-        del entrant["heldout"]
+    for candidate in plain["entrants"]:
+        del candidate["heldout"]
     again = RaceReport.from_dict(plain | {"judged_by": "lower_bound"})
-    assert [entrant.heldout for entrant in again.entrants] == [None] * 4
+    assert [candidate.heldout for candidate in again.candidates] == [None] * 4
     assert again.table()["heldout"].isna().all()
 
 
@@ -364,18 +367,18 @@ def test_a_bound_is_held_against_the_one_before_only_at_one_number_of_features()
     sweeps = [
         Sweep(5, 0.0),
         Sweep(5, -9.0),
-        Sweep(4, -9.0, settling=True, moves={"dropped": 1}),
-        Sweep(3, -9.0, settling=True, moves={"dropped": 1}),
-        Sweep(2, -9.0, settling=True, moves={"merged": 1, "dropped": 0}),
+        Sweep(4, -9.0, not_stationary=True, moves={"dropped": 1}),
+        Sweep(3, -9.0, not_stationary=True, moves={"dropped": 1}),
+        Sweep(2, -9.0, not_stationary=True, moves={"merged": 1, "dropped": 0}),
         Sweep(2, -9.05),
         Sweep(2, -9.05),
     ]
-    last = all_snapshots(problem(sweeps, bound_unit=lambda data: 10.0, tol=0.01, max_sweeps=6))[-1]
+    last = all_snapshots(prepared(sweeps, bound_unit=lambda data: 10.0, tol=0.01, max_sweeps=6))[-1]
     assert (last.sweep, last.verdict) == (5, Verdict.CONVERGED)
-    strict = all_snapshots(problem(sweeps, bound_unit=lambda data: 10.0, tol=0.004, max_sweeps=6))
+    strict = all_snapshots(prepared(sweeps, bound_unit=lambda data: 10.0, tol=0.004, max_sweeps=6))
     assert (strict[-1].sweep, strict[-1].verdict) == (6, Verdict.CONVERGED)
     assert [s.effective_k["features"] for s in strict] == [5, 4, 3, 2, 2, 2]
-    history = solve(problem(sweeps, tol=1e-12, max_sweeps=6)).history
+    history = solve(prepared(sweeps, tol=1e-12, max_sweeps=6)).history
     assert history["dropped"].fillna(0).tolist() == [0, 1, 1, 0, 0, 0]
     assert history["merged"].fillna(0).tolist() == [0, 0, 0, 1, 0, 0]
     assert "split" not in history
@@ -383,14 +386,14 @@ def test_a_bound_is_held_against_the_one_before_only_at_one_number_of_features()
 
 EMPTY = [
     Sweep(2, -5.0),
-    Sweep(1, -4.0, settling=True, moves={"dropped": 1}),
-    Sweep(0, -3.0, settling=True),
+    Sweep(1, -4.0, not_stationary=True, moves={"dropped": 1}),
+    Sweep(0, -3.0, not_stationary=True),
     Sweep(0, -3.0),
 ]
 
 
 def test_all_features_may_go() -> None:
-    result = solve(problem(EMPTY, bound_unit=lambda data: 10.0, max_sweeps=3, seed=1))
+    result = solve(prepared(EMPTY, bound_unit=lambda data: 10.0, max_sweeps=3, seed=1))
     assert (result.verdict, result.snapshot.sweep) == (Verdict.CONVERGED, 3)
     assert result.history["effective_k_features"].tolist() == [1, 0, 0]
     # What stays is as it was, whatever went.
@@ -404,7 +407,7 @@ def test_all_features_may_go() -> None:
 
 @pytest.mark.parametrize("bound", [-3.0, None])
 def test_scores_that_a_model_does_not_have_are_absent(bound: float | None) -> None:
-    told = problem([Sweep(2, bound)] * 4, monitored=None, max_sweeps=3, restarts=1)
+    told = prepared([Sweep(2, bound)] * 4, monitored=None, max_sweeps=3, restarts=1)
     result = solve(told)
     assert [(s.lower_bound, s.pseudo_loo) for s in all_snapshots(told)] == [(bound, None)] * 3
     assert result.history["pseudo_loo"].isna().all()
@@ -423,7 +426,7 @@ def test_scores_that_a_model_does_not_have_are_absent(bound: float | None) -> No
 
 
 def test_a_watched_bound_that_there_is_none_of_does_not_end_a_run() -> None:
-    last = all_snapshots(problem([Sweep()] * 9, bound_unit=lambda data: 1.0))[-1]
+    last = all_snapshots(prepared([Sweep()] * 9, bound_unit=lambda data: 1.0))[-1]
     assert (last.sweep, last.verdict) == (8, Verdict.MAX_SWEEPS)
 
 
@@ -431,7 +434,7 @@ def test_densities_and_means_of_kept_samples_are_mixed() -> None:
     """Two numbers a cell: the score is that of the mixture, at any sweep, and after going on from one."""
     guesses = [9.0, 9.0, 0.0, 1.0, -1.0, 2.0]
     sweeps = [Sweep(guess=guess, kept=max(n - 1, 0)) for n, guess in enumerate(guesses)]
-    told = problem(sweeps, monitored=None, sampled=True, max_sweeps=5, schedule=(1, 1))
+    told = prepared(sweeps, monitored=None, sampled=True, max_sweeps=5, schedule=(1, 1))
     snapshots = all_snapshots(told)
     for sweep, snapshot in enumerate(snapshots, 1):
         kept = np.array(guesses[2 : sweep + 1] if sweep > 1 else guesses[1:2])

@@ -21,7 +21,7 @@ from acvb_core.engine.tuning import tune
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.samples.planted_relations import planted_relation
-from tests.engine.fakes import QUICK, all_snapshots, small_problem, small_relation
+from tests.engine.fakes import QUICK, all_snapshots, small_relation, small_run
 
 TRUTH = planted_relation(60, 50, 3, 3, 5)
 SCORES = ["log_likelihood", "skill", "roc_auc", "average_precision"]
@@ -49,7 +49,7 @@ def test_answer_is_the_last_snapshots() -> None:
         watch=lambda _, s: seen.append(s.sweep),
         **QUICK["acvb0"],
     )
-    last = all_snapshots(small_problem("acvb0"))[-1]
+    last = all_snapshots(small_run("acvb0"))[-1]
     assert seen == list(range(1, last.sweep + 1))
     assert (result.verdict, result.snapshot.lower_bound) == (last.verdict, last.lower_bound)
     assert result.history["lower_bound"].tolist()[-1] == last.lower_bound
@@ -64,16 +64,16 @@ def test_stop_keeps_what_there_is_or_says_there_is_nothing() -> None:
         raise StopRun
 
     with pytest.raises(StopRun):
-        fit(small_relation(), "cvb0", checkpoint=at_once)
+        fit(small_relation(), "cvb0", poll=at_once)
     with pytest.raises(StopRun):
-        compare(small_relation(), ["cvb0"], checkpoint=at_once)
+        compare(small_relation(), ["cvb0"], poll=at_once)
     enough: list[int] = []
 
     def later() -> None:
         if len(enough) >= 3:
             raise StopRun
 
-    result = fit(small_relation(), "gibbs", watch=lambda _, s: enough.append(s.sweep), checkpoint=later)
+    result = fit(small_relation(), "gibbs", watch=lambda _, s: enough.append(s.sweep), poll=later)
     assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 3)
 
 
@@ -116,12 +116,12 @@ def test_the_method_is_by_default_one_of_the_model() -> None:
     table = Table.build(np.random.default_rng(0).normal(size=(8, 3)))
     options: list[dict[str, Any]] = [{}, {"model": "lfm"}]
     for given in options:
-        assert fit(table, max_sweeps=1, **given).problem.row.name == "fab"
+        assert fit(table, max_sweeps=1, **given).prepared.row.name == "fab"
         compared = compare(table, max_sweeps=1, heldout=0.1, **given)
-        assert [result.problem.row.name for result in compared.results] == ["fab", "em", "vb"]
+        assert [result.prepared.row.name for result in compared.results] == ["fab", "em", "vb"]
     planned = plan_experiment(table, max_sweeps=1)
     assert [condition.method for condition in planned.conditions] == ["fab", "em", "vb"]
-    assert fit(small_relation(), max_sweeps=1, k_rows=2, k_cols=2).problem.row.name == "acvb0"
+    assert fit(small_relation(), max_sweeps=1, k_rows=2, k_cols=2).prepared.row.name == "acvb0"
     with pytest.raises(
         ParameterError, match="methods of model 'lfm' have no steps to tune; those of lda have"
     ):
@@ -132,7 +132,7 @@ def test_compare_gives_a_row_a_run_on_one_split() -> None:
     splits: dict[str, bytes] = {}
     comparison = compare(
         TRUTH.relation, ["acvb0", "vb", "gibbs"], seeds=2, heldout=0.1, k_rows=5, k_cols=4, burn_in=2, max_sweeps=30,
-        watch=lambda problem, _: splits.setdefault(problem.label, problem.heldout.rows.tobytes()),
+        watch=lambda prepared, _: splits.setdefault(prepared.label, prepared.heldout.rows.tobytes()),
     )  # fmt: skip
     table = comparison.table()
     assert table["method"].tolist() == ["ACVB0", "ACVB0", "VB", "VB", "Gibbs", "Gibbs"]
@@ -163,7 +163,7 @@ def test_compare_takes_seeds_by_name_and_stops_with_what_it_has() -> None:
 
     comparison = compare(
         small_relation(), ["cvb0"], seeds=[7, 9, 11], max_sweeps=4, k_rows=4, tol=1e-12,
-        watch=lambda _, s: seen.append(s.sweep), checkpoint=stop,
+        watch=lambda _, s: seen.append(s.sweep), poll=stop,
     )  # fmt: skip
     assert comparison.table()["seed"].tolist() == [7, 9]
     assert comparison.table()["verdict"].tolist() == ["MAX_SWEEPS", "STOPPED"]
@@ -202,7 +202,7 @@ def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
         compare(relation, [], watch=ran)
     assert len(compare(relation, "cvb0", max_sweeps=2, k_rows=2).results) == 1
     kept = compare(relation, iter(["cvb0", "acvb0"]), burn_in=2, max_sweeps=3, k_rows=2)
-    assert [result.problem.settings.values.get("burn_in") for result in kept.results] == [None, 2]
+    assert [result.prepared.spec.values.get("burn_in") for result in kept.results] == [None, 2]
 
 
 def test_what_a_model_does_not_have_is_told_with_what_it_has() -> None:
@@ -239,7 +239,7 @@ def test_a_stream_says_how_much_it_saw_and_how_fast() -> None:
     result = fit(corpus, "sdm", k=2, epochs=1.5, heldout_documents=0.2)
     last = replace(result.snapshot, wall_seconds=5.0, diagnostics_seconds=2.0)
     plain = result.with_state(snapshot=last).summary()
-    assert result.problem.train.n_documents == 24
+    assert result.prepared.train.n_documents == 24
     assert plain["passes"] == pytest.approx(1.5)
     assert plain["documents_seen"] == 36
     assert plain["documents_per_second"] == 12.0

@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import Verdict
 from tests.costs import reference_seconds
-from tests.engine.fakes import Wrapped, all_snapshots, bits, small_problem, with_inference
+from tests.engine.fakes import Wrapped, all_snapshots, bits, small_run, with_inference
 from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until, until_held
 
 
 def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
-    problem = small_problem("acvb0")
-    job = started(jobs, problem)
+    prepared = small_run("acvb0")
+    job = started(jobs, prepared)
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.CONVERGED, None)
-    foreground = all_snapshots(problem)
+    foreground = all_snapshots(prepared)
     assert bits(seen.snapshot) == bits(foreground[-1])
     assert job.history.column("sweep").tolist() == [s.sweep for s in foreground]
     result = job.result()
@@ -36,11 +36,11 @@ def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
 
 
 def test_goes_through_its_states(jobs: list[Job]) -> None:
-    problem, gate = gated(small_problem("cvb0", max_sweeps=2, tol=1e-12))
+    prepared, gate = gated(small_run("cvb0", max_sweeps=2, tol=1e-12))
     executor = Executor(1)
     begin = threading.Event()
     executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
-    job = started(jobs, problem, executor)
+    job = started(jobs, prepared, executor)
     seen = job.inspect()
     assert (seen.status, seen.snapshot, seen.verdict) == (Status.QUEUED, None, None)
     assert (seen.sweeps_per_second, seen.seconds_left) == (None, None)
@@ -65,15 +65,15 @@ def test_goes_through_its_states(jobs: list[Job]) -> None:
 
 
 def test_pause_holds_the_run_in_the_middle_of_a_sweep(jobs: list[Job]) -> None:
-    problem, gate = gated(endless())
+    prepared, gate = gated(endless())
     executor = Executor(1)
-    job = started(jobs, problem, executor)
+    job = started(jobs, prepared, executor)
     for _ in range(3):
         gate.tickets.release()
     until(lambda: sweeps(job) == 3)
     assert gate.waiting.wait(PATIENCE)
     job.pause()
-    gate.tickets.release(50)  # plenty, but the checkpoint behind the gate holds
+    gate.tickets.release(50)  # plenty, but the poll behind the gate holds
     until_held(job, executor)
     assert sweeps(job) == 3
     assert len(job.history) == 3
@@ -158,8 +158,8 @@ def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
     executor = Executor(1)
     begin = threading.Event()
     executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
-    job = started(jobs, small_problem("cvb0"), executor)
-    after = started(jobs, small_problem("cvb0"), executor)
+    job = started(jobs, small_run("cvb0"), executor)
+    after = started(jobs, small_run("cvb0"), executor)
     assert (job.position, after.position) == (1, 2)
     job.stop()
     assert (job.position, after.position) == (None, 1)
@@ -174,16 +174,16 @@ def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
 
 
 def test_stopped_in_the_start_never_sweeps(jobs: list[Job]) -> None:
-    problem = small_problem("cvb0")
+    prepared = small_run("cvb0")
     begun, go = threading.Event(), threading.Event()
 
     class SlowStart(Wrapped):
-        def init(self, rng: np.random.Generator, checkpoint: Checkpoint = lambda: None) -> Any:
+        def init(self, rng: np.random.Generator, poll: Poll = lambda: None) -> Any:
             begun.set()
             assert go.wait(PATIENCE)
-            return super().init(rng, checkpoint)
+            return super().init(rng, poll)
 
-    job = started(jobs, with_inference(problem, SlowStart(problem.inference, lambda *given: given[:2])))
+    job = started(jobs, with_inference(prepared, SlowStart(prepared.algorithm, lambda *given: given[:2])))
     assert begun.wait(PATIENCE)
     assert job.inspect().status is Status.STARTING
     job.stop()
@@ -194,9 +194,9 @@ def test_stopped_in_the_start_never_sweeps(jobs: list[Job]) -> None:
 
 
 def test_stopped_in_the_first_sweep_can_go_on(jobs: list[Job]) -> None:
-    whole = small_problem("gibbs")
-    problem, gate = gated(whole)
-    job = started(jobs, problem)
+    whole = small_run("gibbs")
+    prepared, gate = gated(whole)
+    job = started(jobs, prepared)
     assert gate.waiting.wait(PATIENCE)
     job.stop()
     gate.tickets.release()
@@ -209,8 +209,8 @@ def test_stopped_in_the_first_sweep_can_go_on(jobs: list[Job]) -> None:
 
 
 def test_extends_after_the_cap(jobs: list[Job]) -> None:
-    problem = small_problem("cvb0", max_sweeps=4)
-    job = started(jobs, problem)
+    prepared = small_run("cvb0", max_sweeps=4)
+    job = started(jobs, prepared)
     assert job.wait(PATIENCE)
     assert job.inspect().verdict is Verdict.MAX_SWEEPS
     for expected in (7, 8):
@@ -222,7 +222,7 @@ def test_extends_after_the_cap(jobs: list[Job]) -> None:
     job.extend(10_000)
     assert job.wait(PATIENCE)
     assert job.inspect().verdict is Verdict.CONVERGED
-    whole = all_snapshots(small_problem("cvb0"))
+    whole = all_snapshots(small_run("cvb0"))
     assert bits(job.inspect().snapshot) == bits(whole[-1])
     assert job.history.column("sweep").tolist() == [s.sweep for s in whole]
     assert job.result().max_sweeps == 10_008
@@ -247,8 +247,8 @@ def test_extends_after_a_stop(jobs: list[Job]) -> None:
 
 def test_extended_at_once_has_not_ended(jobs: list[Job]) -> None:
     """Between saying FINISHED and its thread's last step a job may already have been started again."""
-    problem, gate = gated(small_problem("gibbs", max_sweeps=2))
-    job = Job(problem, Executor(1))
+    prepared, gate = gated(small_run("gibbs", max_sweeps=2))
+    job = Job(prepared, Executor(1))
     jobs.append(job)
     publish = job._publish
 
@@ -267,17 +267,17 @@ def test_extended_at_once_has_not_ended(jobs: list[Job]) -> None:
     assert sweeps(job) == 3
 
 
-def failing(problem: Problem, at: int) -> Problem:
-    def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+def failing(prepared: PreparedRun, at: int) -> PreparedRun:
+    def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
         if state.age == at:
             raise MemoryError("no room for the sums")
         return state, info
 
-    return with_inference(problem, Wrapped(problem.inference, after))
+    return with_inference(prepared, Wrapped(prepared.algorithm, after))
 
 
 def test_failed_job_says_why(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
-    job = started(jobs, failing(small_problem("cvb0"), 4))
+    job = started(jobs, failing(small_run("cvb0"), 4))
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.verdict) == (Status.FAILED, None)
@@ -291,7 +291,7 @@ def test_failed_job_says_why(jobs: list[Job], capsys: pytest.CaptureFixture[str]
 
 
 def test_failed_job_cannot_be_extended(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
-    job = started(jobs, failing(small_problem("cvb0", max_sweeps=3), 4))
+    job = started(jobs, failing(small_run("cvb0", max_sweeps=3), 4))
     assert job.wait(PATIENCE)
     assert job.inspect().verdict is Verdict.MAX_SWEEPS
     job.extend(5)
@@ -305,8 +305,8 @@ def test_failed_job_cannot_be_extended(jobs: list[Job], capsys: pytest.CaptureFi
 
 def test_failure_makes_room_for_the_next(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
     executor = Executor(1)
-    first = started(jobs, failing(small_problem("cvb0"), 2), executor)
-    second = started(jobs, small_problem("cvb0"), executor)
+    first = started(jobs, failing(small_run("cvb0"), 2), executor)
+    second = started(jobs, small_run("cvb0"), executor)
     assert second.wait(PATIENCE)
     assert (first.inspect().status, second.inspect().verdict) == (Status.FAILED, Verdict.CONVERGED)
     capsys.readouterr()
@@ -316,24 +316,24 @@ def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
     executor = Executor(2)
     at_once, most, lock, pair = [0], [0], threading.Lock(), threading.Barrier(2)
 
-    def counting(number: int) -> Problem:
-        problem = small_problem("cvb0", seed=number % 3, max_sweeps=3, tol=1e-12)
+    def counting(number: int) -> PreparedRun:
+        prepared = small_run("cvb0", seed=number % 3, max_sweeps=3, tol=1e-12)
 
         class Counted(Wrapped):
-            def init(self, rng: np.random.Generator, checkpoint: Checkpoint = lambda: None) -> Any:
+            def init(self, rng: np.random.Generator, poll: Poll = lambda: None) -> Any:
                 with lock:
                     at_once[0] += 1
                     most[0] = max(most[0], at_once[0])
                 pair.wait(PATIENCE)  # two at once, or none
-                return super().init(rng, checkpoint)
+                return super().init(rng, poll)
 
-        def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+        def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
             if state.age == 3:
                 with lock:
                     at_once[0] -= 1
             return state, info
 
-        return with_inference(problem, Counted(problem.inference, after))
+        return with_inference(prepared, Counted(prepared.algorithm, after))
 
     many = [started(jobs, counting(number), executor) for number in range(10)]
     assert all(job.wait(PATIENCE) for job in many)
@@ -367,7 +367,7 @@ def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:
 
 
 def test_restored_job_is_finished_and_can_go_on(jobs: list[Job]) -> None:
-    job = started(jobs, small_problem("cvb0", max_sweeps=5))
+    job = started(jobs, small_run("cvb0", max_sweeps=5))
     assert job.wait(PATIENCE)
     again = Job.restore(job.result(), Executor(1), job_id="old", created=12.0)
     jobs.append(again)
@@ -376,11 +376,11 @@ def test_restored_job_is_finished_and_can_go_on(jobs: list[Job]) -> None:
     assert (again.inspect().status, again.inspect().verdict) == (Status.FINISHED, Verdict.MAX_SWEEPS)
     again.extend(1000)
     assert again.wait(PATIENCE)
-    assert bits(again.inspect().snapshot) == bits(all_snapshots(small_problem("cvb0"))[-1])
+    assert bits(again.inspect().snapshot) == bits(all_snapshots(small_run("cvb0"))[-1])
 
 
 def test_restored_without_its_state_cannot_go_on() -> None:
-    job = Job(small_problem("cvb0", max_sweeps=5), Executor(1)).start()
+    job = Job(small_run("cvb0", max_sweeps=5), Executor(1)).start()
     assert job.wait(PATIENCE)
     result = job.result()
     bare = result.with_state(snapshot=replace(result.snapshot, state=None))

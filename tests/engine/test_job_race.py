@@ -11,29 +11,29 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import Verdict
-from tests.engine.fakes import all_snapshots, bits, small_problem
+from tests.engine.fakes import all_snapshots, bits, small_run
 from tests.engine.jobs import PATIENCE, gated, started, until, until_held
 
 
-def race_of(restarts: int, method: str = "gibbs", **values: Any) -> Problem:
+def race_of(restarts: int, method: str = "gibbs", **values: Any) -> PreparedRun:
     """Return a race from random starts, by default of a method that never ends before its cap."""
     chosen = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 60} | values
-    problem = small_problem(method, **chosen)
-    return replace(problem, settings=replace(problem.settings, restarts=restarts))
+    prepared = small_run(method, **chosen)
+    return replace(prepared, spec=replace(prepared.spec, restarts=restarts))
 
 
 def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
-    problem = race_of(4)
-    job = started(jobs, problem)
+    prepared = race_of(4)
+    job = started(jobs, prepared)
     assert job.wait(PATIENCE)
-    seen, wanted = job.inspect(), solve(problem)
+    seen, wanted = job.inspect(), solve(prepared)
     assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.MAX_SWEEPS, None)
-    assert job.problem.settings == wanted.problem.settings
+    assert job.prepared.spec == wanted.prepared.spec
     assert bits(seen.snapshot) == bits(wanted.snapshot)
     result = job.result()
-    assert result.problem.settings.seed == seen.race_report.leader == wanted.race_report.leader
+    assert result.prepared.spec.seed == seen.race_report.leader == wanted.race_report.leader
     columns = ["seed", "sweeps", "lower_bound", "out_after"]
     assert result.race is not None
     assert result.race[columns].equals(wanted.race[columns])
@@ -41,7 +41,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     # Extended it is the winner that goes on, as it would have alone.
     job.extend(7)
     assert job.wait(PATIENCE)
-    alone = all_snapshots(problem.with_seed(wanted.race_report.leader), max_sweeps=67)[-1]
+    alone = all_snapshots(prepared.with_seed(wanted.race_report.leader), max_sweeps=67)[-1]
     assert bits(job.inspect().snapshot) == bits(alone)
     assert job.race_report == seen.race_report
     again = Job.restore(job.result(), Executor(1), job_id="old", created=1.0)
@@ -51,13 +51,13 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
 
 
 def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
-    problem = race_of(6)
+    prepared = race_of(6)
     curves = {
-        seed: [snapshot.lower_bound for snapshot in all_snapshots(problem.with_seed(seed))]
+        seed: [snapshot.lower_bound for snapshot in all_snapshots(prepared.with_seed(seed))]
         for seed in range(3, 9)
     }
-    problem, gate = gated(problem)
-    job = started(jobs, problem)
+    prepared, gate = gated(prepared)
+    job = started(jobs, prepared)
     looks, leaders, sizes = 0, set(), set()
     while True:
         until(lambda: gate.waiting.is_set() or not job.inspect().status.active)
@@ -70,9 +70,9 @@ def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
             continue
         looks += 1
         race_report, history, sweep = seen.race_report, seen.history, seen.snapshot.sweep
-        seed = seen.problem.settings.seed
+        seed = seen.prepared.spec.seed
         assert seed == race_report.leader
-        assert seen.problem.settings.restarts == 1
+        assert seen.prepared.spec.restarts == 1
         assert history.column("lower_bound")[:sweep].tolist() == curves[seed][:sweep]
         if seen.status is Status.RUNNING and race_report.rung is not None and seen.seconds_left is not None:
             assert seen.seconds_left == pytest.approx(race_report.sweeps_left / seen.sweeps_per_second)
@@ -84,9 +84,9 @@ def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
 
 
 def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) -> None:
-    problem, gate = gated(race_of(4))
+    prepared, gate = gated(race_of(4))
     executor = Executor(1)
-    job = started(jobs, problem, executor)
+    job = started(jobs, prepared, executor)
     gate.tickets.release(29)  # the first run at its rung, the second at its ninth sweep
     until(lambda: job.race_report is not None and job.race_report.sweeps == 29 and gate.waiting.is_set())
     job.pause()
@@ -119,7 +119,7 @@ def test_a_race_stopped_in_its_first_start_never_sweeps(jobs: list[Job]) -> None
     begin = threading.Event()
     executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
     job = started(jobs, race_of(3, "cvb0"), executor)
-    assert job.problem.settings.restarts == 3
+    assert job.prepared.spec.restarts == 3
     job.stop()
     begin.set()
     assert job.wait(PATIENCE)

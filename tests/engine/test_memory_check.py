@@ -23,7 +23,7 @@ from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.tuning import tune
 from acvb_core.models.lda.grid import grid
@@ -64,12 +64,12 @@ def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch
 
 
 def test_a_race_is_refused_before_its_first_start(monkeypatch):
-    problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=3)
+    prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=3)
     begun: list[object] = []
     monkeypatch.setattr(race_module, "run", lambda *_, **__: begun.append(1))
     free(monkeypatch, 100)
     with pytest.raises(ParameterError, match="of memory"):
-        next(race_module.race(problem))
+        next(race_module.race(prepared))
     assert not begun
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
     monkeypatch.setattr("acvb_core.engine.executor.compile_for", lambda *_: compiled.append(1))
     with pytest.raises(ParameterError, match="of memory"):
         STARTS["fit, table"]()
-    refused = Job(build_problem(TABLE, "fab"), Executor(1)).start()
+    refused = Job(prepare_run(TABLE, "fab"), Executor(1)).start()
     assert refused.wait(180)
     assert "of memory" in str(refused.inspect().error)
     assert not compiled
@@ -120,7 +120,7 @@ def test_a_large_sparse_relation_is_refused(monkeypatch):
 
 
 def test_the_states_of_a_race_are_counted(monkeypatch):
-    alone, race = (build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
+    alone, race = (prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
     free(monkeypatch, alone.memory_bytes)
     list(run(alone))
     with pytest.raises(ParameterError, match="GB"):
@@ -130,8 +130,10 @@ def test_the_states_of_a_race_are_counted(monkeypatch):
 
 @pytest.mark.parametrize("what", ["compare", "grid"])
 def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
-    problems = [build_problem(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))]
-    small, many, gibbs = (problem.memory_bytes for problem in problems)
+    prepared_runs = [
+        prepare_run(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))
+    ]
+    small, many, gibbs = (prepared.memory_bytes for prepared in prepared_runs)
     begun = []
     free(monkeypatch, (small + min(many, gibbs)) // 2)
     several = {
@@ -144,9 +146,9 @@ def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
 
 
 def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
-    problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
+    prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
     free(monkeypatch, 1000)
-    job = Job(problem, Executor(1)).start()
+    job = Job(prepared, Executor(1)).start()
     assert job.wait(180)
     seen = job.inspect()
     assert seen.status is Status.FAILED
@@ -156,10 +158,10 @@ def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
 
 
 def test_a_run_that_goes_on_is_not_checked_again(monkeypatch):
-    problem = build_problem(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
-    first = next(iter(run(problem)))
+    prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
+    first = next(iter(run(prepared)))
     free(monkeypatch, 1000)
-    assert [snapshot.sweep for snapshot in run(problem, resume=first)] == [2, 3, 4]
+    assert [snapshot.sweep for snapshot in run(prepared, resume=first)] == [2, 3, 4]
 
 
 GROUPS = {

@@ -12,8 +12,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import compare, fit
-from acvb_core.engine.problem import build_problem
-from acvb_core.models.lda.grid import build_grid_problems
+from acvb_core.engine.prepared import prepare_run
+from acvb_core.models.lda.grid import prepare_grid
 
 UNKNOWN = Relation.build(np.zeros((4, 5)), missing=np.ones((4, 5)), name="unknown")
 PAIR = Relation.build([[0, 1], [1, 0]], name="pair", network=Network(directed=False))
@@ -23,7 +23,7 @@ WORD = Corpus.build([[1, 0], [0, 1]], name="words")
 
 def check(data: Any, message: str, **options: Any) -> None:
     with pytest.raises(DataError) as caught:
-        build_problem(data, "vb", **options)
+        prepare_run(data, "vb", **options)
     assert str(caught.value) == message
 
 
@@ -43,7 +43,7 @@ def test_a_network_whose_only_pair_is_held_out() -> None:
         "pair: there is no pair to learn from: of 1 known pair, none is left. Hold out a smaller share, or nothing.",
         heldout=0.9,
     )
-    assert build_problem(PAIR, "vb").train.n_known == 1
+    assert prepare_run(PAIR, "vb").train.n_known == 1
 
 
 def test_a_relation_whose_entries_are_all_held_out() -> None:
@@ -56,9 +56,9 @@ def test_a_relation_whose_entries_are_all_held_out() -> None:
 
 def test_words_and_cells_that_are_left_are_enough() -> None:
     """The splits leave each document a word, and each column a cell."""
-    assert build_problem(WORD, "vb", {"k": 2}, heldout=0.9).train.n_tokens
-    assert build_problem(WORD, "vb", {"k": 2}, heldout_documents=0.9).train.n_tokens
-    assert build_problem(Table.build([[1.0, 2.0], [3.0, 4.0]]), "fab", heldout=0.9).train.n_observed
+    assert prepare_run(WORD, "vb", {"k": 2}, heldout=0.9).train.n_tokens
+    assert prepare_run(WORD, "vb", {"k": 2}, heldout_documents=0.9).train.n_tokens
+    assert prepare_run(Table.build([[1.0, 2.0], [3.0, 4.0]]), "fab", heldout=0.9).train.n_observed
 
 
 def test_a_corpus_and_a_table_of_which_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_a_corpus_and_a_table_of_which_nothing_is_left(monkeypatch: pytest.Monke
     monkeypatch.setattr(Table, "n_observed", 0)
     check(table, message.format("cells", "cell", "cell", "cells"))
     with pytest.raises(DataError, match="no word to learn from"):
-        list(build_grid_problems(corpus, [2]))
+        list(prepare_grid(corpus, [2]))
 
 
 def test_every_way_in_refuses() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.core.rows import MethodSpec
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.race import FIRST_RUNG, race
 from acvb_core.engine.race_report import RaceReport, states_at_once
 from acvb_core.engine.result import Result
@@ -27,49 +27,49 @@ from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features, planted_topics
-from tests.engine.fakes import Wrapped, bits, small_problem, small_relation, with_inference
+from tests.engine.fakes import Wrapped, bits, small_relation, small_run, with_inference
 
 
-def racing(problem: Problem, restarts: int) -> Problem:
-    return replace(problem, settings=replace(problem.settings, restarts=restarts))
+def racing(prepared: PreparedRun, restarts: int) -> PreparedRun:
+    return replace(prepared, spec=replace(prepared.spec, restarts=restarts))
 
 
-def seldom(problem: Problem) -> Problem:
+def seldom(prepared: PreparedRun) -> PreparedRun:
     """Return the problem with bounds and scores that are not evaluated at any rung by themselves."""
-    row = replace(problem.model_row, schedule=lambda *_: (7, 9))
-    return replace(problem, model_row=row)
+    row = replace(prepared.model_row, schedule=lambda *_: (7, 9))
+    return replace(prepared, model_row=row)
 
 
-def updates(problem: Problem, **options: Any) -> list[RunState]:
-    return list(race(problem, **options))
+def updates(prepared: PreparedRun, **options: Any) -> list[RunState]:
+    return list(race(prepared, **options))
 
 
-def alone_to(problem: Problem, seed: int, rung: int) -> SweepRecord:
+def alone_to(prepared: PreparedRun, seed: int, rung: int) -> SweepRecord:
     """Return a run from a seed after so many sweeps, or where it ended before."""
     last: SweepRecord | None = None
-    for last in run(problem.with_seed(seed)):
+    for last in run(prepared.with_seed(seed)):
         if last.sweep == rung:
             break
     assert last is not None
     return last
 
 
-def slow_starts(method: str = "cvb0", restarts: int = 5, **values: Any) -> Problem:
+def slow_starts(method: str = "cvb0", restarts: int = 5, **values: Any) -> PreparedRun:
     """Return a race from random starts, which differ more from each other, and sweeps enough to tell them apart."""
     values = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 60} | values
     if method != "gibbs":
         values = {"tol": 1e-12} | values
-    return racing(small_problem(method, **values), restarts)
+    return racing(small_run(method, **values), restarts)
 
 
-def bounds_at(problem: Problem, rung: int) -> dict[int, float]:
-    settings = problem.settings
+def bounds_at(prepared: PreparedRun, rung: int) -> dict[int, float]:
+    settings = prepared.spec
     seeds = range(settings.seed, settings.seed + settings.restarts)
     found = {}
     for seed in seeds:
-        last = alone_to(problem, seed, rung)
-        given = problem.inference.responsibilities(last.state)
-        bound = problem.model.lower_bound(last.posterior, given)
+        last = alone_to(prepared, seed, rung)
+        given = prepared.algorithm.responsibilities(last.state)
+        bound = prepared.model.lower_bound(last.posterior, given)
         assert bound is not None
         found[seed] = bound
     return found
@@ -77,21 +77,21 @@ def bounds_at(problem: Problem, rung: int) -> dict[int, float]:
 
 @pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
 def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
-    problem = seldom(slow_starts(method, restarts=7))
-    race_report = updates(problem, first_rung=3)[-1].race_report
+    prepared = seldom(slow_starts(method, restarts=7))
+    race_report = updates(prepared, first_rung=3)[-1].race_report
     left = list(range(3, 10))
     for rung, keep in ((3, 4), (6, 2), (12, 1)):
-        bounds = bounds_at(problem, rung)
+        bounds = bounds_at(prepared, rung)
         ranked = sorted(left, key=lambda seed: (-bounds[seed], seed))
-        out = [entrant.seed for entrant in race_report.entrants if entrant.out_after == rung]
+        out = [candidate.seed for candidate in race_report.candidates if candidate.out_after == rung]
         assert sorted(ranked[keep:]) == out
-        for entrant in race_report.entrants:
-            if entrant.seed in out:
-                assert (entrant.sweeps, entrant.lower_bound) == (rung, bounds[entrant.seed])
+        for candidate in race_report.candidates:
+            if candidate.seed in out:
+                assert (candidate.sweeps, candidate.lower_bound) == (rung, bounds[candidate.seed])
         left = ranked[:keep]
     assert [race_report.leader] == left
     assert (race_report.sizes, race_report.rung, race_report.is_decided) == ((7, 4, 2, 1), None, True)
-    assert len(set(bounds_at(problem, 12).values())) > 3, "the starts differ"
+    assert len(set(bounds_at(prepared, 12).values())) > 3, "the starts differ"
 
 
 def quick(row: MethodSpec) -> dict[str, Any]:
@@ -121,17 +121,17 @@ def data_for(model: str) -> Any:
 @pytest.mark.parametrize("row", METHODS, ids=lambda row: f"{row.model}-{row.name}")
 def test_the_winner_is_what_its_seed_gives_alone(row: MethodSpec) -> None:
     data = data_for(row.model)
-    problem = seldom(
-        build_problem(data, row.name, quick(row), model=row.model, seed=4, heldout=0.1, restarts=2)
+    prepared = seldom(
+        prepare_run(data, row.name, quick(row), model=row.model, seed=4, heldout=0.1, restarts=2)
     )
     seen: list[tuple[int, int]] = []
-    result = solve(problem, lambda run_of, s: seen.append((run_of.settings.seed, s.sweep)))
-    seed = result.problem.settings.seed
+    result = solve(prepared, lambda run_of, s: seen.append((run_of.spec.seed, s.sweep)))
+    seed = result.prepared.spec.seed
     assert seed in (4, 5)
-    lone = solve(problem.with_seed(seed))
+    lone = solve(prepared.with_seed(seed))
     assert lone.snapshot.sweep == len(result.history)
     assert bits(result.snapshot) == bits(lone.snapshot)
-    assert result.problem.settings == lone.problem.settings
+    assert result.prepared.spec == lone.prepared.spec
     times = ["cpu_seconds", "wall_seconds", "diagnostics_seconds"]
     one, other = result.history.drop(columns=times), lone.history.drop(columns=times)
     assert list(one.columns) == list(other.columns)
@@ -139,8 +139,8 @@ def test_the_winner_is_what_its_seed_gives_alone(row: MethodSpec) -> None:
     table = result.race
     assert table is not None
     assert table["seed"].tolist() == [4, 5]
-    for entrant in table.itertuples():
-        assert [s for number, s in seen if number == entrant.seed] == list(range(1, entrant.sweeps + 1))
+    for candidate in table.itertuples():
+        assert [s for number, s in seen if number == candidate.seed] == list(range(1, candidate.sweeps + 1))
     # A stream has no bound: the leave-one-out of the last window decides. Features have no leave-one-out score.
     features = row.model == "lfm"
     assert np.isfinite(table["lower_bound"]).all() == (not row.streams and row.name != "ibp")
@@ -182,7 +182,7 @@ def test_the_race_tells_what_all_of_it_cost() -> None:
     ]
     assert sorted(table["sweeps"]) == [20, 20, 40, 45]
     winner = table[table["out_after"].isna()]
-    assert winner["seed"].tolist() == [result.problem.settings.seed]
+    assert winner["seed"].tolist() == [result.prepared.spec.seed]
     assert winner["sweeps"].tolist() == [result.snapshot.sweep] == [45]
     assert winner["lower_bound"].tolist() == [result.snapshot.lower_bound]
     assert (table["cpu_seconds"] > 0).all()
@@ -199,33 +199,33 @@ def test_the_race_tells_what_all_of_it_cost() -> None:
 
 
 def test_one_start_is_a_run_as_ever() -> None:
-    problem = small_problem("cvb0")
-    assert updates(problem) == []
-    result = solve(problem)
+    prepared = small_run("cvb0")
+    assert updates(prepared) == []
+    result = solve(prepared)
     assert (result.race, result.race_report) == (None, None)
     assert "race" not in result.to_dict()
-    assert bits(result.snapshot) == bits(list(run(problem))[-1])
+    assert bits(result.snapshot) == bits(list(run(prepared))[-1])
     assert "race_sweeps" not in comparison_row(result)
 
 
-def scripted(problem: Problem, bounds: dict[int, float]) -> Problem:
+def scripted(prepared: PreparedRun, bounds: dict[int, float]) -> PreparedRun:
     """Return a problem whose bound is told by the seed: each run's first cluster mass is put down as its number."""
 
     class Told:
         def __getattr__(self, name: str) -> Any:
-            return getattr(problem.model, name)
+            return getattr(prepared.model, name)
 
         def lower_bound(self, posterior: Any, given: Any = None) -> float:
             return bounds[round(posterior.hyper["who"])]
 
     class Named(Wrapped):
-        def init(self, rng: np.random.Generator, checkpoint: Checkpoint = lambda: None) -> Any:
-            state = self.inner.init(rng, checkpoint)
+        def init(self, rng: np.random.Generator, poll: Poll = lambda: None) -> Any:
+            state = self.inner.init(rng, poll)
             seed = next(s for s in bounds if rng_is_of(rng, s))
             return _Tagged(state, seed)
 
-        def sweep(self, state: Any, rng: Any, checkpoint: Checkpoint = lambda: None) -> tuple[Any, SweepInfo]:
-            new, info = self.inner.sweep(state.inner, rng, checkpoint)
+        def sweep(self, state: Any, rng: Any, poll: Poll = lambda: None) -> tuple[Any, SweepInfo]:
+            new, info = self.inner.sweep(state.inner, rng, poll)
             return _Tagged(new, state.seed), info
 
         def posterior(self, state: Any) -> Any:
@@ -241,8 +241,8 @@ def scripted(problem: Problem, bounds: dict[int, float]) -> Problem:
         def responsibilities(self, state: Any) -> Any:
             return None
 
-    inference = Named(problem.inference, lambda *given: given[:2])
-    return replace(problem, inference=inference, model=Told())
+    algorithm = Named(prepared.algorithm, lambda *given: given[:2])
+    return replace(prepared, binding=prepared.binding.replace(algorithm=algorithm, model=Told()))
 
 
 class _Tagged:
@@ -257,28 +257,28 @@ def rng_is_of(rng: np.random.Generator, seed: int) -> bool:
 
 
 def test_ties_go_to_the_lower_seed_and_infinity_to_nobody() -> None:
-    problem = scripted(slow_starts("cvb0", 4), {3: -7.0, 4: -5.0, 5: -5.0, 6: float("nan")})
-    race_report = updates(problem, first_rung=2)[-1].race_report
-    assert [entrant.out_after for entrant in race_report.entrants] == [2, None, 4, 2]
+    prepared = scripted(slow_starts("cvb0", 4), {3: -7.0, 4: -5.0, 5: -5.0, 6: float("nan")})
+    race_report = updates(prepared, first_rung=2)[-1].race_report
+    assert [candidate.out_after for candidate in race_report.candidates] == [2, None, 4, 2]
     assert race_report.leader == 4
-    lost = race_report.entrants[3]
+    lost = race_report.candidates[3]
     assert lost.sweeps == 1, "a bound that is not a number ends a run at once"
 
 
 def test_losers_are_let_go_at_once() -> None:
     gc.freeze()  # what is loaded lives on: the collections below need not look through it
-    problem = scripted(slow_starts("cvb0", 8), {3 + n: -float(n * 7 % 8) for n in range(8)})
+    prepared = scripted(slow_starts("cvb0", 8), {3 + n: -float(n * 7 % 8) for n in range(8)})
     alive: weakref.WeakSet[_Tagged] = weakref.WeakSet()
-    made = problem.inference.sweep
+    made = prepared.algorithm.sweep
 
     def sweep(*given: Any) -> tuple[Any, SweepInfo]:
         state, info = made(*given)
         alive.add(state)
         return state, info
 
-    problem.inference.sweep = sweep  # type: ignore[method-assign]
+    prepared.algorithm.sweep = sweep  # type: ignore[method-assign]
     most = 0
-    for update in race(problem, first_rung=4):
+    for update in race(prepared, first_rung=4):
         keeping = update.race_report.running
         del update
         gc.collect()
@@ -291,13 +291,13 @@ def test_losers_are_let_go_at_once() -> None:
 
 
 def test_memory_counts_the_runs_that_are_held_at_once() -> None:
-    problem = small_problem("cvb0", heldout=0.0)
-    alone = problem.memory_bytes
-    assert [racing(problem, n).memory_bytes / alone for n in (1, 2, 3, 8)] == [1, 2, 3, 5]
+    prepared = small_run("cvb0", heldout=0.0)
+    alone = prepared.memory_bytes
+    assert [racing(prepared, n).memory_bytes / alone for n in (1, 2, 3, 8)] == [1, 2, 3, 5]
 
 
 class Stop:
-    """A checkpoint that ends everything from the moment it is told."""
+    """A poll that ends everything from the moment it is told."""
 
     def __init__(self) -> None:
         self.now = False
@@ -307,21 +307,21 @@ class Stop:
             raise StopRun
 
 
-def stopped_when(problem: Problem, condition: Callable[[Problem, SweepRecord], bool]) -> Result:
+def stopped_when(prepared: PreparedRun, condition: Callable[[PreparedRun, SweepRecord], bool]) -> Result:
     stop = Stop()
 
-    def watch(run_of: Problem, snapshot: SweepRecord) -> None:
+    def watch(run_of: PreparedRun, snapshot: SweepRecord) -> None:
         stop.now = stop.now or condition(run_of, snapshot)
 
-    return solve(problem, watch, stop)
+    return solve(prepared, watch, stop)
 
 
 def test_a_stop_keeps_the_leader_so_far() -> None:
-    problem = seldom(slow_starts("cvb0", 6))
-    bounds = bounds_at(problem, 20)
-    result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 6 and s.sweep == 9)
+    prepared = seldom(slow_starts("cvb0", 6))
+    bounds = bounds_at(prepared, 20)
+    result = stopped_when(prepared, lambda run_of, s: run_of.spec.seed == 6 and s.sweep == 9)
     best = max((3, 4, 5), key=lambda seed: bounds[seed])
-    assert result.problem.settings.seed == best
+    assert result.prepared.spec.seed == best
     assert (result.verdict, result.snapshot.sweep, result.was_stopped) == (Verdict.STOPPED, 20, True)
     assert result.snapshot.heldout is not None
     assert result.snapshot.lower_bound == bounds[best]
@@ -331,13 +331,13 @@ def test_a_stop_keeps_the_leader_so_far() -> None:
     assert table["out_after"].isna().all()
     assert result.to_dict()["race"]["winner"] is None
     # … and it goes on from there as if nothing had been.
-    more = list(run(result.problem, resume=result.snapshot, max_sweeps=25))[-1]
-    assert bits(more) == bits(list(run(problem.with_seed(best), max_sweeps=25))[-1])
+    more = list(run(result.prepared, resume=result.snapshot, max_sweeps=25))[-1]
+    assert bits(more) == bits(list(run(prepared.with_seed(best), max_sweeps=25))[-1])
 
 
 def test_a_stop_in_the_first_run_keeps_that() -> None:
     result = stopped_when(slow_starts("gibbs", 4), lambda run_of, s: s.sweep == 5)
-    assert (result.problem.settings.seed, result.snapshot.sweep) == (3, 5)
+    assert (result.prepared.spec.seed, result.snapshot.sweep) == (3, 5)
     assert result.verdict is Verdict.STOPPED
 
 
@@ -351,9 +351,9 @@ def test_a_stop_before_anything_is_one() -> None:
 
 
 def test_a_stop_leaves_a_leader_that_had_converged_as_it_is() -> None:
-    problem = slow_starts("cvb0", 3, tol=0.5, merge=False, split=False)
-    result = stopped_when(problem, lambda run_of, s: run_of.settings.seed == 4)
-    assert (result.problem.settings.seed, result.verdict) == (3, Verdict.CONVERGED)
+    prepared = slow_starts("cvb0", 3, tol=0.5, merge=False, split=False)
+    result = stopped_when(prepared, lambda run_of, s: run_of.spec.seed == 4)
+    assert (result.prepared.spec.seed, result.verdict) == (3, Verdict.CONVERGED)
     assert result.was_stopped, "the race was not over"
 
 
@@ -365,27 +365,27 @@ def test_the_winners_run_can_be_stopped_too() -> None:
 
 
 def test_runs_that_end_before_the_rung_are_still_in() -> None:
-    problem = slow_starts("vb", 4, max_sweeps=7)
-    found = updates(problem)
+    prepared = slow_starts("vb", 4, max_sweeps=7)
+    found = updates(prepared)
     race_report, last = found[-1].race_report, found[-1].snapshot
-    assert [entrant.sweeps for entrant in race_report.entrants] == [7] * 4
-    bounds = bounds_at(problem, 7)
+    assert [candidate.sweeps for candidate in race_report.candidates] == [7] * 4
+    bounds = bounds_at(prepared, 7)
     assert race_report.leader == max(bounds, key=lambda seed: bounds[seed])
     assert last.verdict is Verdict.MAX_SWEEPS
-    result = solve(problem)
+    result = solve(prepared)
     assert len(result.history) == 7
-    more = list(run(result.problem, resume=result.snapshot, max_sweeps=9))[-1]
-    assert bits(more) == bits(list(run(problem.with_seed(race_report.leader), max_sweeps=9))[-1])
+    more = list(run(result.prepared, resume=result.snapshot, max_sweeps=9))[-1]
+    assert bits(more) == bits(list(run(prepared.with_seed(race_report.leader), max_sweeps=9))[-1])
 
 
 def test_what_is_published_is_one_runs_own() -> None:
     for update in race(slow_starts("cvb0", 5), first_rung=4):
         assert update.history.column("sweep").tolist() == list(range(1, update.snapshot.sweep + 1))
-        assert update.problem.settings.seed == update.race_report.leader
+        assert update.prepared.spec.seed == update.race_report.leader
         assert update.history.column("change")[-1] == update.snapshot.change
         assert update.race_report.sweeps_left >= 0
         if update.last_sweep is not None:
-            assert update.last_sweep[0].settings.seed == update.race_report.running
+            assert update.last_sweep[0].spec.seed == update.race_report.running
             assert update.race_report.sweeps + update.race_report.sweeps_left == 5 * 4 + 3 * 4 + 2 * 8 + (
                 60 - 16
             )
@@ -398,7 +398,7 @@ def test_the_first_rung_is_not_before_clusters_are_merged() -> None:
 def test_restarts_are_checked() -> None:
     for wrong in (0, -1, 2.5, True, "4"):
         with pytest.raises(ParameterError, match="restarts is"):
-            build_problem(small_relation(), "cvb0", restarts=wrong)  # type: ignore[arg-type]
+            prepare_run(small_relation(), "cvb0", restarts=wrong)  # type: ignore[arg-type]
 
 
 def test_compared_races_share_no_seed() -> None:
@@ -411,14 +411,14 @@ def test_compared_races_share_no_seed() -> None:
 
 
 def test_a_run_that_fails_ends_the_race() -> None:
-    problem = slow_starts("cvb0", 3)
+    prepared = slow_starts("cvb0", 3)
     seen: list[int] = []
 
-    def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+    def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
         seen.append(1)
         if len(seen) == 30:
             raise MemoryError("no room")
         return state, info
 
     with pytest.raises(MemoryError, match="no room"):
-        updates(with_inference(problem, Wrapped(problem.inference, after)))
+        updates(with_inference(prepared, Wrapped(prepared.algorithm, after)))

@@ -37,11 +37,11 @@ PAIRS = [(ROWS[i], COLUMNS[j]) for i, j in zip(*CELLS.nonzero(), strict=True)]
 )
 def test_what_is_read_is_fitted(given: Any) -> None:
     result = fit(given, "vb", k_rows=2, k_cols=2, max_sweeps=3)
-    assert result.problem.fingerprint == Relation.build(CELLS).fingerprint
+    assert result.prepared.fingerprint == Relation.build(CELLS).fingerprint
     unnamed = isinstance(given, np.ndarray) or sparse.issparse(given)
     assert result.rows["object"].tolist() == (list("0123") if unnamed else ROWS)
     both = compare(given, ["vb", "cvb0"], k_rows=2, k_cols=2, max_sweeps=2)
-    assert {one.problem.data for one in both.results} == {both.results[0].problem.data}
+    assert {one.prepared.data for one in both.results} == {both.results[0].prepared.data}
 
 
 def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
@@ -50,11 +50,11 @@ def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
         result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
     assert result.report is not None
     assert result.report.count("values") == 72
-    assert result.problem.settings.model == "network"
-    assert set(result.problem.data.attributes["club"]) == {"Mr. Hi", "Officer"}
+    assert result.prepared.spec.model == "network"
+    assert set(result.prepared.data.attributes["club"]) == {"Mr. Hi", "Officer"}
     nx.write_gexf(graph, tmp_path / "karate.gexf")
     with pytest.warns(DataChangedWarning):
-        assert read_data(tmp_path / "karate.gexf").fingerprint == result.problem.fingerprint
+        assert read_data(tmp_path / "karate.gexf").fingerprint == result.prepared.fingerprint
 
 
 class IgraphLike:
@@ -94,8 +94,8 @@ GRAPHS = {
 @pytest.mark.parametrize(("graph", "size"), GRAPHS.values(), ids=list(GRAPHS))
 def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> None:
     """Everywhere: it has nodes, which may be called anything, and no documents."""
-    assert fit(graph, "vb", max_sweeps=1).problem.data.size_text == size
-    assert compare(graph, ["vb"], max_sweeps=1).results[0].problem.data.size_text == size
+    assert fit(graph, "vb", max_sweeps=1).prepared.data.size_text == size
+    assert compare(graph, ["vb"], max_sweeps=1).results[0].prepared.data.size_text == size
     assert plan_experiment(graph, ["vb"], heldout=0.5).data.size_text == size
     assert acvb_core.load_relation(graph).relation.size_text == size
     if not hasattr(graph, "is_directed"):
@@ -113,28 +113,28 @@ def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> N
 def test_parallel_links_of_a_graph_are_merged_and_told() -> None:
     graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
     with pytest.warns(DataChangedWarning, match="1 entry repeats a pair"):
-        assert fit(graph, "vb", k_rows=2, max_sweeps=1).problem.data.n_ones == 4
+        assert fit(graph, "vb", k_rows=2, max_sweeps=1).prepared.data.n_ones == 4
 
 
 def test_what_a_reader_returns_is_taken_everywhere(tmp_path: Path) -> None:
     (tmp_path / "links.csv").write_text("person,event\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
     links: Any = acvb_core.load_relation(tmp_path / "links.csv")
     result = fit(links, "vb", k_rows=2, k_cols=2, max_sweeps=2)
-    assert result.problem.data is links.relation
+    assert result.prepared.data is links.relation
     assert result.report is links.report
     assert fit(links.relation, "vb", max_sweeps=1).report is None
     assert compare(links, ["vb"], max_sweeps=1).results[0].report is links.report
     assert plan_experiment(links, ["vb"]).data is links.relation
     sample = acvb_core.load_sample("bars")
-    assert acvb_core.grid(sample, [2], max_sweeps=1).results[0].problem.data is sample.data
+    assert acvb_core.grid(sample, [2], max_sweeps=1).results[0].prepared.data is sample.data
     assert plan_search(sample, "cvb0", 1, ranges=(Range("beta", 0.1, 1.0),), k=2).data is sample.data
     topics = fit(sample, "cvb0", k=2, max_sweeps=1)
     assert len(topics.transform(sample)) == 1_000
     texts: Any = acvb_core.load_corpus(["ship sail", "ship sea", "sail sea"] * 5)
     assert acvb_core.StreamingLda("sdm", k=2).partial_fit(texts).documents_seen == 15
-    assert fit(acvb_core.load_table(np.eye(4)), max_sweeps=1).problem.settings.model == "lfm"
+    assert fit(acvb_core.load_table(np.eye(4)), max_sweeps=1).prepared.spec.model == "lfm"
     network: Any = acvb_core.as_network(links)
-    assert fit(network, "vb", k_rows=2, max_sweeps=1).problem.settings.model == "network"
+    assert fit(network, "vb", k_rows=2, max_sweeps=1).prepared.spec.model == "network"
     assert acvb_core.as_two_sided(network).network is None
     assert acvb_core.with_attributes(links, {"kind": list("uuvv")}).attributes.keys() == {"kind"}
 

@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 
 from acvb_core.core.clusters import mean_l1_change
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.models.irm.state import block_counts
 from acvb_core.samples.planted_relations import PlantedRelation, planted_relation
-from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_problem, with_inference
+from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_run, with_inference
 
 METHODS = list(QUICK)
 
 
 class StopAt:
-    """A checkpoint that ends the run at its n-th call."""
+    """A poll that ends the run at its n-th call."""
 
     def __init__(self, call: int) -> None:
         self.left = call
@@ -38,7 +38,7 @@ class StopAt:
 
 
 class Counting:
-    """A checkpoint that counts its calls."""
+    """A poll that counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -49,7 +49,7 @@ class Counting:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_yields_a_snapshot_for_every_sweep(method: str) -> None:
-    snapshots = all_snapshots(small_problem(method, max_sweeps=12))
+    snapshots = all_snapshots(small_run(method, max_sweeps=12))
     assert [s.sweep for s in snapshots] == list(range(1, len(snapshots) + 1))
     assert [s.verdict for s in snapshots[:-1]] == [None] * (len(snapshots) - 1)
     assert snapshots[-1].verdict is not None
@@ -59,14 +59,14 @@ def test_yields_a_snapshot_for_every_sweep(method: str) -> None:
 
 
 def test_sweeps_only_when_asked() -> None:
-    problem = small_problem("cvb0")
+    prepared = small_run("cvb0")
     done: list[int] = []
 
-    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+    def after(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
         done.append(state.age)
         return state, info
 
-    generator = run(with_inference(problem, Wrapped(problem.inference, after)))
+    generator = run(with_inference(prepared, Wrapped(prepared.algorithm, after)))
     assert not done
     for expected in (1, 2, 3):
         next(generator)
@@ -81,16 +81,16 @@ def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
     if method == "gibbs":
         settings["burn_in"] = 2
 
-    def problem(seed: int) -> Problem:
-        return build_problem(relation, method, settings, heldout=0.1, seed=seed)
+    def prepared(seed: int) -> PreparedRun:
+        return prepare_run(relation, method, settings, heldout=0.1, seed=seed)
 
-    alone = [bits(s) for s in all_snapshots(problem(0))]
+    alone = [bits(s) for s in all_snapshots(prepared(0))]
     found: dict[int, list[dict[str, Any]]] = {}
     failures: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
-            found[number] = [bits(s) for s in all_snapshots(problem(0 if number < 2 else number))]
+            found[number] = [bits(s) for s in all_snapshots(prepared(0 if number < 2 else number))]
         except BaseException as error:
             failures.append(error)
 
@@ -110,13 +110,13 @@ def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
 def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> None:
     # One method has the chain as its start, in which most stops would fall; the others begin in no time.
     start = {} if method in ("acvb0", "gibbs") else {"init": "random"}
-    problem = small_problem(method, max_sweeps=24, **({} if method == "gibbs" else {"tol": 1e-12}), **start)
+    prepared = small_run(method, max_sweeps=24, **({} if method == "gibbs" else {"tol": 1e-12}), **start)
     counting = Counting()
-    whole = [bits(s) for s in all_snapshots(problem, checkpoint=counting)]
+    whole = [bits(s) for s in all_snapshots(prepared, poll=counting)]
     assert len(whole) > 15
     # Stop at calls spread over the run, so in the start, in each domain's pass and in the diagnostics.
     for call in np.linspace(1, counting.calls, 14).astype(int):
-        first = all_snapshots(problem, checkpoint=StopAt(int(call)))
+        first = all_snapshots(prepared, poll=StopAt(int(call)))
         if not first:  # stopped in the start: nothing to go on from
             continue
         if (
@@ -130,16 +130,16 @@ def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> Non
         assert len(kept) in (done - 1, done)
         assert done == 0 or bits(first[-1])["rows"] == whole[done - 1]["rows"]
         assert [bits(s) for s in kept] == whole[: len(kept)]
-        rest = [bits(s) for s in all_snapshots(problem, resume=first[-1])]
+        rest = [bits(s) for s in all_snapshots(prepared, resume=first[-1])]
         assert rest == whole[done:]
 
 
 def test_stops_again_and_again_and_still_gives_the_same_bits() -> None:
-    problem = small_problem("gibbs")
-    whole = bits(all_snapshots(problem)[-1])
+    prepared = small_run("gibbs")
+    whole = bits(all_snapshots(prepared)[-1])
     last: SweepRecord | None = None
     for stop in range(40):
-        found = all_snapshots(problem, resume=last, checkpoint=StopAt(7 + stop))
+        found = all_snapshots(prepared, resume=last, poll=StopAt(7 + stop))
         last = found[-1] if found else last
     assert last is not None
     assert last.verdict is Verdict.MAX_SWEEPS
@@ -147,34 +147,34 @@ def test_stops_again_and_again_and_still_gives_the_same_bits() -> None:
 
 
 def test_stopped_run_is_evaluated_in_full() -> None:
-    problem = small_problem("acvb0", init="spectral", burn_in=3)
+    prepared = small_run("acvb0", init="spectral", burn_in=3)
     schedule = Schedule(bound=1000, heldout=1000)
     counting = Counting()
-    for snapshot in run(problem, checkpoint=counting, schedule=schedule):
+    for snapshot in run(prepared, poll=counting, schedule=schedule):
         if snapshot.sweep == 6:
             break
-    stopped = all_snapshots(problem, checkpoint=StopAt(counting.calls + 1), schedule=schedule)
+    stopped = all_snapshots(prepared, poll=StopAt(counting.calls + 1), schedule=schedule)
     assert [s.sweep for s in stopped] == [1, 2, 3, 4, 5, 6, 6]
     assert all(s.lower_bound is None and s.heldout is None for s in stopped[:-1])
     last = stopped[-1]
-    assert last.lower_bound == problem.model.lower_bound(last.posterior)
+    assert last.lower_bound == prepared.model.lower_bound(last.posterior)
     assert last.pseudo_loo is not None
     assert last.heldout is not None
 
 
 def test_stop_in_the_start_leaves_nothing() -> None:
-    assert all_snapshots(small_problem("cvb0"), checkpoint=StopAt(1)) == []
+    assert all_snapshots(small_run("cvb0"), poll=StopAt(1)) == []
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_cap_is_never_called_convergence(method: str) -> None:
-    settles = all_snapshots(small_problem(method))[-1]
+    settles = all_snapshots(small_run(method))[-1]
     if method == "gibbs":
         assert settles.verdict is Verdict.MAX_SWEEPS
         return
     assert settles.verdict is Verdict.CONVERGED
     for cap in (1, 2, settles.sweep - 1):
-        snapshots = all_snapshots(small_problem(method, max_sweeps=cap))
+        snapshots = all_snapshots(small_run(method, max_sweeps=cap))
         assert len(snapshots) == cap
         assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
         assert snapshots[-1].lower_bound is not None
@@ -183,12 +183,12 @@ def test_cap_is_never_called_convergence(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_extended_run_goes_on_where_it_was(method: str) -> None:
-    problem = small_problem(method, init="spectral")
-    whole = all_snapshots(problem)
-    first = all_snapshots(problem, max_sweeps=4)
+    prepared = small_run(method, init="spectral")
+    whole = all_snapshots(prepared)
+    first = all_snapshots(prepared, max_sweeps=4)
     assert first[-1].verdict is Verdict.MAX_SWEEPS
-    rest = all_snapshots(problem, resume=first[-1], max_sweeps=9)
-    rest += all_snapshots(problem, resume=rest[-1], max_sweeps=whole[-1].sweep)
+    rest = all_snapshots(prepared, resume=first[-1], max_sweeps=9)
+    rest += all_snapshots(prepared, resume=rest[-1], max_sweeps=whole[-1].sweep)
     assert [s.sweep for s in rest] == list(range(5, whole[-1].sweep + 1))
     assert bits(rest[-1]) == bits(whole[-1])
     for one, other in pairwise([*first, *rest]):
@@ -197,9 +197,9 @@ def test_extended_run_goes_on_where_it_was(method: str) -> None:
 
 
 def test_resumed_at_the_cap_says_so() -> None:
-    problem = small_problem("cvb0")
-    last = all_snapshots(problem, max_sweeps=4)[-1]
-    again = all_snapshots(problem, resume=last, max_sweeps=4)
+    prepared = small_run("cvb0")
+    last = all_snapshots(prepared, max_sweeps=4)[-1]
+    again = all_snapshots(prepared, resume=last, max_sweeps=4)
     assert [(s.sweep, s.verdict) for s in again] == [(4, Verdict.MAX_SWEEPS)]
 
 
@@ -207,10 +207,10 @@ def test_resumed_at_the_cap_says_so() -> None:
 @pytest.mark.parametrize("method", ["acvb0", "cvb0", "vb"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_non_finite_numbers_are_divergence(method: str, heldout: float, bad: float) -> None:
-    problem = small_problem(method, heldout=heldout, burn_in=1) if method == "acvb0" else None
-    problem = problem or small_problem(method, heldout=heldout)
+    prepared = small_run(method, heldout=heldout, burn_in=1) if method == "acvb0" else None
+    prepared = prepared or small_run(method, heldout=heldout)
 
-    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+    def after(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
         inner = getattr(state, "inner", state)
         if inner.age != 4:
             return state, info
@@ -221,7 +221,7 @@ def test_non_finite_numbers_are_divergence(method: str, heldout: float, bad: flo
         return replace(state, inner=spoilt, mean=state.mean | {"rows": q["rows"]}), info
 
     with np.errstate(invalid="ignore"):
-        snapshots = all_snapshots(with_inference(problem, Wrapped(problem.inference, after)))
+        snapshots = all_snapshots(with_inference(prepared, Wrapped(prepared.algorithm, after)))
     assert len(snapshots) == 4
     assert snapshots[-1].verdict is Verdict.DIVERGED
     assert snapshots[-1].heldout is None
@@ -229,21 +229,21 @@ def test_non_finite_numbers_are_divergence(method: str, heldout: float, bad: flo
 
 def test_divergence_shows_where_only_the_change_tells() -> None:
     """Nothing is evaluated in this sweep but the change of the responsibilities."""
-    problem = small_problem("gibbs", heldout=0.0)
+    prepared = small_run("gibbs", heldout=0.0)
 
-    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+    def after(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
         return state, info._replace(change=np.nan if state.sweeps == 3 else info.change)
 
-    spoilt = with_inference(problem, Wrapped(problem.inference, after))
+    spoilt = with_inference(prepared, Wrapped(prepared.algorithm, after))
     snapshots = all_snapshots(spoilt, schedule=Schedule(bound=1000))
     assert [s.verdict for s in snapshots] == [None, None, Verdict.DIVERGED]
 
 
 @pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
 def test_diagnostics_are_accounted_apart(method: str) -> None:
-    problem = small_problem(method, max_sweeps=15)
+    prepared = small_run(method, max_sweeps=15)
     before = time.thread_time()
-    snapshots = all_snapshots(problem)
+    snapshots = all_snapshots(prepared)
     thread = time.thread_time() - before
     last = snapshots[-1]
     assert last.diagnostics_seconds > 0
@@ -276,41 +276,43 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_time_goes_where_it_was_spent(clock: Clock) -> None:
-    problem = small_problem("gibbs", max_sweeps=3)
+    prepared = small_run("gibbs", max_sweeps=3)
 
-    def slow(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+    def slow(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
         clock.now += 0.5
         return state, info
 
-    last = all_snapshots(with_inference(problem, Wrapped(problem.inference, slow)))[-1]
+    last = all_snapshots(with_inference(prepared, Wrapped(prepared.algorithm, slow)))[-1]
     assert (last.cpu_seconds, last.wall_seconds, last.diagnostics_seconds) == (1.5, 1.5, 0.0)
 
     class SlowModel:
         def __getattr__(self, name: str) -> Any:
-            return getattr(problem.model, name)
+            return getattr(prepared.model, name)
 
         def lower_bound(self, posterior: Any, responsibilities: Any = None) -> float | None:
             clock.now += 0.25
-            return problem.model.lower_bound(posterior, responsibilities)
+            return prepared.model.lower_bound(posterior, responsibilities)
 
-    last = all_snapshots(replace(problem, model=SlowModel()), schedule=Schedule(bound=1))[-1]
+    last = all_snapshots(
+        replace(prepared, binding=prepared.binding.replace(model=SlowModel())), schedule=Schedule(bound=1)
+    )[-1]
     assert (last.cpu_seconds, last.wall_seconds, last.diagnostics_seconds) == (0.0, 0.75, 0.75)
 
 
 def test_pauses_are_no_part_of_the_clock_time(clock: Clock) -> None:
     calls = Counting()
 
-    def checkpoint() -> None:
+    def poll() -> None:
         calls()
         clock.now += 1.0
 
-    problem = small_problem("gibbs", max_sweeps=10)
+    prepared = small_run("gibbs", max_sweeps=10)
 
-    def slow(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+    def slow(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
         clock.now += 0.5
         return state, info
 
-    last = all_snapshots(with_inference(problem, Wrapped(problem.inference, slow)), checkpoint=checkpoint)[-1]
+    last = all_snapshots(with_inference(prepared, Wrapped(prepared.algorithm, slow)), poll=poll)[-1]
     assert calls.calls >= 20
     assert last.wall_seconds == 5.0
 
@@ -318,8 +320,8 @@ def test_pauses_are_no_part_of_the_clock_time(clock: Clock) -> None:
 @pytest.mark.parametrize("method", ["acvb0", "cvb0"])
 @pytest.mark.parametrize("cap", [9, 12])
 def test_bound_is_evaluated_every_so_many_sweeps_and_in_the_last(method: str, cap: int) -> None:
-    problem = small_problem(method, max_sweeps=cap, tol=1e-12)
-    snapshots = all_snapshots(problem, schedule=Schedule(bound=4, heldout=5))
+    prepared = small_run(method, max_sweeps=cap, tol=1e-12)
+    snapshots = all_snapshots(prepared, schedule=Schedule(bound=4, heldout=5))
     assert [s.sweep for s in snapshots if s.lower_bound is not None] == sorted({4, 8, cap} | {12} & {cap})
     assert [s.sweep for s in snapshots if s.heldout is not None] == sorted(
         {5, cap} | ({10} if cap > 10 else set())
@@ -327,11 +329,11 @@ def test_bound_is_evaluated_every_so_many_sweeps_and_in_the_last(method: str, ca
     assert all(s.pseudo_loo is not None for s in snapshots)
     for snapshot in snapshots:
         if snapshot.lower_bound is not None:
-            assert snapshot.lower_bound == problem.model.lower_bound(snapshot.posterior)
+            assert snapshot.lower_bound == prepared.model.lower_bound(snapshot.posterior)
 
 
 def test_watched_bound_is_evaluated_in_every_sweep() -> None:
-    snapshots = all_snapshots(small_problem("vb"), schedule=Schedule(bound=50, heldout=50))
+    snapshots = all_snapshots(small_run("vb"), schedule=Schedule(bound=50, heldout=50))
     assert all(s.lower_bound is not None for s in snapshots)
     assert snapshots[-1].verdict is Verdict.CONVERGED
     before, last = snapshots[-2].lower_bound, snapshots[-1].lower_bound
@@ -339,21 +341,21 @@ def test_watched_bound_is_evaluated_in_every_sweep() -> None:
 
 
 def test_last_sweep_before_convergence_is_evaluated() -> None:
-    last = all_snapshots(small_problem("acvb0"), schedule=Schedule(bound=10_000, heldout=10_000))[-1]
+    last = all_snapshots(small_run("acvb0"), schedule=Schedule(bound=10_000, heldout=10_000))[-1]
     assert last.verdict is Verdict.CONVERGED
     assert last.lower_bound is not None
     assert last.heldout is not None
 
 
 def test_change_is_that_of_the_last_sweep_alone() -> None:
-    problem = small_problem(
+    prepared = small_run(
         "cvb0", init="spectral", max_sweeps=12, tol=1e-12, merge=False, split=False, shrink=0.0
     )
-    state = problem.inference.init(np.random.default_rng([3, 0]))
-    for snapshot in all_snapshots(problem):
+    state = prepared.algorithm.init(np.random.default_rng([3, 0]))
+    for snapshot in all_snapshots(prepared):
         before, order = state, {"rows": np.arange(6), "cols": np.arange(5)}
-        state, info = problem.inference.sweep(before, np.random.default_rng([3, snapshot.sweep]))
-        order |= info.order or {}
+        state, info = prepared.algorithm.sweep(before, np.random.default_rng([3, snapshot.sweep]))
+        order |= info.cluster_permutation or {}
         old = {name: before.q[name][:, order[name]] for name in order}
         assert snapshot.change == pytest.approx(mean_l1_change(state.q, old), rel=1e-14)
 
@@ -361,32 +363,32 @@ def test_change_is_that_of_the_last_sweep_alone() -> None:
 @pytest.mark.parametrize("method", ["acvb0", "acvb"])
 def test_answer_of_an_averaged_run_is_scored_from_the_mean(method: str) -> None:
     """Everything said of the answer is worked out here from the averaged responsibilities by hand."""
-    problem = small_problem(method, burn_in=2, max_sweeps=20, tol=1e-12, init="random")
-    last = all_snapshots(problem)[-1]
+    prepared = small_run(method, burn_in=2, max_sweeps=20, tol=1e-12, init="random")
+    last = all_snapshots(prepared)[-1]
     mean, inner = last.state.mean, last.state.inner
     assert not np.allclose(mean["rows"], inner.q["rows"], atol=1e-6)
-    ones, entries = block_counts(problem.train, mean)
+    ones, entries = block_counts(prepared.train, mean)
     a, b = inner.hyper.a, inner.hyper.b
     strength = (a + ones) / (a + b + entries)
-    held = problem.heldout
+    held = prepared.heldout
     p = np.einsum("ek,kl,el->e", mean["rows"][held.rows], strength, mean["cols"][held.columns])
     expected = np.where(held.values, np.log(p), np.log1p(-p)).mean()
     assert last.heldout.log_likelihood == pytest.approx(expected, rel=1e-12)
     np.testing.assert_array_equal(last.posterior["rows"], mean["rows"])
     assert last.scaled_change == last.samples * last.mean_change
-    with_last_sweep = problem.model.predict(problem.inference.current(last.state), held)
+    with_last_sweep = prepared.model.predict(prepared.algorithm.current(last.state), held)
     assert mean_log_likelihood(with_last_sweep, held.values) != pytest.approx(expected, rel=1e-9)
 
 
 def test_sampler_is_scored_by_the_log_of_its_averaged_predictions() -> None:
-    problem = small_problem("gibbs", burn_in=4, max_sweeps=12)
-    held = problem.heldout
-    snapshots = all_snapshots(problem, schedule=Schedule(heldout=1))
+    prepared = small_run("gibbs", burn_in=4, max_sweeps=12)
+    held = prepared.heldout
+    snapshots = all_snapshots(prepared, schedule=Schedule(heldout=1))
     kept = []
     for snapshot in snapshots:
-        sample = problem.inference.current(snapshot.state)
+        sample = prepared.algorithm.current(snapshot.state)
         rows, cols = sample["rows"], sample["cols"]
-        ones, entries = block_counts(problem.train, {"rows": rows, "cols": cols})
+        ones, entries = block_counts(prepared.train, {"rows": rows, "cols": cols})
         strength = (snapshot.hyper["a"] + ones) / (snapshot.hyper["a"] + snapshot.hyper["b"] + entries)
         p = strength[rows.argmax(axis=1)[held.rows], cols.argmax(axis=1)[held.columns]]
         if snapshot.sweep > 4:
@@ -436,13 +438,13 @@ def test_shrinking_is_harmless(method: str) -> None:
             "max_sweeps": 80,
             "hyper": "fixed",
         }
-        problem = build_problem(truth.relation, method, values, seed=1)
-        inference: Any = problem.inference
-        if problem.row.averaged:
-            inference = replace(inference, inner=replace(inference.inner, start=NearTruth(truth)))
+        prepared = prepare_run(truth.relation, method, values, seed=1)
+        algorithm: Any = prepared.algorithm
+        if prepared.row.averaged:
+            algorithm = replace(algorithm, inner=replace(algorithm.inner, start=NearTruth(truth)))
         else:
-            inference = replace(inference, start=NearTruth(truth))
-        last[shrink] = all_snapshots(with_inference(problem, inference))[-1]
+            algorithm = replace(algorithm, start=NearTruth(truth))
+        last[shrink] = all_snapshots(with_inference(prepared, algorithm))[-1]
     whole, small = last[0.0], last[1e-5]
     assert whole.effective_k == {"rows": 7, "cols": 7}
     assert sum(small.effective_k.values()) < 14
@@ -452,36 +454,34 @@ def test_shrinking_is_harmless(method: str) -> None:
         assert agreement(labels, clusters)["ari"] > 0.95
     # With fewer sticks the prior, and so the bound, is another (by some log of a cluster's size): put them back. In
     # collapsed methods the clusters that are left share a tail of small masses, which is a few nats of the bound.
-    bound = problem.model.lower_bound(padded(small.posterior, 7))
+    bound = prepared.model.lower_bound(padded(small.posterior, 7))
     assert bound == pytest.approx(whole.lower_bound, rel=1e-4 if method == "vb" else 2e-3)
 
 
 def test_first_sweep_follows_the_seed_alone() -> None:
-    firsts = [bits(next(iter(run(small_problem("cvb0", seed=seed))))) for seed in (1, 1, 2)]
+    firsts = [bits(next(iter(run(small_run("cvb0", seed=seed))))) for seed in (1, 1, 2)]
     assert firsts[0] == firsts[1] != firsts[2]
 
 
 def test_schedule_spares_large_problems() -> None:
-    assert Schedule.for_problem(small_problem("cvb0")) == Schedule(1, 5)
+    assert Schedule.for_run(small_run("cvb0")) == Schedule(1, 5)
 
 
 def test_runs_on_one_relation_share_their_split() -> None:
     relation = planted_relation(40, 30, 2, 2, 0).relation
-    one, other = (build_problem(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))
+    one, other = (prepare_run(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))
     assert one.train is other.train
-    again = build_problem(relation, "cvb0", heldout=0.1, heldout_seed=4)
+    again = prepare_run(relation, "cvb0", heldout=0.1, heldout_seed=4)
     assert again.train is not one.train
-    assert (
-        build_problem(relation, "cvb0", heldout=0.1, heldout_seed=3).heldout.rows == one.heldout.rows
-    ).all()
+    assert (prepare_run(relation, "cvb0", heldout=0.1, heldout_seed=3).heldout.rows == one.heldout.rows).all()
 
 
 def test_moves_of_a_sweep_reach_snapshot_and_history() -> None:
-    def after(state: Any, info: SweepInfo, checkpoint: Checkpoint) -> tuple[Any, SweepInfo]:
+    def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
         return state, info._replace(moves={"merged": 2, "split": 1} if state.age == 3 else None)
 
-    plain = small_problem("vb", merge=False, split=False, max_sweeps=5, tol=1e-12)
-    snapshots = all_snapshots(with_inference(plain, Wrapped(plain.inference, after)))
+    plain = small_run("vb", merge=False, split=False, max_sweeps=5, tol=1e-12)
+    snapshots = all_snapshots(with_inference(plain, Wrapped(plain.algorithm, after)))
     assert [s.moves for s in snapshots] == [None, None, {"merged": 2, "split": 1}, None, None]
     assert [bits(s) for s in snapshots if s.moves is None] == [
         bits(s) for s in all_snapshots(plain) if s.sweep != 3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
@@ -23,29 +23,29 @@ STREAMS = [row.name for row in methods_of("lda") if row.streams]
 QUICK: dict[str, Any] = {"k": 5, "max_sweeps": 300}
 
 
-def topic_problem(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> Problem:
+def topic_run(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> PreparedRun:
     (row,) = (row for row in methods_of("lda") if row.name == method)
     known = {p.name for p in row.parameters}
     given = QUICK | ({"burn_in": 5, "max_sweeps": 20} if method == "gibbs" else {}) | values
     chosen = {name: value for name, value in given.items() if name in known}
-    return build_problem(CORPUS, method, chosen, heldout=heldout, seed=seed)
+    return prepare_run(CORPUS, method, chosen, heldout=heldout, seed=seed)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_diagnostics_of_the_model_are_evaluated_with_the_bound(method: str) -> None:
-    problem = topic_problem(method, max_sweeps=17, tol=1e-12)
+    prepared = topic_run(method, max_sweeps=17, tol=1e-12)
     history = History()
-    for snapshot in run(problem, schedule=Schedule(bound=5, heldout=4)):
+    for snapshot in run(prepared, schedule=Schedule(bound=5, heldout=4)):
         history.append(snapshot)
         due = snapshot.sweep % 5 == 0 or snapshot.sweep == 17
         assert (snapshot.extras != {}) == due
         assert (snapshot.heldout is not None) == (snapshot.sweep % 4 == 0 or snapshot.sweep == 17)
         if not due:
             continue
-        given = problem.inference.responsibilities(snapshot.state)
-        assert snapshot.lower_bound == problem.model.lower_bound(snapshot.posterior, given)
-        assert snapshot.extras == problem.model.extras(snapshot.posterior, given, snapshot.pseudo_loo)
-        n_tokens = problem.train.n_tokens
+        given = prepared.algorithm.responsibilities(snapshot.state)
+        assert snapshot.lower_bound == prepared.model.lower_bound(snapshot.posterior, given)
+        assert snapshot.extras == prepared.model.extras(snapshot.posterior, given, snapshot.pseudo_loo)
+        n_tokens = prepared.train.n_tokens
         perplexity = np.exp(-snapshot.pseudo_loo / n_tokens)
         assert snapshot.extras["loo_perplexity"] == pytest.approx(perplexity)
         assert 1 < perplexity < 80
@@ -62,10 +62,10 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
     batch = {} if method.endswith("sdm") else {"batch": 10}
     values = {"k": 5, "window": 10, "epochs": 2.5, "score_every": 0.5, **batch}
     averaged = {"tol": 1e-12} if method.startswith("a") else {}
-    problem = build_problem(CORPUS, method, values | averaged, heldout_documents=0.1, seed=3)
-    assert problem.train.n_documents == 54
-    assert problem.max_sweeps == 15  # 6 windows a pass, the last of 4 documents
-    snapshots = all_snapshots(problem)
+    prepared = prepare_run(CORPUS, method, values | averaged, heldout_documents=0.1, seed=3)
+    assert prepared.train.n_documents == 54
+    assert prepared.max_sweeps == 15  # 6 windows a pass, the last of 4 documents
+    snapshots = all_snapshots(prepared)
     assert [s.sweep for s in snapshots] == list(range(1, 16))
     whole = [*np.arange(10, 51, 10), 54]
     wanted = [(54 * epoch + seen) / 54 for epoch in range(3) for seen in whole][:15]
@@ -73,7 +73,7 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
     assert [s.heldout is not None for s in snapshots] == [s.sweep % 3 == 0 for s in snapshots]
     for snapshot in snapshots:
         assert snapshot.lower_bound is None
-        perplexity = np.exp(-snapshot.pseudo_loo / problem.train.n_tokens)
+        perplexity = np.exp(-snapshot.pseudo_loo / prepared.train.n_tokens)
         assert snapshot.extras == {"loo_perplexity": pytest.approx(perplexity)}
         assert 1 < perplexity < 90
     assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
@@ -81,15 +81,15 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
 
 @pytest.mark.parametrize("track", [True, False])
 def test_bound_of_a_mean_is_known_where_its_responsibilities_are(track: bool) -> None:
-    problem = topic_problem("acvb0", track=track, burn_in=5, max_sweeps=12)
-    snapshots = all_snapshots(problem, schedule=Schedule(1, 100))
+    prepared = topic_run("acvb0", track=track, burn_in=5, max_sweeps=12)
+    snapshots = all_snapshots(prepared, schedule=Schedule(1, 100))
     assert all(s.lower_bound is not None for s in snapshots[:5])  # of the sweep
     for snapshot in snapshots[5:]:
         assert (snapshot.lower_bound is not None) == track
         assert ("collapsed_bound" in snapshot.extras) == track
     # What is shown is of the mean: at the end a sweep of its own, without one, has another.
     if track:
-        alone = all_snapshots(topic_problem("cvb0", max_sweeps=12), schedule=Schedule(1, 100))
+        alone = all_snapshots(topic_run("cvb0", max_sweeps=12), schedule=Schedule(1, 100))
         assert [s.lower_bound for s in alone[:5]] == [s.lower_bound for s in snapshots[:5]]
         assert alone[-1].lower_bound != snapshots[-1].lower_bound
 
@@ -103,31 +103,33 @@ class StopInDiagnostics:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def checkpoint(self) -> None:
+    def poll(self) -> None:
         if self.asked:
             raise StopRun
 
-    def pseudo_loo(self, posterior: Any, checkpoint: Any, responsibilities: Any = None) -> float:
+    def pseudo_loo(self, posterior: Any, poll: Any, responsibilities: Any = None) -> float:
         self.calls += 1
         self.asked = self.asked or self.calls == self.sweep
-        return self.model.pseudo_loo(posterior, checkpoint, responsibilities)
+        return self.model.pseudo_loo(posterior, poll, responsibilities)
 
 
 @pytest.mark.parametrize("sweep", [1, 2, 7])
 def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(sweep: int) -> None:
     """VB's sweeps give no pseudo leave-one-out: it is evaluated apart, and is whole also where it was to be stopped."""
-    problem = topic_problem("vb", max_sweeps=30, tol=1e-12)
-    whole = all_snapshots(problem, schedule=Schedule(1, 1))
-    model = StopInDiagnostics(problem.model, sweep)
+    prepared = topic_run("vb", max_sweeps=30, tol=1e-12)
+    whole = all_snapshots(prepared, schedule=Schedule(1, 1))
+    model = StopInDiagnostics(prepared.model, sweep)
     stopped = all_snapshots(
-        replace(problem, model=model), checkpoint=model.checkpoint, schedule=Schedule(1, 1)
+        replace(prepared, binding=prepared.binding.replace(model=model)),
+        poll=model.poll,
+        schedule=Schedule(1, 1),
     )
     assert [s.sweep for s in stopped] == list(range(1, sweep + 1))
     assert stopped[-1].verdict is Verdict.STOPPED
     assert stopped[-1].heldout is not None
     for one, other in zip(stopped, whole, strict=False):
         assert bits(one) | {"verdict": None} == bits(other)
-    rest = all_snapshots(problem, resume=stopped[-1], schedule=Schedule(1, 1))
+    rest = all_snapshots(prepared, resume=stopped[-1], schedule=Schedule(1, 1))
     assert bits(rest[-1]) == bits(whole[-1])
 
 
@@ -138,13 +140,13 @@ def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
     """Responsibilities that a sweep has begun to write over are of no state: what hangs on them is left out."""
     for place in ("acvb_core.models.lda.state.chunk_pairs", "acvb_core.models.lda.gibbs.chunk_pairs"):
         monkeypatch.setattr(place, lambda *_: 100)
-    problem = topic_problem(method, max_sweeps=20, tol=1e-12)
+    prepared = topic_run(method, max_sweeps=20, tol=1e-12)
     schedule, counting = Schedule(1000, 1000), Counting()
-    for snapshot in run(problem, checkpoint=counting, schedule=schedule):
+    for snapshot in run(prepared, poll=counting, schedule=schedule):
         if snapshot.sweep == 9:
             break
     for later in (1, 4):  # before anything of the tenth sweep is done, and in the middle of it
-        last = all_snapshots(problem, checkpoint=StopAt(counting.calls + later), schedule=schedule)[-1]
+        last = all_snapshots(prepared, poll=StopAt(counting.calls + later), schedule=schedule)[-1]
         assert (last.sweep, last.verdict) == (9, Verdict.STOPPED)
         assert last.heldout is not None
         assert last.pseudo_loo is not None
@@ -158,23 +160,21 @@ def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
 @pytest.mark.parametrize("method", ["acvb0", "acvb"])
 @pytest.mark.parametrize("track", [True, False])
 def test_averaged_run_converges_by_itself(method: str, track: bool) -> None:
-    last = all_snapshots(topic_problem(method, track=track, max_sweeps=2000))[-1]
+    last = all_snapshots(topic_run(method, track=track, max_sweeps=2000))[-1]
     assert last.verdict is Verdict.CONVERGED
     assert last.samples > 2
     assert last.mean_change < 1e-4
-    best = min(
-        s.heldout.perplexity for s in all_snapshots(topic_problem(method[1:]), schedule=Schedule(5, 1))
-    )
+    best = min(s.heldout.perplexity for s in all_snapshots(topic_run(method[1:]), schedule=Schedule(5, 1)))
     assert last.heldout.perplexity < 1.05 * best
 
 
 def test_predictions_of_samples_are_averaged() -> None:
     """Not those of the averaged counts."""
-    problem = topic_problem("gibbs")
+    prepared = topic_run("gibbs")
     kept = []
-    for snapshot in run(problem, schedule=Schedule(1000, 1)):
+    for snapshot in run(prepared, schedule=Schedule(1000, 1)):
         if not snapshot.burn_in:
-            kept.append(problem.model.predict(problem.inference.current(snapshot.state), problem.heldout))
-    wanted = problem.model.score(np.mean(kept, axis=0), problem.heldout)
+            kept.append(prepared.model.predict(prepared.algorithm.current(snapshot.state), prepared.heldout))
+    wanted = prepared.model.score(np.mean(kept, axis=0), prepared.heldout)
     assert snapshot.heldout.log_likelihood == pytest.approx(wanted.log_likelihood, rel=1e-9)
     assert snapshot.verdict is Verdict.MAX_SWEEPS

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from acvb_core.cli.output import result_text
-from acvb_core.cli.progress import Progress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Comparison, fit, solve
@@ -21,7 +21,7 @@ from acvb_core.engine.snapshot import SETTLED, Verdict
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json
 from acvb_core.views.comparison_table import comparison_table
-from tests.engine.fakes import Script, Scripted, small_problem, small_relation, soft
+from tests.engine.fakes import Script, Scripted, small_relation, small_run, soft
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_command_line_says_it(moving: Result, still: Result) -> None:
     )
     assert "sweeps, settled; another seed may end elsewhere; judged by" in result_text(still, [], None)
     stream = io.StringIO()
-    Progress(stream)(moving.problem, moving.snapshot)
+    ProgressLine(stream)(moving.prepared, moving.snapshot)
     assert "CONVERGED  fluctuations remain" in stream.getvalue()
 
 
@@ -103,14 +103,14 @@ def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
 ) -> None:
     size = {"k": 10} if sample == "bars" else {}
     result = fit(load_sample(sample).data, method, heldout=0.1, **size)
-    last, tolerance = result.snapshot, result.problem.settings.values["tol"]
+    last, tolerance = result.snapshot, result.prepared.spec.values["tol"]
     assert result.verdict is Verdict.CONVERGED
     assert last.change > tolerance
     assert result.reason.startswith(f"The {rule} was ")
     told = float(result.reason.split(" was ")[1].split(",")[0])
-    watched = result.history[result.problem.row.monitored].dropna()
+    watched = result.history[result.prepared.row.monitored].dropna()
     change = abs(watched.iloc[-1] - watched.iloc[-2])
-    expected = change / (result.problem.bound_unit or abs(watched.iloc[-2]))
+    expected = change / (result.prepared.bound_unit or abs(watched.iloc[-2]))
     assert told == pytest.approx(expected, rel=0.05)
     assert told < tolerance
     assert f"Assignments still changed by {last.change:.1e}: this rule does not judge them." in result.reason
@@ -120,12 +120,12 @@ def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
 
 def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
     """At a tolerance of 0.1, 20 averaged sweeps are enough, whatever the limit."""
-    problem: Any = replace(still.problem, settings=replace(still.problem.settings, values={
-        **still.problem.settings.values, "tol": 0.1, "max_sweeps": 1_000_000,
+    prepared: Any = replace(still.prepared, spec=replace(still.prepared.spec, values={
+        **still.prepared.spec.values, "tol": 0.1, "max_sweeps": 1_000_000,
     }))  # fmt: skip
     last = replace(still.snapshot, sweep=100, samples=12, wall_seconds=10.0)
     job = Job.restore(
-        still.with_state(problem=problem, snapshot=last, max_sweeps=1_000_000),
+        still.with_state(prepared=prepared, snapshot=last, max_sweeps=1_000_000),
         Executor(1),
         job_id="a",
         created=0.0,
@@ -136,10 +136,10 @@ def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
 @pytest.mark.parametrize("values", [{}, {"max_sweeps": 3}], ids=["converged", "at its cap"])
 def test_only_a_run_that_can_go_on_keeps_its_state(values: dict[str, int]) -> None:
     """It may be by far the largest part."""
-    problem = small_problem("vb", **values)
-    job = Job(problem, Executor(1)).start()
+    prepared = small_run("vb", **values)
+    job = Job(prepared, Executor(1)).start()
     assert job.wait(180)
-    result = solve(problem)
+    result = solve(prepared)
     assert job.inspect().verdict is result.verdict
     goes_on = result.verdict is Verdict.MAX_SWEEPS
     assert goes_on == bool(values)

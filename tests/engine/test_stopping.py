@@ -17,7 +17,7 @@ def verdict(
     monitored: str | None, now: float | None, before: float | None = None, **options: Any
 ) -> Verdict | None:
     name = monitored or "pseudo_loo"
-    options = {"tolerance": 1e-3, "settling": False, "last_sweep": False} | options
+    options = {"tolerance": 1e-3, "not_stationary": False, "last_sweep": False} | options
     tolerance = options.pop("tolerance")
     earlier = None if before is None else NOTHING | {name: before}
     return judge(monitored, tolerance, NOTHING | {name: now}, earlier, **options)
@@ -57,7 +57,7 @@ def test_mean_is_judged_by_its_change_as_it_is() -> None:
 
 def test_only_the_watched_quantity_counts() -> None:
     now = {"lower_bound": -10.0, "pseudo_loo": -20.0, "mean_change": 1.0}
-    options: dict[str, Any] = {"settling": False, "last_sweep": False}
+    options: dict[str, Any] = {"not_stationary": False, "last_sweep": False}
     assert judge("mean_change", 0.1, now, now, **options) is None
     assert judge("pseudo_loo", 0.1, now, now | {"lower_bound": -99.0}, **options) is Verdict.CONVERGED
     assert judge("lower_bound", 0.1, now, now | {"lower_bound": -99.0}, **options) is None
@@ -75,9 +75,9 @@ def test_nothing_watched_runs_on() -> None:
 
 
 def test_settling_is_not_convergence() -> None:
-    assert verdict("pseudo_loo", -1.0, -1.0, settling=True) is None
-    assert verdict("pseudo_loo", -1.0, -1.0, settling=True, last_sweep=True) is Verdict.MAX_SWEEPS
-    assert verdict("mean_change", 0.0, settling=True) is None
+    assert verdict("pseudo_loo", -1.0, -1.0, not_stationary=True) is None
+    assert verdict("pseudo_loo", -1.0, -1.0, not_stationary=True, last_sweep=True) is Verdict.MAX_SWEEPS
+    assert verdict("mean_change", 0.0, not_stationary=True) is None
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -85,7 +85,10 @@ def test_settling_is_not_convergence() -> None:
 def test_any_number_that_is_not_finite_is_divergence(name: str, value: float) -> None:
     now = {"lower_bound": -1.0, "pseudo_loo": -1.0, "mean_change": 0.0} | {name: value}
     for monitored in (*NOTHING, None):
-        for flags in ({"settling": True, "last_sweep": False}, {"settling": False, "last_sweep": True}):
+        for flags in (
+            {"not_stationary": True, "last_sweep": False},
+            {"not_stationary": False, "last_sweep": True},
+        ):
             assert judge(monitored, 1e-3, now, now, **flags) is Verdict.DIVERGED
 
 

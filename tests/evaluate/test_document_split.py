@@ -12,7 +12,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.evaluate.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.models.lda.topics import word_probability
 from acvb_core.samples.planted_mixtures import planted_topics
@@ -109,7 +109,7 @@ def test_next_to_nothing_is_split() -> None:
     short = hold_out_documents(Corpus.build(np.eye(6, 3, dtype=int) + np.eye(6, 3, -3, dtype=int)), 0.3, 0)
     assert short.heldout.n == 0
     assert "too short" in short.note
-    assert build_problem(Corpus.build(np.eye(2, dtype=int)), "sdm", heldout_documents=0.5).heldout is None
+    assert prepare_run(Corpus.build(np.eye(2, dtype=int)), "sdm", heldout_documents=0.5).heldout is None
     assert fit(Corpus.build(np.eye(2, dtype=int)), "sdm", k=2, heldout_documents=0.5).snapshot.heldout is None
 
 
@@ -118,7 +118,7 @@ def test_impossible_shares_are_refused(share: float) -> None:
     with pytest.raises(ParameterError):
         hold_out_documents(CORPUS, share, 0)
     with pytest.raises(ParameterError, match="words and whole documents cannot both be held out"):
-        build_problem(CORPUS, "sdm", heldout=0.1, heldout_documents=0.1)
+        prepare_run(CORPUS, "sdm", heldout=0.1, heldout_documents=0.1)
 
 
 def test_documents_are_taken_with_all_that_is_known_of_them() -> None:
@@ -135,13 +135,13 @@ def test_all_methods_predict_the_same_tokens_with_probabilities(method: str) -> 
         small["burn_in"] = 3
     result = fit(CORPUS, method, heldout_documents=0.2, heldout_seed=1, **small)
     _, heldout = parts(CORPUS)
-    asked = result.problem.heldout
+    asked = result.prepared.heldout
     np.testing.assert_array_equal(asked.seen.counts.toarray(), heldout.seen.counts.toarray())
     np.testing.assert_array_equal(asked.words, heldout.words)
     # Of every word of the vocabulary, given the seen ones.
     documents, words = (a.ravel().astype(np.int32) for a in np.indices(heldout.seen.shape))
     every = HeldOutWords(documents, words, np.ones(len(words), np.int32), heldout.seen)
-    model, posterior = result.problem.model, result.snapshot.posterior
+    model, posterior = result.prepared.model, result.snapshot.posterior
     probability = model.predict(posterior, every).reshape(heldout.seen.shape)
     assert (probability > 0).all()
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-5)

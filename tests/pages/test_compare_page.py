@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.experiments.combining import combine
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.irm.words_relation import RELATION
@@ -100,7 +100,7 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     assert f"held-out skill {100 * combined.score.skill:.1f} %" in text
     assert "best single run" in text
     table = next(frame.value for frame in app.dataframe if "certainty" in frame.value)
-    assert len(table) == survey[0].problem.data.shape[0]
+    assert len(table) == survey[0].prepared.data.shape[0]
     assert table["cluster"].is_monotonic_increasing
     unsure = int((table["certainty"] < 0.5).sum())
     assert any(f"below 0.5 for {unsure} of {len(table)} objects" in element.value for element in app.text)
@@ -118,7 +118,7 @@ def test_it_says_which_method_reads_best_and_which_predicts_best(
 
 
 def test_runs_with_other_held_out_data_are_not_combined(open_app: Open, survey: list[Result]) -> None:
-    app = opened(open_app, survey[1], fit(survey[0].problem.data, "vb", heldout=0.2))
+    app = opened(open_app, survey[1], fit(survey[0].prepared.data, "vb", heldout=0.2))
     assert "Combined" not in [element.value for element in app.subheader]
 
 
@@ -130,7 +130,7 @@ def test_fewer_than_two_chosen_asks_for_more(open_app: Open, survey: list[Result
 
 
 def test_different_splits_are_named(open_app: Open, survey: list[Result]) -> None:
-    other = fit(survey[0].problem.data, "vb", heldout=0.2)
+    other = fit(survey[0].prepared.data, "vb", heldout=0.2)
     app = opened(open_app, survey[1], other)
     assert not app.exception
     assert "held out different entries" in said(app)
@@ -162,7 +162,7 @@ def test_runs_on_two_data_sets_of_one_name_are_told_apart(open_app: Open) -> Non
     network = Relation.build(ones | ones.T, name="same", network=Network(directed=False))
     app = opened(open_app, one, fit(network, "vb", k_rows=3))
     assert not app.exception
-    own = [f"K 3 × 3 · same ({one.problem.fingerprint[:4]})", f"K 3 · same ({network.fingerprint[:4]})"]
+    own = [f"K 3 × 3 · same ({one.prepared.fingerprint[:4]})", f"K 3 · same ({network.fingerprint[:4]})"]
     assert app.dataframe[0].value.index.tolist() == own
     assert "All of them: VB · seed 0" in said(app)
     names = [f"VB · {part.replace(' · ', ' · seed 0 · ')}" for part in own]
@@ -176,7 +176,7 @@ def test_a_name_that_the_user_gave_stays_whole(open_app: Open, survey: list[Resu
     shared, names = shorten_names(jobs)
     assert (shared, list(names.values())) == ("K 20 × 20 · seed 0", ["ACVB0", "Figure 2 · seed 0", "Gibbs"])
     assert shorten_names(jobs[:1]) == ("", {jobs[0].id: "ACVB0 · K 20 × 20 · seed 0"})
-    again = services.job_manager().add(WORKSPACE, jobs[0].problem)  # the same run: nothing is its own
+    again = services.job_manager().add(WORKSPACE, jobs[0].prepared)  # the same run: nothing is its own
     assert list(shorten_names([jobs[0], again])[1].values()) == [
         "ACVB0 · K 20 × 20 · seed 0", "ACVB0 · K 20 × 20 · seed 0 (2)",
     ]  # fmt: skip
@@ -185,7 +185,7 @@ def test_a_name_that_the_user_gave_stays_whole(open_app: Open, survey: list[Resu
 def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey[:2])
     app.switch_page("pages/home.py").run()
-    job = services.job_manager().add(WORKSPACE, survey[2].problem)
+    job = services.job_manager().add(WORKSPACE, survey[2].prepared)
     assert job.wait(180)
     app.switch_page("pages/compare.py").run()
     assert app.multiselect(key="compare_runs_irm").value == [f"{0:012x}", f"{1:012x}", job.id]
@@ -200,7 +200,7 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     assert app.multiselect(key="compare_runs_irm").value == wanted
     women = load_sample("southern_women").relation
     for _ in range(2):
-        assert services.job_manager().add(WORKSPACE, build_problem(women, "vb")).wait(180)
+        assert services.job_manager().add(WORKSPACE, prepare_run(women, "vb")).wait(180)
     services.datasets().clear()
     services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
     app.switch_page("pages/home.py").run()
@@ -215,7 +215,7 @@ def test_runs_of_a_second_model_with_a_page_of_its_own_can_be_compared(
 
     def job(model: str, data: Relation = karate) -> SimpleNamespace:
         settings = SimpleNamespace(model=model)
-        return SimpleNamespace(outline=SimpleNamespace(settings=settings, fingerprint=data.fingerprint))
+        return SimpleNamespace(outline=SimpleNamespace(spec=settings, fingerprint=data.fingerprint))
 
     in_use = SimpleNamespace(model="network", data=karate)
 

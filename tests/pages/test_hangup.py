@@ -37,13 +37,13 @@ else:
     import numpy as np
     import acvb_core.engine.run
     from acvb_core.data.relation import Relation
-    from acvb_core.engine.problem import build_problem
+    from acvb_core.engine.prepared import prepare_run
     from pages.ui.shared import services
 
     acvb_core.engine.run.judge = lambda *_, last_sweep, **__: None
     values = {{"k_rows": 3, "k_cols": 3, "max_sweeps": 1_000_000, "hyper": "fixed", "init": "random"}}
     relation = Relation.build(np.random.default_rng(5).random((12, 9)) < 0.3)
-    jobs = [services.job_manager().add("mine", build_problem(relation, "cvb0", values, seed=seed)) for seed in range(3)]
+    jobs = [services.job_manager().add("mine", prepare_run(relation, "cvb0", values, seed=seed)) for seed in range(3)]
     while any(job.inspect().snapshot is None for job in jobs):
         time.sleep(0.01)
     open({ready!r}, "w").close()

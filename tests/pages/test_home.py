@@ -33,8 +33,8 @@ def test_sample_comparison_runs_three_methods_at_one_press(
     app = press(open_app(), "sample_comparison")
     assert app.title[0].value == "Run"
     jobs = jobs_of(app)
-    assert [job.problem.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
-    assert all(job.problem.heldout is not None for job in jobs)
+    assert [job.prepared.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
+    assert all(job.prepared.heldout is not None for job in jobs)
     until(app, lambda: not any(job.inspect().status.active for job in jobs))
     assert texts(app.run()).count("converged") >= 3
     assert re.search(r"\d+ × \d+ clusters.*Three methods .*agree .*\(skill \d", texts(app))

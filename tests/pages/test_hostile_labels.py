@@ -19,7 +19,7 @@ from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import MOST_CHARACTERS, RunLabel, clean_name
+from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
 from tests.pages.session import SECONDS, WORKSPACE, Open, bring, press, texts

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relations.readers import load_relation
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
@@ -43,7 +43,7 @@ def run_all(app: AppTest, seeds: int = 1) -> list[Job]:
     assert workspace.dataset is not None
     for seed in range(seeds):
         workspace.add(
-            build_problem(
+            prepare_run(
                 workspace.dataset.data, "cvb0", {"k_rows": 3, "k_cols": 3, "max_sweeps": 3}, seed=seed
             )
         )
@@ -279,8 +279,8 @@ def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_ap
     assert workspace.dataset is not None
     values = {"k_rows": 3, "k_cols": 3, "max_sweeps": 3}
     for seed in range(3):
-        problem = build_problem(workspace.dataset.data, "cvb0", values, seed=seed)
-        services.store().save(workspace.id, f"{seed:012x}", 1.0 + seed, problem)
+        prepared = prepare_run(workspace.dataset.data, "cvb0", values, seed=seed)
+        services.store().save(workspace.id, f"{seed:012x}", 1.0 + seed, prepared)
     app = restart(open_app)
     assert texts(app).count("interrupted") >= 3
     assert "3 runs were interrupted when the app ended." in texts(app)
@@ -398,7 +398,7 @@ def test_data_without_runs_outlive_the_app_until_they_are_removed(open_app: Open
 
 def test_data_of_runs_go_with_the_last_of_them(with_sample: AppTest, open_app: Open) -> None:
     (job,) = run_all(with_sample)
-    key = f"remove_data_{job.problem.fingerprint}"
+    key = f"remove_data_{job.prepared.fingerprint}"
     assert key not in keys(open_app("data"))
     press(with_sample, f"remove_{job.id}")
     assert key in keys(open_app("data"))

@@ -48,7 +48,7 @@ def two_tabs(open_app: Open) -> tuple[AppTest, AppTest]:
 def test_each_tab_starts_runs_on_its_own_data(two_tabs: tuple[AppTest, AppTest]) -> None:
     for app, n in zip(two_tabs, (18, 34), strict=True):
         press(app, "start")
-        assert jobs_of(app)[-1].problem.data.shape[0] == n
+        assert jobs_of(app)[-1].prepared.data.shape[0] == n
 
 
 def test_an_address_opens_the_data_that_its_tab_used(
@@ -95,7 +95,7 @@ def test_each_tab_holds_out_its_own_share(two_tabs: tuple[AppTest, AppTest], ope
     other = open_app("data", data=one.query_params["data"])
     other.number_input(key="heldout_percent").set_value(30.0).run()
     press(one, "start")
-    assert jobs_of(one)[0].problem.settings.heldout == 0.1
+    assert jobs_of(one)[0].prepared.spec.heldout == 0.1
 
 
 def test_going_back_changes_no_share(two_tabs: tuple[AppTest, AppTest]) -> None:
@@ -119,7 +119,7 @@ def test_data_that_could_not_be_saved_stay_those_of_their_tab(
         use(open_app("data"), "karate")
     assert "not saved" in texts(open_app("run", data=one.query_params["data"]))
     press(one, "start")
-    assert jobs_of(one)[0].problem.data.shape == (18, 14)
+    assert jobs_of(one)[0].prepared.data.shape == (18, 14)
     assert services.data_problems()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from acvb_core.engine.background import Status
 from pages.ui.shared import services
-from tests.engine.fakes import small_problem
+from tests.engine.fakes import small_run
 from tests.pages.session import SECONDS, WORKSPACE, Open, press, texts
 
 
@@ -21,7 +21,7 @@ def test_a_run_is_interrupted_where_no_scheduler_answers_and_goes_on_here(
 ) -> None:
     monkeypatch.setenv("ACVB_SCHEDULER", "tcp://127.0.0.1:1")
     monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.2)
-    job = services.job_manager().add(WORKSPACE, small_problem("vb"))
+    job = services.job_manager().add(WORKSPACE, small_run("vb"))
     assert job.wait(SECONDS)
     assert job.inspect().status is Status.INTERRUPTED
     app = open_app("run")

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.core.rows import PRESET
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.race import race as engine_race
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
@@ -85,8 +85,8 @@ def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
     app.number_input(key=of_data(app, "n_seeds")).set_value(2).run()
     press(app, "start")
     jobs = jobs_of(app)
-    assert [job.problem.settings.seed for job in jobs] == [11, 12]
-    values = jobs[0].problem.settings.values
+    assert [job.prepared.spec.seed for job in jobs] == [11, 12]
+    values = jobs[0].prepared.spec.values
     assert [values[name] for name in ("k_rows", "k_cols", "max_sweeps", "alpha", "variance")] == [
         7,
         5,
@@ -94,7 +94,7 @@ def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
         2.5,
         "exact",
     ]
-    assert jobs[0].problem.settings.heldout == 0.1
+    assert jobs[0].prepared.spec.heldout == 0.1
 
 
 def test_a_method_runs_as_its_paper_prints_it(with_sample: AppTest) -> None:
@@ -107,7 +107,7 @@ def test_a_method_runs_as_its_paper_prints_it(with_sample: AppTest) -> None:
     assert not any(box.label == "Start" for box in app.selectbox)
     enter(app, k_rows=4, k_cols=3, max_sweeps=2)
     press(app, "start")
-    values = jobs_of(app)[0].problem.settings.values
+    values = jobs_of(app)[0].prepared.spec.values
     assert values == methods_of("irm")[0].values(
         {"preset": "paper", "k_rows": 4, "k_cols": 3, "max_sweeps": 2}
     )
@@ -156,7 +156,7 @@ def test_a_slow_sweep_is_warned_of_before_the_start(
 ) -> None:
     with_sample.run()
     assert "A single sweep may take long" not in texts(with_sample)
-    monkeypatch.setattr("acvb_core.engine.problem.Problem.sweep_seconds", 180.0)
+    monkeypatch.setattr("acvb_core.engine.prepared.PreparedRun.sweep_seconds", 180.0)
     with_sample.run()
     assert "A single sweep may take long on data of this size: ACVB0 about 3 min" in texts(with_sample)
     assert not with_sample.button(key="start").disabled
@@ -352,7 +352,7 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
     app.run()
     said = texts(app)
     for job, seeds in ((one, range(4)), (other, range(4, 8))):
-        seed, table = job.problem.settings.seed, job.result().race
+        seed, table = job.prepared.spec.seed, job.result().race
         assert table["seed"].tolist() == list(seeds)
         assert seed in seeds
         assert f"seed {seed} won the race of 4 starts by the lower bound (4 → 2 → 1)" in said
@@ -386,14 +386,14 @@ def test_a_race_can_be_stopped_and_its_leader_goes_on(
 
 
 def test_a_race_by_held_out_data_is_called_so() -> None:
-    problem = build_problem(
+    prepared = prepare_run(
         load_sample("southern_women").relation, "vb", {"max_sweeps": 20}, heldout=0.1, restarts=2
     )
-    problem = replace(problem, model_row=replace(problem.model_row, raced_by="heldout"))
-    job = Job(problem, Executor(1), job_id="run")
+    prepared = replace(prepared, model_row=replace(prepared.model_row, raced_by="heldout"))
+    job = Job(prepared, Executor(1), job_id="run")
     assert live.describe_race(job.inspect()) == "2 starts will race by the held-out log likelihood."
     said = []
-    for update in engine_race(problem):
+    for update in engine_race(prepared):
         job._publish(Status.RUNNING, snapshot=update.snapshot, race_report=update.race_report)
         said.append(live.describe_race(job.inspect()))
     assert {text.split(":")[0] for text in said[:-1]} == {"racing by the held-out log likelihood"}
@@ -406,16 +406,16 @@ def test_a_race_by_held_out_data_is_called_so() -> None:
 
 def test_readers_cope_with_a_change_of_the_lead() -> None:
     values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 60}
-    problem = build_problem(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
-    job = Job(problem, Executor(1), job_id="run")
+    prepared = prepare_run(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
+    job = Job(prepared, Executor(1), job_id="run")
     assert live.describe_race(job.inspect()) == "6 starts will race by the lower bound."
     leaders, said = [], set()
-    for update in engine_race(problem):
+    for update in engine_race(prepared):
         job.publish_update(update)
         leaders.append(update.race_report.leader)
         said.add(live.describe_race(job.inspect()).split(",")[0])
         result = picking.read_answer(job)
-        assert result.problem.settings.seed == update.race_report.leader
+        assert result.prepared.spec.seed == update.race_report.leader
         assert len(result.history) == update.snapshot.sweep
         assert result.race["sweeps"].sum() == update.race_report.sweeps
         (curve,) = live.build_curves([job], {"run": "x"})

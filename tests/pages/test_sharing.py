@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import plan_search
@@ -70,7 +70,7 @@ def shared(results: list[Result]) -> list[str]:
     services.store().save_dataset(WORKSPACE, corpus, [], {"name": PRIVATE, "heldout": 0.2})
     for number, result in enumerate(results):
         services.store().save(WORKSPACE, f"{PRIVATE}{number}", 1e9 + number, result)
-    services.store().save(WORKSPACE, f"{PRIVATE}5", 2e9, build_problem(corpus, "vb", {"k": 2}))  # interrupted
+    services.store().save(WORKSPACE, f"{PRIVATE}5", 2e9, prepare_run(corpus, "vb", {"k": 2}))  # interrupted
     services.store().save(WORKSPACE, f"{PRIVATE}6", 2e9, results[0])
     book = services.job_manager()
     for number in range(7):
@@ -78,7 +78,7 @@ def shared(results: list[Result]) -> list[str]:
     book.remove(WORKSPACE, f"{PRIVATE}6")
     (services.home() / "runs" / f"{PRIVATE}7.npz").write_bytes(b"damage")
     book.load_again(WORKSPACE, f"{PRIVATE}7")
-    busy = book.add(WORKSPACE, build_problem(corpus, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
+    busy = book.add(WORKSPACE, prepare_run(corpus, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
     book.relabel(WORKSPACE, busy.id, name=f"{PRIVATE} busy")
     experiment = services.experiments().add(
         WORKSPACE, plan_experiment(corpus, ["cvb0"], k=[2], splits=2, heldout=0.2), PRIVATE
@@ -116,7 +116,7 @@ def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
     open_app: Open, shared: list[str]
 ) -> None:
     app = open_app("home", None, view=VIEW)
-    women = services.store().load(f"{PRIVATE}0", services.places().here).problem.fingerprint
+    women = services.store().load(f"{PRIVATE}0", services.places().here).prepared.fingerprint
     app.sidebar.selectbox(key="data_in_use").select(women).run()
     assert not app.exception
     assert Workspace(WORKSPACE).dataset.name == PRIVATE
@@ -224,7 +224,7 @@ def test_a_full_workspace_takes_no_more(
     workspace = Workspace(WORKSPACE)
     assert workspace.dataset is None
     with pytest.raises(StoreError, match=full):
-        workspace.add(workspace.jobs[0].problem)
+        workspace.add(workspace.jobs[0].prepared)
     assert len(workspace.jobs) == 1
     monkeypatch.setenv("ACVB_WORKSPACE_MB", "plenty")
     assert "must be a whole number of megabytes" in workspace.explain_no_room()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acvb_core.cli.progress import Progress
-from acvb_core.core.protocols import no_checkpoint
+from acvb_core.cli.progress import ProgressLine
+from acvb_core.core.protocols import no_poll
 from acvb_core.engine.fitting import fit
 from acvb_core.registry import method_row
 from benchmarks.papers.__main__ import main, make_runs
@@ -47,7 +47,7 @@ def list_parts(*tables: PaperTable, out: Path, limits: PaperLimits = ALL) -> lis
 
 
 def make(parts: list[PartRuns], seconds: float | None = None, call: Call = CALL) -> list[int]:
-    assert make_runs(parts, call, seconds, Progress(io.StringIO(), quiet=True), no_checkpoint)
+    assert make_runs(parts, call, seconds, ProgressLine(io.StringIO(), quiet=True), no_poll)
     return [len(one.read().rows) for one in parts]
 
 
@@ -72,19 +72,19 @@ def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None
 def test_the_data_with_the_least_time_go_first(tmp_path: Path) -> None:
     seen: list[object] = []
 
-    class Recorder(Progress):
-        def __call__(self, problem: object, snapshot: object) -> None:
-            if problem not in seen:
-                seen.append(problem)
+    class Recorder(ProgressLine):
+        def __call__(self, prepared: object, snapshot: object) -> None:
+            if prepared not in seen:
+                seen.append(prepared)
 
     make_runs(
         list_parts(FIRST, SECOND, out=tmp_path),
         CALL,
         None,
         Recorder(io.StringIO(), quiet=True),
-        no_checkpoint,
+        no_poll,
     )
-    assert [one.settings.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]
+    assert [one.spec.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]
 
 
 def test_tables_share_the_runs_of_a_method_with_the_same_settings(tmp_path: Path) -> None:

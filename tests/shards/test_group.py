@@ -153,7 +153,7 @@ def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice(tmp_pat
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        group.change("wait_for", marker, checkpoint=stop)
+        group.change("wait_for", marker, poll=stop)
     assert group.is_busy
     with pytest.raises(ValueError, match="busy with 'wait_for'"):
         group.ask("read")

@@ -20,7 +20,7 @@ from acvb_core.data.relations.readers import load_relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
@@ -123,7 +123,7 @@ def test_run_json_is_strict_and_whole(result: Result) -> None:
     told = json.loads(run_json(result), parse_constant=refuse)
     assert told["verdict"] == "CONVERGED"
     assert told["lower_bound"] == result.snapshot.lower_bound
-    assert told["settings"] == result.problem.settings.to_dict()
+    assert told["settings"] == result.prepared.spec.to_dict()
     assert told["data"]["fingerprint"] == WOMEN.fingerprint
 
 
@@ -166,7 +166,7 @@ def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path, turn: 
         assert (np.diff(q.sum(axis=0)) <= 0).all(), "the largest cluster comes first"
         assert json.loads(arrays[f"{name}_labels"].tobytes()) == list(table["object"])
     # The counts of a block follow from the responsibilities with its two numbers.
-    train = result.problem.train
+    train = result.prepared.train
     ones = q_rows.T @ train.ones.astype(float) @ q_cols
     known = np.ones(train.shape) - train.missing.toarray()
     entries = q_rows.T @ known @ q_cols
@@ -254,7 +254,7 @@ def test_a_relation_that_only_has_a_samples_name_is_no_sample() -> None:
 
 
 def test_the_snippet_of_an_extended_run() -> None:
-    job = Job(build_problem(WOMEN, "acvb0", {"max_sweeps": 3}), Executor(1)).start()
+    job = Job(prepare_run(WOMEN, "acvb0", {"max_sweeps": 3}), Executor(1)).start()
     assert job.wait(180)
     job.extend(4)
     assert job.wait(180)
@@ -274,12 +274,12 @@ def test_the_snippet_of_a_stopped_run() -> None:
 def test_the_snippet_of_a_run_stopped_in_its_first_sweep_can_be_run() -> None:
     calls: list[None] = []
 
-    def checkpoint() -> None:
+    def poll() -> None:
         calls.append(None)
         if len(calls) > 2:  # the first two come in the start
             raise StopRun
 
-    result = fit(WOMEN, "cvb0", init="random", checkpoint=checkpoint)
+    result = fit(WOMEN, "cvb0", init="random", poll=poll)
     assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 0)
     assert repeated(python_snippet(result)).verdict is Verdict.CONVERGED
 
@@ -287,7 +287,7 @@ def test_the_snippet_of_a_run_stopped_in_its_first_sweep_can_be_run() -> None:
 def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -> None:
     result = fit(WOMEN, "cvb0", seed=3, restarts=3, init="random", k_rows=6, max_sweeps=24, tol=1e-12)
     snippet = python_snippet(result)
-    seed = result.problem.settings.seed
+    seed = result.prepared.spec.seed
     assert f"# Seed {seed} won a race of restarts, which seed=3, restarts=3 repeats.\n" in snippet
     again = repeated(snippet)
     assert_same_answer(result, again)
@@ -301,7 +301,7 @@ def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -
 def stopped_after(sweeps: int) -> Result:
     seen: list[int] = []
 
-    def checkpoint() -> None:
+    def poll() -> None:
         if len(seen) == sweeps:
             raise StopRun
 
@@ -310,7 +310,7 @@ def stopped_after(sweeps: int) -> Result:
         "cvb0",
         heldout=0.1,
         watch=lambda _, snapshot: seen.append(snapshot.sweep),
-        checkpoint=checkpoint,
+        poll=poll,
     )
 
 

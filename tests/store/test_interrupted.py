@@ -20,7 +20,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
@@ -39,15 +39,15 @@ SECONDS = 300
 
 
 @pytest.fixture
-def problem() -> Problem:
+def prepared() -> PreparedRun:
     relation = Relation.build(np.random.default_rng(5).random((30, 20)) < 0.3)
     values = {"k_rows": 4, "k_cols": 4, "max_sweeps": 60, "tol": 1e-12, "hyper": "fixed", "init": "random"}
-    return build_problem(relation, "acvb0", values, heldout=0.1)
+    return prepare_run(relation, "acvb0", values, heldout=0.1)
 
 
-def shortened(problem: Problem, sweeps: int) -> Problem:
-    values = {**problem.settings.values, "max_sweeps": sweeps}
-    return replace(problem, settings=replace(problem.settings, values=values))
+def shortened(prepared: PreparedRun, sweeps: int) -> PreparedRun:
+    values = {**prepared.spec.values, "max_sweeps": sweeps}
+    return replace(prepared, spec=replace(prepared.spec, values=values))
 
 
 def finish(job: Job) -> Any:
@@ -88,13 +88,13 @@ def test_runs_survive_a_kill_and_end_with_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_shows_what_it_has_and_goes_on(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = finish(Job(problem, Executor(1)).start())
+    wanted = finish(Job(prepared, Executor(1)).start())
     with monkeypatch.context() as patch:
         held = Held(patch, 17)
         book = JobManager(Executor(1), RunStore(tmp_path))
-        job, queued = book.add("mine", problem), book.add("mine", problem)
+        job, queued = book.add("mine", prepared), book.add("mine", prepared)
         assert held.reached.wait(SECONDS)
         found, waiting = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
         assert (found.outline.sweep, waiting.outline.sweep) == (17, None)
@@ -116,8 +116,8 @@ def test_an_interrupted_run_shows_what_it_has_and_goes_on(
         found.continue_run()
 
 
-def test_a_stored_run_is_extended_as_if_it_had_never_left(problem: Problem, tmp_path: Path) -> None:
-    short, own, other = shortened(problem, 20), tmp_path / "own", tmp_path / "other"
+def test_a_stored_run_is_extended_as_if_it_had_never_left(prepared: PreparedRun, tmp_path: Path) -> None:
+    short, own, other = shortened(prepared, 20), tmp_path / "own", tmp_path / "other"
     book = JobManager(Executor(1), RunStore(own))
     job = book.add("mine", short)
     assert job.wait(SECONDS)
@@ -128,13 +128,13 @@ def test_a_stored_run_is_extended_as_if_it_had_never_left(problem: Problem, tmp_
     for one in (job, again):
         assert one.can_extend
         one.extend(40)
-    assert finish(again)[3:] == finish(job)[3:] == finish(Job(problem, Executor(1)).start())[3:]
+    assert finish(again)[3:] == finish(job)[3:] == finish(Job(prepared, Executor(1)).start())[3:]
 
 
 def test_a_run_killed_in_its_extension_is_no_finished_run(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = shortened(problem, 20)
+    short = shortened(prepared, 20)
     book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", short)
     assert job.wait(SECONDS)
@@ -154,10 +154,10 @@ def test_a_run_killed_in_its_extension_is_no_finished_run(
 
 
 def test_an_extension_is_known_before_its_first_sweep(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book = JobManager(Executor(1), RunStore(tmp_path))
-    job = book.add("mine", shortened(problem, 20))
+    job = book.add("mine", shortened(prepared, 20))
     assert job.wait(SECONDS)
     found: list[Any] = []
 
@@ -174,8 +174,8 @@ def test_an_extension_is_known_before_its_first_sweep(
     ]
 
 
-def test_a_race_under_way_is_kept_as_one_that_begins(problem: Problem) -> None:
-    racing = replace(problem, settings=replace(problem.settings, restarts=2))
+def test_a_race_under_way_is_kept_as_one_that_begins(prepared: PreparedRun) -> None:
+    racing = replace(prepared, spec=replace(prepared.spec, restarts=2))
     update = next(iter(race_and_run(RunState.begin(racing))))
     job = Job(racing, Executor(1))
     job.publish_update(update)
@@ -183,11 +183,11 @@ def test_a_race_under_way_is_kept_as_one_that_begins(problem: Problem) -> None:
 
 
 def test_a_run_that_is_paused_is_kept_as_it_is(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, **__: None)
     book = JobManager(Executor(1), RunStore(tmp_path))
-    job = book.add("mine", problem)
+    job = book.add("mine", prepared)
     while job.inspect().snapshot is None:
         threading.Event().wait(0.01)
     job.pause()
@@ -202,7 +202,7 @@ def test_a_run_that_is_paused_is_kept_as_it_is(
 
 
 def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = RunStore(tmp_path)
     book = JobManager(Executor(1), store)
@@ -212,17 +212,17 @@ def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
         raise AcvbError("no")
 
     monkeypatch.setattr("acvb_core.engine.executor.race_and_run", fail)
-    job = book.add("mine", problem)
+    job = book.add("mine", prepared)
     assert job.wait(SECONDS)
     assert job.inspect().status is Status.FAILED
     assert book.close(SECONDS)
     assert store.runs("mine") == []
 
 
-def test_a_damaged_state_is_named_and_the_answer_stays(problem: Problem, tmp_path: Path) -> None:
+def test_a_damaged_state_is_named_and_the_answer_stays(prepared: PreparedRun, tmp_path: Path) -> None:
     store = RunStore(tmp_path)
     book = JobManager(Executor(1), store)
-    job = book.add("mine", shortened(problem, 5))
+    job = book.add("mine", shortened(prepared, 5))
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     path = tmp_path / "runs" / f"{job.id}.npz"
@@ -238,13 +238,13 @@ def test_a_damaged_state_is_named_and_the_answer_stays(problem: Problem, tmp_pat
 
 
 def test_an_interrupted_run_with_a_damaged_state_begins_anew_when_asked_again(
-    problem: Problem, tmp_path: Path
+    prepared: PreparedRun, tmp_path: Path
 ) -> None:
     store = RunStore(tmp_path)
-    *_, last = run(problem, max_sweeps=3)
+    *_, last = run(prepared, max_sweeps=3)
     history = History()
     history.append(last)
-    state = RunState(problem=problem, history=history, max_sweeps=60, snapshot=replace(last, verdict=None))
+    state = RunState(prepared=prepared, history=history, max_sweeps=60, snapshot=replace(last, verdict=None))
     store.save("mine", "a", 1.0, Result(state))
     path = tmp_path / "runs" / "a.npz"
     whole = bytearray(path.read_bytes())
@@ -255,11 +255,11 @@ def test_an_interrupted_run_with_a_damaged_state_begins_anew_when_asked_again(
         job.continue_run()
     assert job.inspect().snapshot.sweep == 3  # type: ignore[union-attr]
     job.continue_run()
-    assert finish(job) == finish(Job(problem, Executor(1)).start())
+    assert finish(job) == finish(Job(prepared, Executor(1)).start())
 
 
 def test_a_full_disk_costs_the_state_and_not_the_answer(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save = RunStore.save
 
@@ -271,7 +271,7 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
 
     monkeypatch.setattr(RunStore, "save", save_little)
     book = JobManager(Executor(1), RunStore(tmp_path))
-    job = book.add("mine", shortened(problem, 5))
+    job = book.add("mine", shortened(prepared, 5))
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     assert book.unsaved_runs("mine") == {}
@@ -281,8 +281,10 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
     assert not again.can_extend
 
 
-def test_keeping_takes_a_fiftieth_of_a_run_at_most(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    update = next(iter(race_and_run(RunState.begin(problem))))
+def test_keeping_takes_a_fiftieth_of_a_run_at_most(
+    prepared: PreparedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = next(iter(race_and_run(RunState.begin(prepared))))
     clock, kept = {"cpu": 0.0, "wall": 0.0}, []
     monkeypatch.setattr("time.thread_time", lambda: clock["cpu"])
     monkeypatch.setattr("time.monotonic", lambda: clock["wall"])
@@ -369,13 +371,13 @@ def test_what_is_no_state_is_not_kept() -> None:
         encode_state((1, threading.Lock()))
 
 
-def topics_problem(method: str, values: dict[str, Any]) -> Problem:
+def topics_run(method: str, values: dict[str, Any]) -> PreparedRun:
     """A run that begins from topics of other texts, with words that its own do not have."""
     rng = np.random.default_rng(5)
     old = Corpus.build(rng.poisson(0.5, (40, 25)), vocabulary=[f"w{i}" for i in range(25)])
     new = Corpus.build(rng.poisson(0.5, (30, 24)), vocabulary=[f"w{i}" for i in range(3, 27)])
     begun = fit(old, "sdm", k=4, epochs=2.0)
-    return build_problem(new, method, values, start=trained_topics(begun))
+    return prepare_run(new, method, values, start=trained_topics(begun))
 
 
 @pytest.mark.parametrize(
@@ -388,8 +390,8 @@ def topics_problem(method: str, values: dict[str, Any]) -> Problem:
 def test_a_run_that_began_from_topics_goes_on_after_a_restart(
     tmp_path: Path, method: str, values: dict[str, Any], short: dict[str, Any]
 ) -> None:
-    whole = topics_problem(method, values)
-    begun = replace(whole, settings=replace(whole.settings, values=whole.settings.values | short))
+    whole = topics_run(method, values)
+    begun = replace(whole, spec=replace(whole.spec, values=whole.spec.values | short))
     book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", begun)
     assert job.wait(SECONDS)
@@ -405,20 +407,20 @@ def test_a_run_that_began_from_topics_goes_on_after_a_restart(
 
 
 def test_a_run_that_was_kept_without_its_topics_says_that_it_cannot_begin_again(
-    problem: Problem, tmp_path: Path
+    prepared: PreparedRun, tmp_path: Path
 ) -> None:
     store = RunStore(tmp_path)
-    store.save("mine", "a", 1.0, replace(problem, settings=replace(problem.settings, start="10 topics")))
+    store.save("mine", "a", 1.0, replace(prepared, spec=replace(prepared.spec, start="10 topics")))
     assert not store.load("a", Executor(1)).can_continue
 
 
-def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(problem: Problem, tmp_path: Path) -> None:
-    unfinished = UnfinishedRun(tmp_path, problem, "1")
+def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(prepared: PreparedRun, tmp_path: Path) -> None:
+    unfinished = UnfinishedRun(tmp_path, prepared, "1")
     assert unfinished.read() is None
-    for update in race_and_run(RunState.begin(problem)):
+    for update in race_and_run(RunState.begin(prepared)):
         if update.snapshot.sweep == 4:
             unfinished.keep(update)
-    kept = UnfinishedRun(tmp_path, problem, "1").read()
+    kept = UnfinishedRun(tmp_path, prepared, "1").read()
     assert kept is not None
     assert (kept.snapshot.sweep, kept.snapshot.verdict, len(kept.history)) == (4, None, 4)
     *_, end = race_and_run(kept)
@@ -429,23 +431,23 @@ def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(problem: Problem, tmp_
     unfinished.remove()
 
 
-def test_the_run_of_a_folder_is_not_taken_for_another(problem: Problem, tmp_path: Path) -> None:
-    UnfinishedRun(tmp_path, problem, "1").keep(next(race_and_run(RunState.begin(problem))))
-    other_data = build_problem(
-        Relation.build(np.eye(30, 20, dtype=bool)), "acvb0", dict(problem.settings.values), heldout=0.1
+def test_the_run_of_a_folder_is_not_taken_for_another(prepared: PreparedRun, tmp_path: Path) -> None:
+    UnfinishedRun(tmp_path, prepared, "1").keep(next(race_and_run(RunState.begin(prepared))))
+    other_data = prepare_run(
+        Relation.build(np.eye(30, 20, dtype=bool)), "acvb0", dict(prepared.spec.values), heldout=0.1
     )
-    for other, version in ((problem, "2"), (shortened(problem, 9), "1"), (other_data, "1")):
+    for other, version in ((prepared, "2"), (shortened(prepared, 9), "1"), (other_data, "1")):
         assert UnfinishedRun(tmp_path, other, version).read() is None
-    assert UnfinishedRun(tmp_path, problem, "1").read() is not None
+    assert UnfinishedRun(tmp_path, prepared, "1").read() is not None
 
 
 def test_a_run_that_a_folder_cannot_keep_says_why(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> None:
         raise StoreError("The disk is full.")
 
-    unfinished, update = UnfinishedRun(tmp_path, problem, "1"), next(race_and_run(RunState.begin(problem)))
+    unfinished, update = UnfinishedRun(tmp_path, prepared, "1"), next(race_and_run(RunState.begin(prepared)))
     with monkeypatch.context() as patch:
         patch.setattr("acvb_core.store.unfinished.write_result", refuse)
         unfinished.keep(update)

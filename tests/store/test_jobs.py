@@ -15,7 +15,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, RunLabel, build_problem
+from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
@@ -35,8 +35,8 @@ class MemoryStore:
     """Keeps runs in memory, and counts what is asked of it."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, tuple[str, float, Result | Problem]] = {}
-        self.aside: dict[str, tuple[str, float, Result | Problem]] = {}
+        self.kept: dict[str, tuple[str, float, Result | PreparedRun]] = {}
+        self.aside: dict[str, tuple[str, float, Result | PreparedRun]] = {}
         self.saved: list[str] = []
         self.rows: dict[str, Any] = {}
         self.labels_by_id: dict[str, RunLabel] = {}
@@ -45,7 +45,7 @@ class MemoryStore:
         self.slow.set()
 
     def save(
-        self, workspace: str, job_id: str, created: float, run: Result | Problem, *, state: bool = True
+        self, workspace: str, job_id: str, created: float, run: Result | PreparedRun, *, state: bool = True
     ) -> None:
         if isinstance(run, Result) and run.snapshot.verdict is not None:
             assert self.slow.wait(SECONDS)
@@ -111,16 +111,16 @@ def relation() -> Relation:
     return Relation.build(np.random.default_rng(5).random((30, 20)) < 0.3)
 
 
-def short(relation: Relation, **values: object) -> Problem:
-    return build_problem(relation, "cvb0", {"k_rows": 4, "k_cols": 4, "max_sweeps": 3, **values})
+def short(relation: Relation, **values: object) -> PreparedRun:
+    return prepare_run(relation, "cvb0", {"k_rows": 4, "k_cols": 4, "max_sweeps": 3, **values})
 
 
-def endless(relation: Relation) -> Problem:
+def endless(relation: Relation) -> PreparedRun:
     return short(relation, max_sweeps=1_000_000, tol=1e-12, hyper="fixed", init="random")
 
 
 @pytest.fixture
-def never_ending(relation: Relation, monkeypatch: pytest.MonkeyPatch) -> Problem:
+def never_ending(relation: Relation, monkeypatch: pytest.MonkeyPatch) -> PreparedRun:
     """A run that only stops when it is told to, for nothing counts as convergence."""
     monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, last_sweep, **__: None)
     return endless(relation)
@@ -174,7 +174,7 @@ def test_an_extended_run_is_saved_again(relation: Relation) -> None:
     assert store.kept[job.id][2].snapshot.sweep == job.inspect().snapshot.sweep == 5
 
 
-def test_a_removed_run_stops_and_is_not_saved(never_ending: Problem) -> None:
+def test_a_removed_run_stops_and_is_not_saved(never_ending: PreparedRun) -> None:
     store = MemoryStore()
     book = JobManager(Executor(2), store)
     job = book.add("mine", never_ending)
@@ -201,7 +201,7 @@ def test_a_run_removed_while_it_is_saved_is_gone(relation: Relation) -> None:
     assert store.kept == {}
 
 
-def test_closing_stops_and_saves_what_still_runs(never_ending: Problem) -> None:
+def test_closing_stops_and_saves_what_still_runs(never_ending: PreparedRun) -> None:
     store = MemoryStore()
     book = JobManager(Executor(1), store)
     running, queued = book.add("mine", never_ending), book.add("mine", never_ending)
@@ -339,7 +339,7 @@ def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
     assert finished(book)
     book.remove("mine", job.id)
     (gone,) = book.deleted_runs("mine")
-    assert (gone.job_id, gone.settings) == (job.id, job.problem.settings.to_dict())
+    assert (gone.job_id, gone.settings) == (job.id, job.prepared.spec.to_dict())
     assert book.jobs("mine") == [other]
     book.restore("mine", job.id)
     assert book.jobs("mine") == [job, other]
@@ -375,7 +375,7 @@ def test_a_deleted_run_comes_back_after_a_restart(relation: Relation, tmp_path: 
     assert list((tmp_path / "relations").iterdir()) == []
 
 
-def test_a_running_run_that_is_deleted_stops_and_comes_back_stopped(never_ending: Problem) -> None:
+def test_a_running_run_that_is_deleted_stops_and_comes_back_stopped(never_ending: PreparedRun) -> None:
     store = MemoryStore()
     book = JobManager(Executor(1), store)
     job = book.add("mine", never_ending)
@@ -466,12 +466,12 @@ def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relatio
 
 def test_many_threads_share_a_book(relation: Relation) -> None:
     book = JobManager(Executor(2), MemoryStore())
-    problem = short(relation, max_sweeps=1)
+    prepared = short(relation, max_sweeps=1)
 
     def use(number: int) -> None:
         for _ in range(5):
-            book.remove(f"ws{number}", book.add(f"ws{number}", problem).id)
-            book.add("shared", problem)
+            book.remove(f"ws{number}", book.add(f"ws{number}", prepared).id)
+            book.add("shared", prepared)
             book.jobs("shared")
 
     threads = [threading.Thread(target=use, args=(n,)) for n in range(4)]

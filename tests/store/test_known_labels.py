@@ -31,7 +31,7 @@ def plain() -> Result:
 
 
 def result_with(plain: Result, **attributes: list[str]) -> Result:
-    return plain.with_state(problem=replace(plain.problem, data=with_attributes(**attributes)))
+    return plain.with_state(prepared=replace(plain.prepared, data=with_attributes(**attributes)))
 
 
 def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) -> None:

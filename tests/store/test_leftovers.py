@@ -40,7 +40,7 @@ def no_features() -> Result:
 
 
 def written(result: Result, folder: Path) -> list[Path]:
-    links = write_links(result, 2, folder) if isinstance(result.problem.data, Relation) else []
+    links = write_links(result, 2, folder) if isinstance(result.prepared.data, Relation) else []
     return write_run(result, folder) + links
 
 

@@ -15,7 +15,7 @@ import pytest
 from acvb_core.core import errors
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
@@ -315,7 +315,7 @@ def test_a_file_that_claims_another_data_set_is_refused(
 
 
 def test_a_listed_run_is_what_it_is_once_it_is_read(women: Result, survey: Result, tmp_path: Path) -> None:
-    topics = build_problem(load_sample("bars").data, "cvb0", {"k": 3}, heldout=0.1)
+    topics = prepare_run(load_sample("bars").data, "cvb0", {"k": 3}, heldout=0.1)
     race = fit(SURVEY, "vb", restarts=3, heldout=0.1, k_rows=3, k_cols=3, max_sweeps=6)
     stopped = women.with_state(snapshot=replace(women.snapshot, verdict=None))
     runs = [women, survey, race, topics, stopped, fit(SURVEY, "gibbs", heldout=0.1, max_sweeps=4)]

@@ -13,7 +13,7 @@ import pytest
 from acvb_core.data.relation import Relation
 from acvb_core.engine import history
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.store import results
 from acvb_core.store.jobs import JobManager
@@ -23,15 +23,15 @@ SECONDS = 300
 RUNS = 30
 
 
-def some_problems(count: int) -> list[Problem]:
+def some_runs(count: int) -> list[PreparedRun]:
     data = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3)
     values = {"k_rows": 2, "k_cols": 2, "max_sweeps": 2, "init": "random"}
-    return [build_problem(data, "vb", values, seed=seed) for seed in range(count)]
+    return [prepare_run(data, "vb", values, seed=seed) for seed in range(count)]
 
 
-def finish(book: JobManager, problems: list[Problem]) -> None:
-    for problem in problems:
-        assert book.add("mine", problem).wait(SECONDS)
+def finish(book: JobManager, prepared_runs: list[PreparedRun]) -> None:
+    for prepared in prepared_runs:
+        assert book.add("mine", prepared).wait(SECONDS)
     assert book.close(SECONDS)
 
 
@@ -59,7 +59,7 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(RunStore, "save", save_and_note)
     monkeypatch.setattr(results, "decode_posterior", decode_and_note)
     book = JobManager(Executor(1), RunStore(tmp_path))
-    finish(book, some_problems(RUNS))
+    finish(book, some_runs(RUNS))
     again = JobManager(Executor(1), RunStore(tmp_path))
     assert len(again.jobs("mine")) == RUNS
     gc.collect()
@@ -72,14 +72,14 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
 
 def test_an_answer_stays_as_it_was_when_its_run_goes_on(tmp_path: Path) -> None:
     book = JobManager(Executor(1), RunStore(tmp_path))
-    finish(book, some_problems(1))
+    finish(book, some_runs(1))
     (job,) = book.jobs("mine")
     before = job.result()
     job.extend(3)
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     assert (before.snapshot.sweep, job.result().snapshot.sweep) == (2, 5)
-    (straight,) = some_problems(1)
+    (straight,) = some_runs(1)
     other = JobManager(Executor(1), RunStore(tmp_path / "other"))
     finish(other, [straight])
     assert answer(before)[:-1] == answer(other.jobs("mine")[0].result())[:-1]
@@ -87,7 +87,7 @@ def test_an_answer_stays_as_it_was_when_its_run_goes_on(tmp_path: Path) -> None:
 
 def test_a_deleted_run_can_still_be_looked_at(tmp_path: Path) -> None:
     book = JobManager(Executor(1), RunStore(tmp_path))
-    finish(book, some_problems(1))
+    finish(book, some_runs(1))
     (job,) = book.jobs("mine")
     wanted = answer(job.result())
     history._recent.clear()

@@ -46,7 +46,7 @@ def test_its_run_opens(old: Path, executor: Executor) -> None:
     assert {name: listed.summary[name] for name in listed.summary} == {
         name: value for name, value in result.summary().items() if name in listed.summary
     }
-    assert_same_relation(result.problem.data, WOMEN)
+    assert_same_relation(result.prepared.data, WOMEN)
     assert result.snapshot.heldout is not None
     assert result.posterior.normalised
     assert np.allclose(result.posterior["rows"].sum(axis=1), 1.0)

@@ -16,7 +16,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.codecs import RELATIONS
@@ -46,12 +46,12 @@ def test_a_run_comes_back_as_it_was(
     assert (job.id, job.created) == ("run-1", 12.5)
     assert job.inspect().status is Status.FINISHED
     assert_same_result(result, job.result())
-    again = job.problem
+    again = job.prepared
     assert again.heldout is not None
-    assert result.problem.heldout is not None
-    assert np.array_equal(again.heldout.rows, result.problem.heldout.rows)
-    assert np.array_equal(again.heldout.values, result.problem.heldout.values)
-    assert again.train.fingerprint == result.problem.train.fingerprint
+    assert result.prepared.heldout is not None
+    assert np.array_equal(again.heldout.rows, result.prepared.heldout.rows)
+    assert np.array_equal(again.heldout.values, result.prepared.heldout.values)
+    assert again.train.fingerprint == result.prepared.train.fingerprint
 
 
 def test_per_block_hyper_parameters_come_back(store: RunStore, executor: Executor) -> None:
@@ -64,13 +64,13 @@ def test_per_block_hyper_parameters_come_back(store: RunStore, executor: Executo
 def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
     store: RunStore, executor: Executor, women: Result, shards: int
 ) -> None:
-    problem = women.problem
-    settings = replace(problem.settings, values={**problem.settings.values, "shards": shards})
-    store.save("mine", "old", 1.0, women.with_state(problem=replace(problem, settings=settings)))
+    prepared = women.prepared
+    settings = replace(prepared.spec, values={**prepared.spec.values, "shards": shards})
+    store.save("mine", "old", 1.0, women.with_state(prepared=replace(prepared, spec=settings)))
     for job in (store.load("old", executor), *JobManager(executor, RunStore(store.folder)).jobs("mine")):
-        assert job.problem.settings == job.outline.settings == problem.settings
+        assert job.prepared.spec == job.outline.spec == prepared.spec
         lost = f"Computed with shards {shards}, which this version does not have"
-        assert (job.problem.note or "").startswith(lost) == bool(shards)
+        assert (job.prepared.note or "").startswith(lost) == bool(shards)
 
 
 def test_a_run_that_was_stored_without_its_state_cannot_be_extended(
@@ -83,7 +83,7 @@ def test_a_run_that_was_stored_without_its_state_cannot_be_extended(
 
 
 def test_an_extended_run_replaces_what_was_stored(store: RunStore) -> None:
-    job = Job(build_problem(WOMEN, "acvb0", SMALL), Executor(1)).start()
+    job = Job(prepare_run(WOMEN, "acvb0", SMALL), Executor(1)).start()
     assert job.wait(180)
     store.save("mine", job.id, job.created, job.result())
     job.extend(4)
@@ -102,7 +102,7 @@ def test_the_list_is_by_workspace_and_age(store: RunStore, women: Result) -> Non
     listed = store.runs("b")
     assert [(run.job_id, run.created) for run in listed] == [("early", 1.0), ("late", 3.0)]
     assert listed[0].summary == women.summary()
-    assert listed[0].settings == women.problem.settings.to_dict()
+    assert listed[0].settings == women.prepared.spec.to_dict()
     assert store.runs("nobody") == []
 
 
@@ -116,7 +116,7 @@ def test_the_bytes_that_a_workspace_keeps_are_those_of_its_files(
     assert store.used_bytes("mine") == 0
     for number in range(2):
         store.save("mine", f"run-{number}", float(number), women)
-    store.save_dataset("mine", women.problem.data, [], {})
+    store.save_dataset("mine", women.prepared.data, [], {})
     assert store.used_bytes("mine") == on_disk("runs", "relations") > 0, "the data are there once"
     before = store.used_bytes("mine")
     store.move_to_trash("mine", "run-0")
@@ -252,7 +252,7 @@ def test_runs_of_the_same_data_share_them(store: RunStore, executor: Executor, w
     for job_id in ("one", "two"):
         store.save("mine", job_id, 0.0, women)
     one, two = (store.load(job_id, executor) for job_id in ("one", "two"))
-    assert one.problem.data is two.problem.data
+    assert one.prepared.data is two.prepared.data
 
 
 def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
@@ -279,7 +279,7 @@ def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Exe
     )
     store.save("mine", "run", 0.0, result)
     (listed,) = store.runs("mine")
-    assert listed.settings["seed"] == listed.summary["race"]["winner"] == result.problem.settings.seed
+    assert listed.settings["seed"] == listed.summary["race"]["winner"] == result.prepared.spec.seed
     job = store.load("run", executor)
     loaded = job.result()
     assert_same_result(result, loaded)

@@ -73,9 +73,9 @@ def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> 
     assert job.inspect().status is Status.FINISHED
     again = job.result()
     assert_same_result(result, again)
-    assert again.problem.data.folder.samefile(folder)
-    assert again.problem.train.fingerprint == result.problem.train.fingerprint
-    assert np.array_equal(again.problem.heldout.words, result.problem.heldout.words)
+    assert again.prepared.data.folder.samefile(folder)
+    assert again.prepared.train.fingerprint == result.prepared.train.fingerprint
+    assert np.array_equal(again.prepared.heldout.words, result.prepared.heldout.words)
     assert again.history["passes"].iloc[-1] == result.snapshot.passes
 
 
@@ -86,7 +86,7 @@ def test_the_whole_store_may_be_moved(store: RunStore, tmp_path: Path, executor:
     moved = RunStore(store.folder.rename(tmp_path / "moved"))
     again = moved.load("run", executor).result()
     assert_same_result(result, again)
-    assert again.problem.data.folder.is_relative_to(tmp_path / "moved")
+    assert again.prepared.data.folder.is_relative_to(tmp_path / "moved")
 
 
 def test_the_folder_goes_with_the_last_that_refers_to_it_if_it_is_the_stores(
@@ -147,14 +147,14 @@ def test_words_of_an_earlier_model_and_left_out_documents_are_noted(
     first = fit(Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"]), "cvb0", k=4, max_sweeps=2)
     corpus = kept(folder).without([0, 7])
     result = streamed(corpus, start=trained_topics(first))
-    assert result.problem.data.n_words > BARS.n_words
-    assert result.problem.settings.of == corpus.fingerprint
+    assert result.prepared.data.n_words > BARS.n_words
+    assert result.prepared.spec.of == corpus.fingerprint
     store.save_dataset("mine", corpus, [], {})
     store.save("mine", "run", 1.0, result)
     assert len(notes(store)) == 2
     again = RunStore(store.folder).load("run", executor).result()
     assert_same_result(result, again)
-    assert again.problem.settings == result.problem.settings
+    assert again.prepared.spec == result.prepared.spec
     loaded = RunStore(store.folder).load_dataset("mine")
     assert loaded is not None
     assert loaded[0].fingerprint == corpus.fingerprint
@@ -310,7 +310,7 @@ def test_all_documents_are_written_chunk_by_chunk(large: Result, tmp_path: Path)
     assert told[-1] == 1.0
     assert len(told) == 2
     frame = pd.read_csv(tmp_path / "documents.csv", dtype={"document": str})
-    data = large.problem.data
+    data = large.prepared.data
     whole = data.in_memory()
     assert list(frame["document"]) == list(whole.documents)
     expected = large.transform(whole)
@@ -351,9 +351,9 @@ def test_a_run_on_disk_tells_that_its_documents_are_a_sample(large: Result, tmp_
     told = json.loads(run_json(large))
     assert told["documents_are_a_sample"] is True
     assert told["documents_shown"] == 2_000
-    assert told["documents_trained"] == large.problem.train.n_documents
+    assert told["documents_trained"] == large.prepared.train.n_documents
     assert told["passes"] == pytest.approx(1.0)
-    assert told["documents_seen"] == large.problem.train.n_documents
+    assert told["documents_seen"] == large.prepared.train.n_documents
     assert told["documents_per_second"] > 0
     assert told["heldout"]["completion_perplexity"] == large.snapshot.heldout.perplexity
     names = list(pd.read_csv(io.StringIO((tmp_path / "documents.csv").read_text()), dtype=str)["document"])
@@ -408,11 +408,11 @@ def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(("window", "sweeps"), [(30, 5), (3, 135)])
 def test_the_snippet_gives_an_extended_run_its_epochs(window: int, sweeps: int) -> None:
     from acvb_core.engine.job import Job
-    from acvb_core.engine.problem import build_problem
+    from acvb_core.engine.prepared import prepare_run
 
     # 987 documents: the share of a window of three is no round number, and errors add up.
     values = {"k": 4, "epochs": 0.5, "window": window}
-    job = Job(build_problem(BARS, "sdm", values, heldout_documents=0.013), Executor(1)).start()
+    job = Job(prepare_run(BARS, "sdm", values, heldout_documents=0.013), Executor(1)).start()
     job.wait()
     assert "epochs=0.5," in python_snippet(job.result())
     job.extend(sweeps)

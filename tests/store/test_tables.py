@@ -185,7 +185,7 @@ def test_a_key_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def restored(store: RunStore, result: Result, executor: Executor) -> Result:
     store.save("mine", "run", 1.0, result)
     found = RunStore(store.folder).load("run", executor).result()
-    assert_same_table(found.problem.data, result.problem.data)
+    assert_same_table(found.prepared.data, result.prepared.data)
     return found
 
 
@@ -195,8 +195,8 @@ def test_runs_come_back_bit_by_bit(store: RunStore, executor: Executor, method: 
     found = restored(store, result, executor)
     assert_same_result(result, found)
     assert found.snapshot.heldout == result.snapshot.heldout
-    cells: HeldOut = found.problem.heldout
-    np.testing.assert_array_equal(cells.values, result.problem.heldout.values)
+    cells: HeldOut = found.prepared.heldout
+    np.testing.assert_array_equal(cells.values, result.prepared.heldout.values)
     assert found.snapshot.lower_bound == result.snapshot.lower_bound
     np.testing.assert_array_equal(found.reconstruction(3)["total"], result.reconstruction(3)["total"])
 

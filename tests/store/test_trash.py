@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.problem import RunLabel
+from acvb_core.engine.prepared import RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store import runs, trash
 from acvb_core.store.files import StoreError

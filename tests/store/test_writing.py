@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.problem import RunLabel
+from acvb_core.engine.prepared import RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store import files
 from acvb_core.store.files import StoreError

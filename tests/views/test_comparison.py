@@ -69,7 +69,7 @@ def test_the_best_is_marked_on_one_split(three: list[Result]) -> None:
 
 
 def test_the_time_of_a_run_that_did_not_converge_is_not_the_best(three: list[Result]) -> None:
-    cut_short = fit(three[0].problem.data, "vb", heldout=0.1, max_sweeps=1)
+    cut_short = fit(three[0].prepared.data, "vb", heldout=0.1, max_sweeps=1)
     table = comparison_table([*three[:2], cut_short], ["a", "b", "c"])
     assert table.frame["CPU s"].idxmin() == "c"
     assert not table.best["CPU s"]["c"]
@@ -77,7 +77,7 @@ def test_the_time_of_a_run_that_did_not_converge_is_not_the_best(three: list[Res
 
 
 def test_nothing_is_best_on_different_splits(three: list[Result]) -> None:
-    other = fit(three[0].problem.data, "vb", heldout=0.2)
+    other = fit(three[0].prepared.data, "vb", heldout=0.2)
     table = comparison_table([three[1], other], ["a", "b"])
     assert not table.best.to_numpy().any()
     assert "held out different entries" in table.notes[0]

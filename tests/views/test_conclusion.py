@@ -96,7 +96,7 @@ def test_runs_that_did_not_converge_or_diverged_are_named(planted: list[Result])
 
 
 def test_other_splits_and_other_data_are_not_compared(planted: list[Result]) -> None:
-    other = fit(planted[0].problem.data, "vb", k_rows=8, k_cols=8, heldout=0.2)
+    other = fit(planted[0].prepared.data, "vb", k_rows=8, k_cols=8, heldout=0.2)
     said = describe_runs([planted[0], other], ["A", "B"])
     assert "agree well" in said
     assert "held-out" not in said
@@ -155,7 +155,7 @@ def test_runs_that_differ_in_the_seed_alone_say_how_far_apart_their_bounds_are()
     assert f"Their lower bounds differ by {some} to {write(high)} nats." in said
     other = fit(novel, "vb", seed=3, alpha=2.0)
     assert "lower bounds" not in describe_runs([*runs, other], ["a", "b", "c", "d"])
-    same = runs[0].with_state(problem=runs[1].problem)
+    same = runs[0].with_state(prepared=runs[1].prepared)
     assert "Their lower bounds differ by less than 0.1 nats." in describe_runs([runs[0], same], ["a", "b"])
 
 
@@ -208,7 +208,7 @@ def test_a_run_that_predicted_better_before_overfits() -> None:
 @pytest.mark.parametrize(("fall", "found"), [(0.11, False), (0.13, True)])
 def test_overfitting_is_more_than_a_hundred_nats(fall: float, found: bool) -> None:
     run = fit(planted_features(200, 14, 2, seed=0).table, "fab", heldout=0.3, max_sweeps=4)
-    assert run.problem.heldout.n == 840
+    assert run.prepared.heldout.n == 840
     frame = run.state.history.frame()
     frame["heldout_log_likelihood"] = [-2.0, -1.2, np.nan, -1.2 - fall]
     peak = run.with_state(history=History.from_frame(frame)).heldout_peak

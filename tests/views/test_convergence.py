@@ -19,10 +19,10 @@ from tests.views.histories import history_of, lda_history_of
 
 
 def curve(result: Result, **more: object) -> RunCurve:
-    settings = result.problem.settings
-    defaults = {"tolerance": settings.values.get("tol"), "heldout": result.problem.heldout is not None}
+    settings = result.prepared.spec
+    defaults = {"tolerance": settings.values.get("tol"), "heldout": result.prepared.heldout is not None}
     return RunCurve(
-        "r", result.problem.label, settings.method, settings.seed, result.state.history, **(defaults | more)
+        "r", result.prepared.label, settings.method, settings.seed, result.state.history, **(defaults | more)
     )
 
 

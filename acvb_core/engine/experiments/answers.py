@@ -35,7 +35,7 @@ def describe_answer(result: Result) -> dict[str, str]:
         best = result.tables["topics"].query("rank <= @_WORDS")
         return {WORDS: json.dumps([list(map(str, words)) for _, words in best.groupby("topic")["word"]])}
     answer = {}
-    for domain in result.problem.model_row.clusterings if result.posterior.normalised else ():
+    for domain in result.prepared.model_row.clusterings if result.posterior.normalised else ():
         labels = result.posterior.labels(domain)
         kept = np.linspace(0, len(labels) - 1, min(len(labels), _OBJECTS)).round().astype(np.int64)
         answer[LABELS + domain] = " ".join(map(str, labels[kept] + 1))
@@ -55,7 +55,7 @@ def describe_course(result: Result, score: str) -> dict[str, str]:
     return {COURSE: " ".join(f"{seconds:.4g}:{value:.7g}" for seconds, value in known[places])}
 
 
-def read_course(text: str) -> NDArray[np.float64]:
+def read_progress(text: str) -> NDArray[np.float64]:
     """Return what `describe_course` wrote, shape (n, 2)."""
     return np.array([[float(part) for part in pair.split(":")] for pair in text.split()])
 

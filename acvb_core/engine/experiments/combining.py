@@ -13,7 +13,7 @@ import pandas as pd
 from acvb_core.core.clusters import pair_clusters, take
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior, find_samples, predict_averaged
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.consensus import Consensus, find_consensus
 
@@ -40,18 +40,18 @@ class Combination:
     def __repr__(self) -> str:
         names = ", ".join(result.label for result in self.results[:3])
         more = "" if len(self.results) <= 3 else f" and {len(self.results) - 3:,} more"
-        return f"Combination({names}{more} on {self._problem.data!r})"
+        return f"Combination({names}{more} on {self._prepared.data!r})"
 
     @property
-    def _problem(self) -> Problem:
-        return self.results[0].problem
+    def _prepared(self) -> PreparedRun:
+        return self.results[0].prepared
 
     @property
     def clusterings(self) -> dict[str, str]:
         """The domains that have a consensus, with the names of their objects for people."""
         if not all(result.posterior.normalised for result in self.results):
             return {}
-        return self._problem.model_row.clusterings
+        return self._prepared.model_row.clusterings
 
     def consensus(self, domain: str) -> pd.DataFrame:
         """Return the clustering that the runs agree on.
@@ -77,13 +77,13 @@ class Combination:
             raise ParameterError(f"There is no consensus of {domain!r}; these runs have {known}.")
         if domain not in self._agreed:
             posteriors = [result.posterior for result in self.results]
-            samples = [find_samples(self._problem.model, posterior, domain) for posterior in posteriors]
+            samples = [find_samples(self._prepared.model, posterior, domain) for posterior in posteriors]
             self._agreed[domain] = find_consensus([one[domain] for one in posteriors], samples)
         agreed = self._agreed[domain]
         names = {"rows": "row_labels", "cols": "column_labels"}
         table = pd.DataFrame(
             {
-                "object": getattr(self._problem.data, names[domain]),
+                "object": getattr(self._prepared.data, names[domain]),
                 "cluster": agreed.labels + 1,
                 "certainty": agreed.certainty,
             }
@@ -108,9 +108,9 @@ class Combination:
         ParameterError
             The model has no such parts; of clusters, see `consensus`.
         """
-        measure = getattr(self._problem.model, "spread", None)
+        measure = getattr(self._prepared.model, "spread", None)
         if measure is None:
-            model = self._problem.settings.model
+            model = self._prepared.spec.model
             raise ParameterError(f"Model {model!r} measures no spread of parts; of clusters, see consensus.")
         spread: dict[str, pd.DataFrame] = measure([result.snapshot.posterior for result in self.results])
         return spread
@@ -123,7 +123,7 @@ class Combination:
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The model's result frames of the mean posterior, by name: "topics", say."""
-        return self._problem.model.tables(self.posterior)
+        return self._prepared.model.tables(self.posterior)
 
 
 def combine(results: Sequence[Result]) -> Combination:
@@ -143,13 +143,13 @@ def combine(results: Sequence[Result]) -> Combination:
     results = tuple(results)
     if len(results) < 2:
         raise ParameterError(f"Combining needs two runs at least, not {len(results)}.")
-    first = results[0].problem
+    first = results[0].prepared
     for result in results[1:]:
-        other = result.problem
+        other = result.prepared
         for what, one, another in (
-            ("model", first.settings.model, other.settings.model),
+            ("model", first.spec.model, other.spec.model),
             ("data", first.fingerprint, other.fingerprint),
-            ("held-out data", first.settings.split, other.settings.split),
+            ("held-out data", first.spec.split, other.spec.split),
         ):
             if one != another:
                 raise ParameterError(
@@ -166,7 +166,7 @@ def combine(results: Sequence[Result]) -> Combination:
 def _predict(result: Result) -> Array:
     """Return what a run predicts of the held-out data: by its samples, where it has some."""
     # The run's own posterior, as it was scored: the ordered one leaves out topics that are empty.
-    model, heldout, posterior = result.problem.model, result.problem.heldout, result.snapshot.posterior
+    model, heldout, posterior = result.prepared.model, result.prepared.heldout, result.snapshot.posterior
     averaged = predict_averaged(model, posterior, heldout)
     return model.predict(posterior, heldout) if averaged is None else averaged
 

@@ -11,7 +11,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number, suggest_names
 from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.problem import Problem, build_problem, check_method, memory_needed
+from acvb_core.engine.prepared import PreparedRun, check_method, memory_needed, prepare_run
 from acvb_core.engine.reading import list_methods, read_data
 from acvb_core.registry import default_methods, method_row, model_for, model_row
 
@@ -55,11 +55,11 @@ class Plan:
         share = max(self.split["heldout"], self.split["heldout_documents"])
         return float(share / (1.0 - share))
 
-    def build_run(self, run: int) -> Problem:
+    def build_run(self, run: int) -> PreparedRun:
         """Return a run (from 0), not started; all conditions come on one split before the next split."""
         split, place = divmod(run, len(self.conditions))
         condition, seed = self.conditions[place], self.seeds[split]
-        problem = build_problem(
+        prepared = prepare_run(
             self.data,
             condition.method,
             condition.values,
@@ -69,7 +69,7 @@ class Plan:
             restarts=self.restarts,
             **self.split,
         )
-        return replace(problem, check_memory=self.check_memory)
+        return replace(prepared, check_memory=self.check_memory)
 
     def describe_run(self, run: int) -> dict[str, Any]:
         """Return what is known of a run (from 0) before it starts."""

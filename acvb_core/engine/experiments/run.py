@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.experiments.answers import describe_answer, describe_course
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
@@ -24,12 +24,12 @@ def run_experiment(
     known: Experiment | None = None,
     *,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
 ) -> Iterator[Experiment]:
     """Yield the experiment after every run; from a known part of it, make the runs that are missing.
 
-    A run that fails is a row with its reason. One that the checkpoint stops does not count, and ends the experiment.
+    A run that fails is a row with its reason. One that the poll stops does not count, and ends the experiment.
     `executor`: computes the runs, as for `fit`; a `DaskExecutor` computes them side by side.
     """
     now = known or Experiment(plan)
@@ -37,18 +37,18 @@ def run_experiment(
     missing = [run for run in range(plan.n_runs) if run + 1 not in over]
     calls = [partial(_make_run, plan, run, watch, executor) for run in missing]
     with suppress(StopRun):
-        for _, row in (executor or Executor()).compute_all(calls, checkpoint):
+        for _, row in (executor or Executor()).compute_all(calls, poll):
             now = now.with_row(row)
             yield now
 
 
 def _make_run(
-    plan: Plan, run: int, watch: Watcher | None, executor: Executor | None, checkpoint: Checkpoint
+    plan: Plan, run: int, watch: Watcher | None, executor: Executor | None, poll: Poll
 ) -> dict[str, Any]:
-    checkpoint()
+    poll()
     about = plan.describe_run(run)
     try:
-        result = solve(plan.build_run(run), watch, checkpoint, executor=executor)
+        result = solve(plan.build_run(run), watch, poll, executor=executor)
     except (StopRun, InterruptedRun):
         raise
     except Exception as error:  # whatever it is, the other runs go on
@@ -56,7 +56,7 @@ def _make_run(
         return {**about, "verdict": FAILED, "error": reason}
     if result.was_stopped:
         raise StopRun
-    settings = {f"setting_{name}": value for name, value in result.problem.settings.values.items()}
+    settings = {f"setting_{name}": value for name, value in result.prepared.spec.values.items()}
     scores = comparison_row(result)
     if plan.restarts > 1:
         settings["winner_seed"] = scores["seed"]
@@ -70,7 +70,7 @@ def experiment(
     methods: Iterable[str] | None = None,
     *,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
     **options: Any,
 ) -> Experiment:
@@ -84,8 +84,8 @@ def experiment(
         As for `fit`.
     methods : iterable of str, optional
         Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
-    watch, checkpoint : callable, optional
-        As for `fit`; a run that the checkpoint stops does not count, and ends the experiment.
+    watch, poll : callable, optional
+        As for `fit`; a run that the poll stops does not count, and ends the experiment.
     executor : Executor, optional
         As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
@@ -117,7 +117,7 @@ def experiment(
         An unknown model, method or setting, a value out of range, nothing held out, or more memory is needed than is
         free: before the first run.
     StopRun
-        The checkpoint ended the first run.
+        The poll ended the first run.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def experiment(
     (8, 4)
     """
     plan = plan_experiment(data, methods, **options)
-    last = deque(run_experiment(plan, watch=watch, checkpoint=checkpoint, executor=executor), maxlen=1)
+    last = deque(run_experiment(plan, watch=watch, poll=poll, executor=executor), maxlen=1)
     if not last:
         raise StopRun
     return last[0]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.parallel import run_together
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import (
     NO_LIMITS,
@@ -67,11 +67,11 @@ class DomainPass:
         a: Floats,
         b: Floats,
         alpha: float,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
     ) -> None:
         self.relation = relation
         self.other = np.ascontiguousarray(other)
-        self._set_counts(own, *observed_sums(relation, other, checkpoint), a, b, alpha)
+        self._set_counts(own, *observed_sums(relation, other, poll), a, b, alpha)
         self.sizes, self.is_large = self.other.sum(axis=0), relation.n_ones >= LARGE
 
     @classmethod
@@ -102,7 +102,7 @@ class DomainPass:
         self,
         order: Order,
         objects: np.ndarray,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         update: bool = True,
         limits: Limits = NO_LIMITS,
     ) -> float:
@@ -110,8 +110,8 @@ class DomainPass:
         n_own, n_other = self.blocks.ones.shape
         length = chunk_length(n_own, n_other, 6.0 if order == "zeroth" else 40.0)
         if order != "zeroth":
-            step = self._second(order == "exact", update, checkpoint)
-            return visit_in_chunks(step, objects, length, checkpoint)
+            step = self._second(order == "exact", update, poll)
+            return visit_in_chunks(step, objects, length, poll)
         before = self.blocks
         n_parts = PARTS if self.is_large and len(objects) >= _PARTS_FROM else 1
         parts = [
@@ -126,7 +126,7 @@ class DomainPass:
             part.at += length
             return part.at < len(part.objects)
 
-        run_together([partial(advance, part) for part in parts], checkpoint)
+        run_together([partial(advance, part) for part in parts], poll)
         if n_parts > 1:
             changes = ([part.blocks[at] - counts for part in parts] for at, counts in enumerate(before))
             after = (counts + sum(change) for counts, change in zip(before, changes, strict=True))
@@ -141,17 +141,17 @@ class DomainPass:
             objects, self.own, self.sums, blocks, bounds, room, self.alpha, update, limits
         )
 
-    def _second(self, exact: bool, update: bool, checkpoint: Checkpoint) -> Step:
+    def _second(self, exact: bool, update: bool, poll: Poll) -> Step:
         relation, own, other = self.relation, self.own, self.other
         spread = other * (1.0 - other)
-        variance = count_variances(relation, own, other, exact=exact, checkpoint=checkpoint)
-        links_spread = neighbour_sums(relation.ones, spread, checkpoint)
-        unknown_spread = neighbour_sums(relation.missing, spread, checkpoint)
+        variance = count_variances(relation, own, other, exact=exact, poll=poll)
+        links_spread = neighbour_sums(relation.ones, spread, poll)
+        unknown_spread = neighbour_sums(relation.missing, spread, poll)
         n_other = other.shape[0] if exact else 0
         linked = unknown = np.zeros((n_other, own.shape[1]))
         if exact:
-            linked = neighbour_sums(relation.transposed.ones, own, checkpoint)
-            unknown = neighbour_sums(relation.transposed.missing, own, checkpoint)
+            linked = neighbour_sums(relation.transposed.ones, own, poll)
+            unknown = neighbour_sums(relation.transposed.missing, own, poll)
         patterns = (relation.ones, relation.missing)
         neighbours = Neighbours(
             pointers=(patterns[0].indptr, patterns[1].indptr),
@@ -174,10 +174,10 @@ def observed_counts(blocks: BlockCounts, a: Floats, b: Floats) -> tuple[Floats, 
     return ones, ones + np.maximum(blocks.zeros - b, 0.0)
 
 
-def visit_in_chunks(step: Step, objects: NDArray[np.int64], length: int, checkpoint: Checkpoint) -> float:
+def visit_in_chunks(step: Step, objects: NDArray[np.int64], length: int, poll: Poll) -> float:
     """Call `step` with `length` objects at a time; return the sum of what it returns."""
     total = 0.0
     for begin in range(0, len(objects), length):
         total += step(objects[begin : begin + length])
-        checkpoint()
+        poll()
     return float(total)

@@ -52,7 +52,7 @@ _ONE = {"rows": "row", "cols": "column"}
 
 
 def _labels(result: Result, domain: str) -> NDArray[Any]:
-    labels: NDArray[Any] = getattr(result.problem.data, f"{_ONE[domain]}_labels")
+    labels: NDArray[Any] = getattr(result.prepared.data, f"{_ONE[domain]}_labels")
     return labels
 
 
@@ -107,8 +107,8 @@ def links_table(result: Result, number: int) -> pd.DataFrame:
     """
     import pandas as pd
 
-    data, posterior = result.problem.data, result.posterior
-    strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
+    data, posterior = result.prepared.data, result.posterior
+    strengths = result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
     averaged = count_samples(posterior) > 0
     unknown = likely_links(data, posterior, strengths, number, among="missing", averaged=averaged)
     unlinked = likely_links(data, posterior, strengths, number, among="unlinked", averaged=averaged)
@@ -125,8 +125,8 @@ def write_links(result: Result, number: int, folder: Path) -> list[Path]:
 
     Raises OSError: the folder cannot be written to.
     """
-    data, posterior = result.problem.data, result.posterior
-    strengths = result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
+    data, posterior = result.prepared.data, result.posterior
+    strengths = result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
     tables = {
         "links.csv": links_table(result, number),
         "surprising.csv": surprising_links(

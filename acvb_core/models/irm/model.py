@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, no_poll
 from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.heldout import LinkScore, score_links
@@ -66,7 +66,7 @@ class IrmModel:
     def pseudo_loo(
         self,
         posterior: Posterior,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         responsibilities: Responsibilities | None = None,
     ) -> float:
         """Return sum_i log C1_i + sum_j log C2_j at zeroth order, in nats (ACVB17; nothing is updated).
@@ -78,14 +78,14 @@ class IrmModel:
             ones, entries = self.counts(posterior)
             state = IrmState(self._responsibilities(posterior), ones, entries, hyper, self.layout)
             every = np.arange(self.relation.shape[0])
-            return NetworkPass(self.relation, state).run("zeroth", every, checkpoint, update=False)
+            return NetworkPass(self.relation, state).run("zeroth", every, poll, update=False)
         rows, cols = posterior["rows"], posterior["cols"]
         a, b = hyper.blocks((rows.shape[1], cols.shape[1]))
-        forward = DomainPass(self.relation, rows, cols, a, b, hyper.alpha["rows"], checkpoint)
-        total = forward.run("zeroth", np.arange(len(rows)), checkpoint, update=False)
+        forward = DomainPass(self.relation, rows, cols, a, b, hyper.alpha["rows"], poll)
+        total = forward.run("zeroth", np.arange(len(rows)), poll, update=False)
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        backward = DomainPass(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], checkpoint)
-        return total + backward.run("zeroth", np.arange(len(cols)), checkpoint, update=False)
+        backward = DomainPass(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], poll)
+        return total + backward.run("zeroth", np.arange(len(cols)), poll, update=False)
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
         """Return p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) of each held-out entry.
@@ -115,11 +115,6 @@ class IrmModel:
     ) -> dict[str, float]:
         """Return nothing: the IRM has no diagnostics of its own."""
         return {}
-
-    @property
-    def score_type(self) -> type[LinkScore]:
-        """Scores of predicted links."""
-        return LinkScore
 
     def score(self, probability: Floats, heldout: HeldOut) -> LinkScore:
         """Return the scores of predictions, against the density of the training relation: what one block predicts."""

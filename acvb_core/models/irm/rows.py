@@ -46,6 +46,7 @@ IRM = ModelSpec(
     {"rows": "rows", "cols": "columns"},
     {"rows": "k_rows", "cols": "k_cols"},
     RELATION_DISPLAY,
+    references_to("evaluate.heldout")("LinkScore"),
     sweep_seconds=_MEMORY("sweep_seconds"),
     limits=limit_clusters,
     observed=lambda relation: relation.n_observed,
@@ -66,6 +67,7 @@ NETWORK = ModelSpec(
     {"rows": "nodes"},
     {"rows": "k_rows"},
     NETWORK_DISPLAY,
+    references_to("evaluate.heldout")("LinkScore"),
     accepts=lambda relation: relation.network is not None,
     wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
     "`acvb_core.as_network`)",
@@ -235,7 +237,7 @@ _RELATION_METHODS = (
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_IRM, _VARIANCE, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change",
-        averaged=True, paper=_AVERAGED_PAPER,
+        averaged=True, paper=_AVERAGED_PAPER, check=_CVB("check_variance"),
     ),
     MethodSpec(
         "irm", "cvb0", "CVB0",
@@ -249,6 +251,7 @@ _RELATION_METHODS = (
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §5",
         (*_IRM, _VARIANCE, *_RUN), _CVB("build_cvb"), "pseudo_loo", paper=_COLLAPSED_PAPER,
+        check=_CVB("check_variance"),
     ),
     MethodSpec(
         "irm", "vb", "VB",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.clusters import order_by_size
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
@@ -52,7 +52,7 @@ class Start:
         relation: Relation,
         layout: Layout,
         rng: np.random.Generator,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
     ) -> dict[str, Floats]:
         """Return responsibilities of every domain, shape (N, K), largest cluster first."""
         widths = (self.k_rows,) if layout.one_domain else (self.k_rows, self.k_cols)
@@ -62,7 +62,7 @@ class Start:
             ]
         else:
             fewer = tuple(_limit_clusters(k, n) for n, k in zip(relation.shape, widths, strict=False))
-            points: tuple[Floats, ...] = embedding(relation, max(fewer), rng, checkpoint)
+            points: tuple[Floats, ...] = embedding(relation, max(fewer), rng, poll)
             if layout.one_domain:
                 points = (points[0],) if layout.symmetric else (np.hstack(points),)
             seeds = rng.integers(2**31 - 1, size=2)
@@ -92,7 +92,7 @@ def _smooth_labels(labels: np.ndarray, n_clusters: int, smoothing: float) -> Flo
 
 
 def embedding(
-    relation: Relation, n_clusters: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    relation: Relation, n_clusters: int, rng: np.random.Generator, poll: Poll = no_poll
 ) -> tuple[Floats, Floats]:
     """Return row objects and column objects as points, shapes (N1, R), (N2, R), for spectral co-clustering.
 
@@ -108,10 +108,10 @@ def embedding(
     col_scale = _inverse_root_degree(np.diff(relation.transposed.ones.indptr))[:, None]
 
     def forward(vectors: Floats) -> Floats:
-        return row_scale * pattern_product(relation.ones, col_scale * vectors, checkpoint)
+        return row_scale * pattern_product(relation.ones, col_scale * vectors, poll)
 
     def backward(vectors: Floats) -> Floats:
-        return col_scale * pattern_product(relation.transposed.ones, row_scale * vectors, checkpoint)
+        return col_scale * pattern_product(relation.transposed.ones, row_scale * vectors, poll)
 
     left, values, right = leading_vectors(forward, backward, relation.shape, rank + _EXTRA, _ITERATIONS, rng)
     left, values, right = left[:, :rank], values[:rank], right[:, :rank]

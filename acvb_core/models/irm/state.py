@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size, renormalise, take
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.core.special import lbeta, x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
@@ -46,13 +46,13 @@ class IrmState:
 
 
 def observed_sums(
-    relation: Relation, responsibilities: Floats, checkpoint: Checkpoint = no_checkpoint
+    relation: Relation, responsibilities: Floats, poll: Poll = no_poll
 ) -> tuple[Floats, Floats]:
     """Return n+ and N+ of every row object, shapes (N1, K2): its ones and its zeros by cluster of the columns."""
-    links = neighbour_sums(relation.ones, responsibilities, checkpoint)
+    links = neighbour_sums(relation.ones, responsibilities, poll)
     zeros = responsibilities.sum(axis=0) - links
     if relation.n_missing:
-        zeros -= neighbour_sums(relation.missing, responsibilities, checkpoint)
+        zeros -= neighbour_sums(relation.missing, responsibilities, poll)
     return links, np.maximum(zeros, 0.0, out=zeros)
 
 
@@ -60,13 +60,13 @@ def block_counts(
     relation: Relation,
     q: Mapping[str, Floats],
     layout: Layout = TWO_DOMAINS,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
 ) -> tuple[Floats, Floats]:
     """Return expected ones and observed entries of each block, shape (K1, K2)."""
     rows, cols = (q[domain] for domain in layout.axes)
     if layout.one_domain:
-        return network_counts(relation, rows, cols, relation.self_links, layout.symmetric, checkpoint)
-    links, zeros = observed_sums(relation, cols, checkpoint)
+        return network_counts(relation, rows, cols, relation.self_links, layout.symmetric, poll)
+    links, zeros = observed_sums(relation, cols, poll)
     ones = cluster_sums(rows, links)
     return ones, ones + cluster_sums(rows, zeros)
 
@@ -77,14 +77,14 @@ def network_counts(
     cols: Floats,
     own: Floats,
     symmetric: bool,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
 ) -> tuple[Floats, Floats]:
     """Return what the row objects of a network add to the ones and the observed entries of each block.
 
     `rows`, `cols`: responsibilities of the row objects, which may be some of all, and of all objects.
     `own`: shape (n_rows, 2); the row objects' links to themselves, as in `Relation.self_links`.
     """
-    links, zeros = observed_sums(relation, cols, checkpoint)
+    links, zeros = observed_sums(relation, cols, poll)
     # A link of an object to itself concerns one object, not two that happen to be in the same cluster: its
     # expectation is linear in q.
     links -= own[:, :1] * rows

@@ -12,11 +12,11 @@ import numpy as np
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import (
-    Checkpoint,
+    Poll,
     Posterior,
     SweepInfo,
     UnaveragedMethod,
-    no_checkpoint,
+    no_poll,
 )
 from acvb_core.core.rows import Values
 from acvb_core.core.shared_work import SharedWork
@@ -74,14 +74,14 @@ class VariationalMethod(UnaveragedMethod, ABC):
     #: Leave clusters in an order that is not that of their sizes where sorting would lower the bound.
     keep_bound = False
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IrmState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> IrmState:
         """Return the first state."""
         hyper, samples = self.hyper, None
         if self.start.how == "gibbs":
-            q, hyper, samples = self._sample_start(rng, checkpoint)
+            q, hyper, samples = self._sample_start(rng, poll)
         else:
-            q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
-        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
+            q = self.start.responsibilities(self.relation, self.layout, rng, poll)
+        ones, entries = block_counts(self.relation, q, self.layout, poll)
         if self.hyper_rule in ("per-block", "paper"):
             a, b = hyper.blocks(ones.shape)
             hyper = replace(hyper, a=a.copy(), b=b.copy())
@@ -91,14 +91,14 @@ class VariationalMethod(UnaveragedMethod, ABC):
         even = 0.0 if self.start.how == "random" or samples is not None else self.start.smoothing
         return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples, even=even)
 
-    def _sample_start(self, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
+    def _sample_start(self, rng: np.random.Generator, poll: Poll) -> ChainStart:
         """Return what a Gibbs chain leaves for the run, of the best sample the clusters that there may be."""
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
         sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
         # Methods that are compared begin with the same numbers on the same data: with the same chain.
         key = id(self.relation), repr((spectral, self.hyper, rule, self.layout, rng.bit_generator.state))
-        best = _CHAINS.get(key, partial(run_chain, sampler, rng), checkpoint)
+        best = _CHAINS.get(key, partial(run_chain, sampler, rng), poll)
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
         widths |= self.moves.most
         return best._replace(q={domain: keep_clusters(q, widths[domain]) for domain, q in best.q.items()})
@@ -108,14 +108,12 @@ class VariationalMethod(UnaveragedMethod, ABC):
         return posterior_of(state)
 
     @abstractmethod
-    def update(
-        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[IrmState, float | None]:
+    def update(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, float | None]:
         """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
 
-    def plain_sweep(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> SweepResult:
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> SweepResult:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
-        state, pseudo_loo = self.update(state, rng, checkpoint)
+        state, pseudo_loo = self.update(state, rng, poll)
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
         distinct = self.layout.distinct(len(state.ones))
         climb = state.samples is not None or state.age >= CLIMB_FROM
@@ -132,19 +130,23 @@ class VariationalMethod(UnaveragedMethod, ABC):
         return SweepResult(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
 
     def sweep(
-        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: IrmState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[IrmState, SweepInfo]:
         """Update every object, then the rest, and make the moves that are due.
 
-        After a move `SweepInfo.order` is None: it is no re-ordering (the widths tell). A sweep that has passed over
-        objects at rest says that it is settling: it cannot end a run.
+        After a move `SweepInfo.cluster_permutation` is None: it is no re-ordering (the widths tell). A sweep that
+        has passed over objects at rest says that it is settling: it cannot end a run.
         """
-        state, pseudo_loo, order = self.plain_sweep(state, rng, checkpoint)
-        state, made = self.moves.after(state, self, rng, checkpoint)
-        settling = state.moves is not None or (state.rest is not None and not state.rest.is_whole)
+        state, pseudo_loo, order = self.plain_sweep(state, rng, poll)
+        state, made = self.moves.after(state, self, rng, poll)
+        not_stationary = state.moves is not None or (state.rest is not None and not state.rest.is_whole)
         change = None if made or state.rest is None else state.rest.change
         return state, SweepInfo(
-            pseudo_loo, None if made else order, change=change, settling=settling, moves=made or None
+            pseudo_loo,
+            None if made else order,
+            change=change,
+            not_stationary=not_stationary,
+            moves=made or None,
         )
 
 

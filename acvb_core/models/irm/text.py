@@ -16,7 +16,7 @@ from acvb_core.store.known_labels import compare_known_labels
 def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the agreement with known labels, and of the held-out scores."""
     rows = []
-    if result.problem.data.attributes:  # else an empty table would take the time that pandas is imported in
+    if result.prepared.data.attributes:  # else an empty table would take the time that pandas is imported in
         rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
     score = result.snapshot.heldout
     if score is not None:
@@ -39,7 +39,7 @@ def _agreement_text(line: Any) -> str:
 
 def held_out(result: Result) -> tuple[str, str]:
     """Return what was held out, and how much of it."""
-    number, network = f"{result.problem.heldout.n:,}", result.problem.data.network
+    number, network = f"{result.prepared.heldout.n:,}", result.prepared.data.network
     if network is None:
         return "held-out entries", number
     if network.directed:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.moves.neighbours import neighbour_sums
@@ -25,7 +25,7 @@ class _Sums(NamedTuple):
 
 
 def count_variances(
-    relation: Relation, rows: Floats, cols: Floats, *, exact: bool, checkpoint: Checkpoint = no_checkpoint
+    relation: Relation, rows: Floats, cols: Floats, *, exact: bool, poll: Poll = no_poll
 ) -> Floats:
     """Return the variances of the ones, zeros and observed entries of every block.
 
@@ -36,28 +36,26 @@ def count_variances(
     Returns: shape (3, K1, K2); in the order ones, zeros, observed entries.
     """
     if exact:
-        links = _pattern_sums(relation, rows, cols, "ones", checkpoint)
-        unknown = _pattern_sums(relation, rows, cols, "missing", checkpoint)
+        links = _pattern_sums(relation, rows, cols, "ones", poll)
+        unknown = _pattern_sums(relation, rows, cols, "missing", poll)
         observed = _all_entries(rows, cols).less(unknown)
         parts = [_exact(sums, rows, cols) for sums in (links, observed.less(links), observed)]
     else:
         p, r = rows * (1.0 - rows), cols * (1.0 - cols)
-        of_ones = p.T @ neighbour_sums(relation.ones, r, checkpoint)
-        of_unknown = p.T @ neighbour_sums(relation.missing, r, checkpoint)
+        of_ones = p.T @ neighbour_sums(relation.ones, r, poll)
+        of_unknown = p.T @ neighbour_sums(relation.missing, r, poll)
         of_observed = np.outer(p.sum(axis=0), r.sum(axis=0)) - of_unknown
         parts = [of_ones, of_observed - of_ones, of_observed]
     return np.ascontiguousarray(np.maximum(np.stack(parts), 0.0))
 
 
-def _pattern_sums(
-    relation: Relation, rows: Floats, cols: Floats, which: str, checkpoint: Checkpoint
-) -> _Sums:
+def _pattern_sums(relation: Relation, rows: Floats, cols: Floats, which: str, poll: Poll) -> _Sums:
     pattern, turned = getattr(relation, which), getattr(relation.transposed, which)
     return _Sums(
-        neighbour_sums(pattern, cols, checkpoint),
-        neighbour_sums(pattern, cols**2, checkpoint),
-        neighbour_sums(turned, rows, checkpoint),
-        neighbour_sums(turned, rows**2, checkpoint),
+        neighbour_sums(pattern, cols, poll),
+        neighbour_sums(pattern, cols**2, poll),
+        neighbour_sums(turned, rows, poll),
+        neighbour_sums(turned, rows**2, poll),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.core.rows import Values
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.moves.neighbours import cluster_sums
@@ -35,27 +35,25 @@ class VariationalIrm(VariationalMethod):
     explicit = True
     keep_bound = True
 
-    def update(
-        self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[IrmState, float | None]:
+    def update(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, float | None]:
         """Update all rows at once, q(v) and q(theta), all columns, q(v) and q(theta); a network's objects in turn."""
         if self.layout.one_domain:
-            return self._update_network(state, rng, checkpoint), None
+            return self._update_network(state, rng, poll), None
         hyper = state.hyper
         a, b = hyper.blocks(state.ones.shape)
         rows, cols = (state.q[domain] for domain in self.layout.axes)
-        links, zeros = observed_sums(self.relation, cols, checkpoint)
+        links, zeros = observed_sums(self.relation, cols, poll)
         n, n_zero = cluster_sums(rows, links), cluster_sums(rows, zeros)
         rows = update_domain(rows.sum(axis=0), links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
         if self.schedule == "domains":  # the paper updates q(theta) after both
             n, n_zero = cluster_sums(rows, links), cluster_sums(rows, zeros)
-        links, zeros = observed_sums(self.relation.transposed, rows, checkpoint)
+        links, zeros = observed_sums(self.relation.transposed, rows, poll)
         cols = update_domain(cols.sum(axis=0), links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
         ones = np.ascontiguousarray(cluster_sums(cols, links).T)
         entries = ones + cluster_sums(cols, zeros).T
         return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), None
 
-    def _update_network(self, state: IrmState, rng: np.random.Generator, checkpoint: Checkpoint) -> IrmState:
+    def _update_network(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> IrmState:
         """Update every object in a fresh random order, under q(v) and q(theta) as they were before the sweep."""
         objects = NetworkPass(self.relation, state)
         log_one, log_zero = expected_logs(objects.blocks.ones, objects.blocks.zeros)
@@ -66,9 +64,9 @@ class VariationalIrm(VariationalMethod):
         for begin in range(0, len(visits), length):
             chunk = visits[begin : begin + length]
             coordinate_ascent(chunk, objects.q, objects.links, log_one, log_zero, shares, mass)
-            checkpoint()
+            poll()
         q = {self.layout.axes[0]: objects.q}
-        ones, entries = block_counts(self.relation, q, self.layout, checkpoint)
+        ones, entries = block_counts(self.relation, q, self.layout, poll)
         return replace(state, q=q, ones=ones, entries=entries)
 
 

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from acvb_core.core.parallel import run_together
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.kernels import Floats
@@ -122,7 +122,7 @@ class Cells:
         visit: Visit,
         n_topics: int,
         pair_ns: float = 1.0,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
     ) -> None:
         """Do what is left of a pass; `pair_ns`: nanoseconds that the kernel takes for a topic of a pair."""
 
@@ -136,7 +136,7 @@ class Cells:
             return cell.at < cell.end
 
         while under_way.begin_phase(self.bounds):
-            run_together([partial(advance, cell) for cell in under_way.cells], checkpoint)
+            run_together([partial(advance, cell) for cell in under_way.cells], poll)
             under_way.end_phase()
 
     def length_terms(self, concentration: float) -> float:

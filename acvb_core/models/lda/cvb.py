@@ -11,7 +11,7 @@ import numpy as np
 
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.clusters import Order, renormalise
-from acvb_core.core.protocols import Checkpoint, Posterior, Responsibilities, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, Responsibilities, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.cells import CellPass, Cells, choose_cells
@@ -122,25 +122,25 @@ class CollapsedLda(VariationalMethod):
         """Nanoseconds that an update takes for each topic of a pair, by which calls of the kernel are cut."""
         return 1.0 if self.order == "zeroth" else 3.0
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> CollapsedState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> CollapsedState:
         """Return the first state."""
         cells = self._cut(self.cells)
         if self.warm is None:
-            q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, checkpoint)
+            q = random_responsibilities(len(self.tokens.words), self.n_topics, rng, poll)
         else:
-            q = warm_responsibilities(self.tokens, self.warm, self.start, checkpoint, cells)
-        counts = sum_counts(cells, q, checkpoint)
-        variances = self._variances(cells, q, checkpoint)
+            q = warm_responsibilities(self.tokens, self.warm, self.start, poll, cells)
+        counts = sum_counts(cells, q, poll)
+        variances = self._variances(cells, q, poll)
         return CollapsedState(SweepBuffers(q, self.cells), counts, variances, self.start, learning=self.learn)
 
     def sweep(
-        self, state: CollapsedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: CollapsedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[CollapsedState, SweepInfo]:
         """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
         buffers, cells = state.buffers, self._cut(state.buffers.cells)
         under_way, counts, variances = buffers.begin(state)
         visit = partial(self._visit, state, counts, variances)
-        cells.run(under_way, visit, buffers.q.shape[1], self.pair_ns, checkpoint)
+        cells.run(under_way, visit, buffers.q.shape[1], self.pair_ns, poll)
         moved, loo = under_way.sums
         loo += cells.length_terms(state.hyper.alpha.sum())
         change = moved / self.tokens.n_tokens
@@ -152,8 +152,8 @@ class CollapsedLda(VariationalMethod):
             swept = replace(swept, counts=counts, variances=variances)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
-        settling = swept.learning or is_beginning(swept.age, change, state.change)
-        return swept, SweepInfo(loo, order, change=change, settling=settling)
+        not_stationary = swept.learning or is_beginning(swept.age, change, state.change)
+        return swept, SweepInfo(loo, order, change=change, not_stationary=not_stationary)
 
     def posterior(self, state: CollapsedState) -> Posterior:
         """Return what the state says."""
@@ -195,10 +195,8 @@ class CollapsedLda(VariationalMethod):
             return zeroth_order(begin, end, pairs, q, counts, prior)
         return second_order(begin, end, pairs, q, counts, variances._replace(totals=totals[1]), prior)
 
-    def _variances(
-        self, cells: Cells, q: np.ndarray, checkpoint: Checkpoint = no_checkpoint
-    ) -> Counts | None:
-        return sum_counts(cells, q, checkpoint, spread=True) if self.order == "second" else None
+    def _variances(self, cells: Cells, q: np.ndarray, poll: Poll = no_poll) -> Counts | None:
+        return sum_counts(cells, q, poll, spread=True) if self.order == "second" else None
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
         """Drop the topics that hardly any token is of."""
@@ -235,16 +233,14 @@ class CollapsedLda(VariationalMethod):
         return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
 
 
-def sum_counts(
-    cells: Cells, q: Singles, checkpoint: Checkpoint = no_checkpoint, *, spread: bool = False
-) -> Counts:
+def sum_counts(cells: Cells, q: Singles, poll: Poll = no_poll, *, spread: bool = False) -> Counts:
     """Return the expected counts of responsibilities, sums of c q; with `spread` their variances, of c q (1 - q)."""
     counts = zero_counts(cells.tokens, q.shape[1])
 
     def visit(begin: int, end: int, pairs: Shard, totals: Sequence[Floats]) -> None:
         add_counts(begin, end, pairs, q, counts._replace(totals=totals[0]), spread)
 
-    cells.run(CellPass([counts.totals]), visit, q.shape[1], checkpoint=checkpoint)
+    cells.run(CellPass([counts.totals]), visit, q.shape[1], poll=poll)
     return counts
 
 
@@ -255,7 +251,6 @@ def build_collapsed(
     learn, weighted = values["hyper"] != "fixed", values["hyper"] == "minka"
     start, warm = Concentrations.of_values(values), None
     if trained is not None:
-        trained.check(values["k"])
         start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
     tokens, k = Tokens.of(data), values["k"]
     cells = choose_cells(len(tokens.words), values)

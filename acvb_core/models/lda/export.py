@@ -66,10 +66,8 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
 
     Raises ParameterError: the run is of a model without topics.
     """
-    if result.problem.settings.model != "lda":
-        raise ParameterError(
-            f"model {result.problem.settings.model!r} has no topics that pyLDAvis could draw."
-        )
+    if result.prepared.spec.model != "lda":
+        raise ParameterError(f"model {result.prepared.spec.model!r} has no topics that pyLDAvis could draw.")
     topics = build_topics(result.posterior)
     shown = _shown_corpus(result)
     shares = topics.word_probability, topics.document_share
@@ -79,14 +77,14 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
 
 
 def _shown_corpus(result: Result) -> Corpus:
-    model: Any = result.problem.model
+    model: Any = result.prepared.model
     shown: Corpus = model.shown_documents
     return shown
 
 
 def facts(result: Result) -> dict[str, Any]:
     """Return what run.json tells of the documents whose topics are given: how many of how many, and if of all."""
-    shown, trained = _shown_corpus(result).n_documents, result.problem.train.n_documents
+    shown, trained = _shown_corpus(result).n_documents, result.prepared.train.n_documents
     return {"documents_shown": shown, "documents_trained": trained, "documents_are_a_sample": shown < trained}
 
 
@@ -129,8 +127,8 @@ def write_document_topics(
     Raises ParameterError: the run is of a model without topics.
     Raises OSError: the file cannot be written.
     """
-    if result.problem.settings.model != "lda":
-        raise ParameterError(f"model {result.problem.settings.model!r} has no topics of documents.")
+    if result.prepared.spec.model != "lda":
+        raise ParameterError(f"model {result.prepared.spec.model!r} has no topics of documents.")
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         with temporary.open("x", encoding="utf-8", newline="") as file:
@@ -155,7 +153,7 @@ class _Part(NamedTuple):
 
 
 def _document_tables(result: Result) -> Iterator[_Part]:
-    data = result.problem.data
+    data = result.prepared.data
     if not isinstance(data, DiskCorpus):
         frame = result.tables["documents"]
         yield _Part(frame, _shown_corpus(result).labels, 0, len(frame), max(len(frame), 1))

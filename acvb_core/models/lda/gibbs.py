@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import log, log_single
 from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
@@ -76,7 +76,7 @@ class GibbsLda(LdaMethod):
                 "another method, or leave out what is so frequent."
             )
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> SampleState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> SampleState:
         """Return the first state: every token's topic drawn uniformly."""
         self._check_precision()
         pointers, words = self._spread
@@ -86,7 +86,7 @@ class GibbsLda(LdaMethod):
         return SampleState(labels, counts, self.start)
 
     def sweep(
-        self, state: SampleState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: SampleState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[SampleState, SweepInfo]:
         """Draw the topic of every token given all others."""
         labels, counts, hyper = state.labels.copy(), copy_counts(state.counts), state.hyper
@@ -94,7 +94,7 @@ class GibbsLda(LdaMethod):
         prior = hyper.singles(self.tokens.n_words)
         moved, loo, begin = 0, 0.0, 0
         while begin < self.tokens.n_documents:
-            checkpoint()
+            poll()
             reach = pointers[begin] + chunk_pairs(self.n_topics, DRAW_NS)
             end = int(max(np.searchsorted(pointers, reach, side="right") - 1, begin + 1))
             uniforms = rng.random(int(pointers[end] - pointers[begin]), dtype=np.float32)

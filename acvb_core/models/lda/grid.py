@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, solve
 from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.problem import Problem, Settings, build_problem, memory_needed
+from acvb_core.engine.prepared import PreparedRun, RunSpec, memory_needed, prepare_run
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
@@ -39,7 +39,7 @@ def grid(
     heldout: float = 0.1,
     *,
     watch: Watcher | None = None,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     executor: Executor | None = None,
     **options: Any,
 ) -> Grid:
@@ -57,8 +57,8 @@ def grid(
         A number n stands for 0 … n - 1.
     heldout : float
         Share of each document's words that is held out and scored, 0 for none.
-    watch, checkpoint : callable, optional
-        As for `fit`; a run that the checkpoint stops is the last one.
+    watch, poll : callable, optional
+        As for `fit`; a run that the poll stops is the last one.
     executor : Executor, optional
         As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
@@ -71,7 +71,7 @@ def grid(
         No number of topics or no seed is given, a setting is unknown or out of range, or the largest number of topics
         needs more memory than is free: before anything is run.
     StopRun
-        The checkpoint ended the first run before there was anything to keep.
+        The poll ended the first run before there was anything to keep.
 
     Examples
     --------
@@ -81,18 +81,16 @@ def grid(
     >>> grid(corpus, [5, 10], max_sweeps=20).table()["k"].tolist()
     [5, 10]
     """
-    problems = build_grid_problems(data, ks, method, seeds, heldout, **options)
-    calls = (partial(_solve_one, problem, watch, executor) for problem in problems)
-    return Grid(compute_results(calls, checkpoint, executor))
+    prepared_runs = prepare_grid(data, ks, method, seeds, heldout, **options)
+    calls = (partial(_solve_one, prepared, watch, executor) for prepared in prepared_runs)
+    return Grid(compute_results(calls, poll, executor))
 
 
-def _solve_one(
-    problem: Problem, watch: Watcher | None, executor: Executor | None, checkpoint: Checkpoint
-) -> Result:
-    return solve(problem, watch, checkpoint, executor=executor)
+def _solve_one(prepared: PreparedRun, watch: Watcher | None, executor: Executor | None, poll: Poll) -> Result:
+    return solve(prepared, watch, poll, executor=executor)
 
 
-def build_grid_problems(
+def prepare_grid(
     data: Any,
     ks: Iterable[int],
     method: str = "cvb0",
@@ -103,7 +101,7 @@ def build_grid_problems(
     heldout_documents: float = 0.0,
     check_memory: bool = True,
     **values: Any,
-) -> Iterator[Problem]:
+) -> Iterator[PreparedRun]:
     """Yield the runs of a grid, not started: all numbers of topics, then the next seed.
 
     Settings are checked before the first run is built; parameters and errors as for `grid`.
@@ -119,7 +117,7 @@ def build_grid_problems(
     if check_memory:
         refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
     build = partial(
-        build_problem,
+        prepare_run,
         data,
         method,
         model=MODEL,
@@ -165,15 +163,15 @@ def grid_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 def grid_row(result: Result) -> dict[str, Any]:
     """Return the scores of one run: a row of `Grid.table`."""
-    problem, last = result.problem, result.snapshot
-    model: Any = problem.model
+    prepared, last = result.prepared, result.snapshot
+    model: Any = prepared.model
     words = top_words(model.topics(result.posterior).word_probability, TOP_WORDS)
     # Data on disk: the documents that pages show.
-    corpus = model.shown_documents if problem.model_row.on_disk(problem.data) else problem.data
+    corpus = model.shown_documents if prepared.model_row.on_disk(prepared.data) else prepared.data
     coherent = coherence(corpus.counts, words)
     return {
-        "k": int(problem.settings.values["k"]),
-        "seed": problem.settings.seed,
+        "k": int(prepared.spec.values["k"]),
+        "seed": prepared.spec.seed,
         "verdict": str(result.verdict),
         "sweeps": last.sweep,
         "cpu_seconds": last.cpu_seconds,
@@ -192,7 +190,7 @@ def _mean(values: np.ndarray) -> float:
     return float(finite.mean()) if len(finite) else math.nan
 
 
-def settings_without_k(settings: Settings) -> Hashable:
+def settings_without_k(settings: RunSpec) -> Hashable:
     """Return a key that the runs of one grid share: they differ in the number of topics and the seed alone."""
     shared = {name: value for name, value in settings.values.items() if name != "k"}
     split = settings.heldout, settings.heldout_seed, settings.heldout_documents

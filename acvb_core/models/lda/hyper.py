@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -44,15 +44,8 @@ class Concentrations:
 
     @classmethod
     def of_values(cls, values: Values) -> Concentrations:
-        """Return those that a method's parameters say to start from.
-
-        Raises ParameterError: alpha is too small.
-        """
+        """Return those that a method's parameters say to start from."""
         alpha = values["alpha"]
-        if 0.0 < alpha < LOW:
-            raise ParameterError(
-                f"alpha is {alpha:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
-            )
         return cls.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
 
     def singles(self, n_words: int) -> SinglePrior:
@@ -168,3 +161,11 @@ def largest_change(old: Concentrations, new: Concentrations) -> float:
     before, after = float(old.alpha.sum()), float(new.alpha.sum())
     shares = np.abs(new.alpha / after - old.alpha / before).sum()
     return float(max(abs(after / before - 1.0), abs(new.beta / old.beta - 1.0), shares))
+
+
+def check_concentrations(data: Any, values: Values) -> None:
+    """Raise ParameterError where alpha is too small (`MethodSpec.check`)."""
+    if 0.0 < values["alpha"] < LOW:
+        raise ParameterError(
+            f"alpha is {values['alpha']:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
+        )

@@ -16,11 +16,11 @@ from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import (
     AnyResponsibilities,
     Array,
-    Checkpoint,
+    Poll,
     Posterior,
     RemoteResponsibilities,
     Responsibilities,
-    no_checkpoint,
+    no_poll,
 )
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -144,7 +144,7 @@ class LdaModel:
     def pseudo_loo(
         self,
         posterior: Posterior,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
         """Return the sum over tokens of the log probability of each given all others, in nats.
@@ -167,7 +167,7 @@ class LdaModel:
         def add_up(piece: Piece) -> float:
             return float(leave_one_out(*piece, q, counts, prior))
 
-        found = map_together(add_up, cells.pieces(len(alpha)), checkpoint)
+        found = map_together(add_up, cells.pieces(len(alpha)), poll)
         return sum(found) + cells.length_terms(alpha.sum())
 
     def extras(
@@ -253,11 +253,6 @@ class LdaModel:
     ) -> Completion:
         """Return how well the topics complete new documents (see `FixedTopics.completion`)."""
         return self.fixed_topics(posterior).completion(documents, observed, seed)
-
-    @property
-    def score_type(self) -> type[WordScore]:
-        """Scores of predicted words."""
-        return WordScore
 
     def score(self, probability: Array, heldout: HeldOutWords) -> WordScore:
         """Return the scores of predictions."""

@@ -32,13 +32,15 @@ START_TOTAL = 5.0
 
 _MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("evaluate.corpus_split")
 _CVB, _AVERAGED = (references_to("models.lda.cvb")(f"build_{name}") for name in ("collapsed", "averaged"))
+_CHECK = references_to("models.lda.hyper")("check_concentrations")
 _SHARDED = references_to("models.lda.sharded.building")
 
 
 def _schedule(train: Any, heldout: Any, method: MethodSpec, values: Values) -> tuple[int, int]:
     # The bound needs a logarithm of every responsibility, as slow to compute as a sweep.
     if method.streams:
-        every = values["score_every"] * method.build(train, values).sweeps_of(1.0)  # type: ignore[attr-defined]
+        assert method.count_sweeps is not None
+        every = values["score_every"] * method.count_sweeps(train, values, 1.0)
         return 1, max(round(every), 1)
     n_heldout = 0 if heldout is None else len(heldout.counts)
     return 10, 5 if n_heldout < 500_000 else 20
@@ -59,6 +61,7 @@ LDA = ModelSpec(
     {"documents": "documents"},
     {},
     DISPLAY,
+    references_to("evaluate.heldout")("WordScore"),
     streamed=references_to("data.disk_corpus")("DiskCorpus"),
     hold_out_documents=_SPLIT("hold_out_documents"),
     sweep_seconds=_MEMORY("sweep_seconds"),
@@ -203,14 +206,14 @@ METHODS = (
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_CUT, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,
-        build_from=_SHARDED("build_acvb0"), paper=_PLAIN_PAPER,
+        build_from=_SHARDED("build_acvb0"), paper=_PLAIN_PAPER, check=_SHARDED("check_settings"),
     ),
     MethodSpec(
         "lda", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_AVERAGED_RUN), partial(_AVERAGED, "second"), "mean_change", averaged=True,
-        build_from=partial(_AVERAGED, "second"), paper=_PLAIN_PAPER,
+        build_from=partial(_AVERAGED, "second"), paper=_PLAIN_PAPER, check=_CHECK,
     ),
     MethodSpec(
         "lda", "cvb0", "CVB0",
@@ -218,14 +221,14 @@ METHODS = (
         "it settles.",
         "Asuncion, Welling, Smyth, Teh, UAI 2009",
         (*_COLLAPSED, *_CUT, *_RUN), _SHARDED("build_cvb0"), "pseudo_loo",
-        build_from=_SHARDED("build_cvb0"), paper=_PLAIN_PAPER,
+        build_from=_SHARDED("build_cvb0"), paper=_PLAIN_PAPER, check=_SHARDED("check_settings"),
     ),
     MethodSpec(
         "lda", "cvb", "CVB",
         "Collapsed variational Bayes with second-order terms for the uncertainty of the counts.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 18",
         (*_COLLAPSED, *_RUN), partial(_CVB, "second"), "pseudo_loo",
-        build_from=partial(_CVB, "second"), paper=_TNW07,
+        build_from=partial(_CVB, "second"), paper=_TNW07, check=_CHECK,
     ),
     MethodSpec(
         "lda", "cvb_exact", "Exact CVB",
@@ -233,13 +236,14 @@ METHODS = (
         "corpora, a thousand times slower.",
         "Teh, Newman, Welling, NIPS 19 (2007), eq. 15 and appendix",
         (*_IN_ORDER, *_RUN), references_to("models.lda.exact.cvb")("build_exact"), "pseudo_loo", paper=_EXACT_PAPER,
+        check=_CHECK,
     ),
     MethodSpec(
         "lda", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Blei, Ng, Jordan, JMLR 3 (2003)",
         (*_SIZE, *_PRIOR, _hyper(), _INIT, _SHRINK, PRESET, _INNER, _PARTS, _SHARDS, *_RUN), _SHARDED("build_vb"),
-        "lower_bound", paper=_VB_PAPER,
+        "lower_bound", paper=_VB_PAPER, check=_SHARDED("check_settings"),
     ),
     MethodSpec(
         "lda", "gibbs", "Gibbs",
@@ -247,7 +251,7 @@ METHODS = (
         "runs for a fixed number of sweeps.",
         "Griffiths, Steyvers, PNAS 101 (2004); Teh, Newman, Welling, NIPS 19 (2007), eq. 8",
         (*_SIZE, *_PRIOR, _SAMPLED, PRESET, _KEPT_FROM, max_sweeps(400)),
-        references_to("models.lda.gibbs")("build_gibbs"), None, sampled=True, paper=_GIBBS_PAPER,
+        references_to("models.lda.gibbs")("build_gibbs"), None, sampled=True, paper=_GIBBS_PAPER, check=_CHECK,
     ),
     *stream_methods(_SIZE, _PRIOR),
 )  # fmt: skip

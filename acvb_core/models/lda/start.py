@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.hyper import Concentrations
@@ -13,11 +13,11 @@ from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles
 from acvb_core.models.lda.state import Tokens, padded_zeros
 from acvb_core.models.lda.transform import fold_in_documents
 
-_NUMBERS = 1 << 22  # drawn between two checkpoints
+_NUMBERS = 1 << 22  # drawn between two polls
 
 
 def random_responsibilities(
-    n_pairs: int, n_topics: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+    n_pairs: int, n_topics: int, rng: np.random.Generator, poll: Poll = no_poll
 ) -> Singles:
     """Return uniform random numbers, rows divided by their sum (the start of ACVB17 and TNW07).
 
@@ -26,7 +26,7 @@ def random_responsibilities(
     q = padded_zeros((n_pairs, n_topics), np.float32)
     rows = max(1, _NUMBERS // n_topics)
     for begin in range(0, n_pairs, rows):
-        checkpoint()
+        poll()
         draw_rows(q[begin : begin + rows], rng)
     return q
 
@@ -42,7 +42,7 @@ def warm_responsibilities(
     tokens: Tokens,
     by_word: Singles,
     given: Concentrations,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     cells: Cells | None = None,
 ) -> Singles:
     """Return the responsibilities that topics trained before imply, each document's own topics settled.
@@ -61,10 +61,10 @@ def warm_responsibilities(
     q = padded_zeros((len(tokens.words), n_topics), np.float32)
     by_document = padded_zeros((tokens.n_documents, n_topics), np.float32)
     for begin, end in tokens.chunks(n_topics, 20.0):
-        checkpoint()
+        poll()
         fold_in_documents(begin, end, tokens.documents, weights, alpha, by_document)
     for begin, end, pairs in (cells or Cells.cut(tokens)).pieces(n_topics):
-        checkpoint()
+        poll()
         write_responsibilities(begin, end, pairs, weights, alpha, by_document, q)
     return q
 

@@ -31,7 +31,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
         rows.append(("leave-one-out perplexity", f"{extras['loo_perplexity']:,.1f}"))
     if score is not None:
         completion, each = (
-            ("completion ", "a word") if result.problem.settings.heldout_documents else ("", "each")
+            ("completion ", "a word") if result.prepared.spec.heldout_documents else ("", "each")
         )
         text = f"{completion}perplexity {score.perplexity:,.1f}, {score.log_likelihood:.4f} nats {each}"
         rows.append((held_out(result)[0], text))
@@ -40,7 +40,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
 
 def held_out(result: Result) -> tuple[str, str]:
     """Return what was held out, and how much of it."""
-    heldout = result.problem.heldout
+    heldout = result.prepared.heldout
     if heldout.seen is None:
         return "held-out words", f"{heldout.n:,}"
     documents = f"{heldout.seen.n_documents:,}"
@@ -53,14 +53,14 @@ def lines(result: Result) -> str:
     table = result.topics[result.topics["rank"] <= TOP_WORDS]
     words = table.groupby("topic", sort=True)["word"].agg(lambda column: ", ".join(map(printable, column)))
     width = max(len(str(words.index.max())), len("topic"))
-    seed = result.problem.settings.seed
+    seed = result.prepared.spec.seed
     rows = [
         f"the topics of one run (seed {seed}); another seed may find others",
         f"{'topic':>{width}}   share  most probable words",
     ]
     for topic, share in zip(words.index, masses / masses.sum(), strict=True):
         rows.append(f"{topic:>{width}}  {share:>6.1%}  {words[topic]}")
-    asked = result.problem.settings.values["k"]
+    asked = result.prepared.spec.values["k"]
     if len(words) < asked:
         rows.append(
             f"{asked - len(words):,} of {asked:,} topics are empty: they hold less than one word each"
@@ -72,7 +72,7 @@ def lines(result: Result) -> str:
 
 def write_further_files(result: Result, folder: Path, arguments: argparse.Namespace) -> list[Path]:
     """Write the topics of all documents of a corpus on disk, in place of those of the sample."""
-    if not isinstance(result.problem.data, DiskCorpus):
+    if not isinstance(result.prepared.data, DiskCorpus):
         return []
     path = folder / "documents.csv"
     progress = ReadingProgress(

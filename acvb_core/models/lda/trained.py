@@ -210,10 +210,10 @@ def trained_topics(result: Any) -> TrainedTopics:
     ParameterError
         The run has no topics.
     """
-    problem = result.problem
+    prepared = result.prepared
     posterior = result.snapshot.posterior
     if TOPICS not in posterior.n_clusters() or "words" not in posterior.arrays:
-        raise ParameterError(f"model {problem.settings.model!r} has no topics to go on from.")
+        raise ParameterError(f"model {prepared.spec.model!r} has no topics to go on from.")
     arrays = {name: array for name, array in posterior.arrays.items() if name != "documents"}
     posterior = Posterior(
         arrays,
@@ -223,12 +223,12 @@ def trained_topics(result: Any) -> TrainedTopics:
         posterior.hyper,
         normalised=False,
     )
-    train = problem.train
+    train = prepared.train
     sizes, documents = train.frequencies.astype(np.float64), float(train.n_documents)
     if "sizes" in arrays:
         sizes, documents = np.asarray(arrays["sizes"], dtype=np.float64), float(arrays["documents_met"][0])
-    settings = problem.settings
+    settings = prepared.spec
     return TrainedTopics(
-        posterior, train.vocabulary, sizes, documents, problem.data.name, settings.method, train.fingerprint,
-        problem.data.tokeniser, dict(settings.values),
+        posterior, train.vocabulary, sizes, documents, prepared.data.name, settings.method, train.fingerprint,
+        prepared.data.tokeniser, dict(settings.values),
     )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 
 from acvb_core.core.clusters import Order, mean_l1_change
 from acvb_core.core.parallel import map_together, run_together
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk_corpus import Shard
@@ -76,14 +76,14 @@ class VariationalLda(VariationalMethod):
     random: bool = False  #: begin with random responsibilities, as TNW07, not with topics that all but agree
     cells: int = 1  #: parts of the documents that are updated at once
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VariationalState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> VariationalState:
         """Return the first state."""
         draw = draw_random_counts if self.random else draw_noisy_counts
         counts = draw(self.tokens, self.n_topics, rng)
         return VariationalState(counts, None, self.start, learning=self.learn)
 
     def sweep(
-        self, state: VariationalState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: VariationalState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[VariationalState, SweepInfo]:
         """Update the documents with the topics fixed, then the topics; nothing is drawn."""
         hyper, before = state.hyper, state.counts
@@ -93,7 +93,7 @@ class VariationalLda(VariationalMethod):
             end = min(begin + _WORDS_AT_ONCE, len(words))
             word_weights(begin, end, before.by_word, before.totals, hyper.beta, log_words, words)
 
-        map_together(weigh, range(0, len(words), _WORDS_AT_ONCE), checkpoint)
+        map_together(weigh, range(0, len(words), _WORDS_AT_ONCE), poll)
         by_document = padded_copy(before.by_document)
         bounds = cut_documents(self.tokens, self.cells)
         rooms = [padded_room(words.shape), *(self._take_room(words.shape) for _ in bounds[2:])]
@@ -113,7 +113,7 @@ class VariationalLda(VariationalMethod):
                 part.at = end
             return part.at < part.end
 
-        run_together([partial(advance, part) for part in parts], checkpoint)
+        run_together([partial(advance, part) for part in parts], poll)
         by_word, entropy = parts[0].by_word, sum(part.entropy for part in parts)
 
         def add_up(begin: int) -> tuple[Floats, float]:
@@ -131,8 +131,8 @@ class VariationalLda(VariationalMethod):
         swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
         swept, order = self._drop(swept)
         swept = self._learn(swept)
-        settling = swept.learning or is_beginning(swept.age, change, state.change)
-        return swept, SweepInfo(None, order, change=change, settling=settling)
+        not_stationary = swept.learning or is_beginning(swept.age, change, state.change)
+        return swept, SweepInfo(None, order, change=change, not_stationary=not_stationary)
 
     @cached_property
     def _rooms(self) -> list[Floats]:

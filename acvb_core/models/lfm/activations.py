@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.kernels import update_feature
 from acvb_core.models.lfm.least_squares import Fit
@@ -22,7 +22,7 @@ def update_activations(
     shares: Floats,
     penalty: float,
     rounds: int = 1,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
 ) -> tuple[Floats, Floats]:
     """Return E[z] after one pass over all features, and their shares.
 
@@ -38,7 +38,7 @@ def update_activations(
     residual = cells.residuals(mu.T, fit.weights, fit.bias) if missing else None
     size = _BLOCK_MISSING if missing else _BLOCK
     for begin in range(0, len(mu), size):
-        checkpoint()
+        poll()
         block = slice(begin, begin + size)
         old = mu[block].copy()
         if residual is None:
@@ -46,7 +46,7 @@ def update_activations(
         else:
             fields, coupling = _own_fields(cells, residual, fit, weighted, block)
         for j in range(len(old)):
-            checkpoint()
+            poll()
             shares[begin + j] = update_feature(
                 j, fields, coupling, old, mu[block], scratch, shares[begin + j], penalty, rounds, _STILL
             )

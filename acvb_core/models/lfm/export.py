@@ -31,7 +31,7 @@ def arrays(result: Result) -> dict[str, Any]:
     worked on (value - scale_mean) / scale_sd (scale_sd is 1 for columns that were not standardised); object_names,
     column_names: names (`labels_bytes`).
     """
-    posterior, table = result.posterior, result.problem.train
+    posterior, table = result.posterior, result.prepared.train
     own, scale = own_units(table, posterior), table.scale
     exported = {
         "objects": posterior["objects"],

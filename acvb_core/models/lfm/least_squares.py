@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
@@ -41,7 +41,7 @@ def fit_weights(
     start: Fit | None = None,
     *,
     lost: int = 0,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
 ) -> Fit:
     """Return the weights, baseline and noise precision that maximise the expected log likelihood.
 
@@ -53,15 +53,15 @@ def fit_weights(
     `lost`: degrees of freedom taken off each column's cells in the precision (K in mode "dof").
     """
     z = np.vstack([mu, np.ones((1, cells.n_objects))])
-    products = _products(z, cells.values, checkpoint)
+    products = _products(z, cells.values, poll)
     squares = np.einsum("nd,nd->d", cells.values, cells.values)
     uncertain = mu - mu * mu
     if cells.observed is None:
         theta, residual = _solve_complete(z, uncertain, products)
     elif z.shape[0] ** 2 * float(cells.n) < _EXACT_UP_TO:
-        theta, residual = _solve_by_column(z, uncertain, products, cells.observed, checkpoint)
+        theta, residual = _solve_by_column(z, uncertain, products, cells.observed, poll)
     else:
-        theta, residual = _solve_by_gradients(z, uncertain, products, cells.observed, start, checkpoint)
+        theta, residual = _solve_by_gradients(z, uncertain, products, cells.observed, start, poll)
     # E sum (x - z' theta)^2 = x'x - theta' (2 B - S theta), and S theta = B - residual.
     error = squares - np.einsum("kd,kd->d", theta, products + residual)
     error = np.maximum(error, 0.0)
@@ -70,10 +70,10 @@ def fit_weights(
     return Fit(theta[:-1], theta[-1], freedom / np.maximum(error, least), error)
 
 
-def _products(z: Floats, values: Floats, checkpoint: Checkpoint) -> Floats:
+def _products(z: Floats, values: Floats, poll: Poll) -> Floats:
     total = np.zeros((z.shape[0], values.shape[1]))
     for begin in range(0, len(values), _PIECE):
-        checkpoint()
+        poll()
         total += z[:, begin : begin + _PIECE] @ values[begin : begin + _PIECE]
     return total
 
@@ -95,21 +95,21 @@ def _solve(gram: Floats, products: Floats, n_objects: int) -> tuple[Floats, Floa
 
 
 def _solve_by_column(
-    z: Floats, uncertain: Floats, products: Floats, observed: Floats, checkpoint: Checkpoint
+    z: Floats, uncertain: Floats, products: Floats, observed: Floats, poll: Poll
 ) -> tuple[Floats, Floats]:
     """Solve for each column over its own known cells: one product makes the matrices of all columns."""
     earlier, later = np.triu_indices(len(z))
     sums = np.zeros((len(earlier), products.shape[1]))
     some = max(1, _AT_ONCE // len(earlier))
     for begin in range(0, z.shape[1], some):
-        checkpoint()
+        poll()
         piece = z[:, begin : begin + some]
         sums += (piece[earlier] * piece[later]) @ observed[begin : begin + some]
     gram = np.empty((products.shape[1], len(z), len(z)))
     gram[:, earlier, later] = gram[:, later, earlier] = sums.T
     inner = np.arange(len(uncertain))
     gram[:, inner, inner] += (uncertain @ observed).T
-    checkpoint()
+    poll()
     wanted = products.T[:, :, None]
     solution = np.linalg.solve(gram + RIDGE * z.shape[1] * np.eye(len(z)), wanted)
     return solution[:, :, 0].T, (wanted - gram @ solution)[:, :, 0].T
@@ -121,7 +121,7 @@ def _solve_by_gradients(
     products: Floats,
     observed: Floats,
     start: Fit | None,
-    checkpoint: Checkpoint,
+    poll: Poll,
 ) -> tuple[Floats, Floats]:
     """Solve all columns at once by conjugate gradients.
 
@@ -133,7 +133,7 @@ def _solve_by_gradients(
     spread[:-1] = uncertain @ observed
     diagonal, gram = spread + RIDGE * z.shape[1], np.diag(np.append(uncertain.sum(axis=1), 0.0))
     for begin in range(0, z.shape[1], _PIECE):
-        checkpoint()
+        poll()
         piece = z[:, begin : begin + _PIECE]
         diagonal += (piece * piece) @ observed[begin : begin + _PIECE]
         gram += piece @ piece.T
@@ -147,7 +147,7 @@ def _solve_by_gradients(
     def apply_gram(theta: Floats) -> Floats:
         total = (spread + RIDGE * z.shape[1]) * theta
         for begin in range(0, z.shape[1], _PIECE):
-            checkpoint()
+            poll()
             piece = z[:, begin : begin + _PIECE]
             fitted = piece.T @ theta
             fitted *= observed[begin : begin + _PIECE]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, Responsibilities, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, no_poll
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import HeldOut
@@ -51,7 +51,7 @@ class LfmModel:
     def pseudo_loo(
         self,
         posterior: Posterior,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         responsibilities: Responsibilities | None = None,
     ) -> float | None:
         """Return None: the model has no closed form of it."""
@@ -128,11 +128,6 @@ class LfmModel:
         """Return the held-out cells on the standardised scale, shape (n,)."""
         moments = self.table.moments
         return np.asarray((heldout.values - moments.mean[heldout.columns]) / moments.sd[heldout.columns])
-
-    @property
-    def score_type(self) -> type[CellScore]:
-        """Scores of predicted cells."""
-        return CellScore
 
     def score(self, probability: Array, heldout: HeldOut) -> CellScore:
         """Return the scores of predictions."""

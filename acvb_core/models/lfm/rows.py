@@ -67,6 +67,7 @@ LFM = ModelSpec(
     {},
     {"features": "k_max"},
     DISPLAY,
+    references_to("evaluate.heldout")("CellScore"),
     raced_by="heldout",
     bound_unit=lambda table: float(table.n_rows),
     observed=lambda table: table.n_observed,

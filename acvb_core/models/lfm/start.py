@@ -11,7 +11,7 @@ from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Objects from which independent components and their two sides are computed; the others follow.
@@ -38,20 +38,16 @@ def random_start(cells: Cells, k_max: int, rng: np.random.Generator) -> Floats:
     return rng.random((n_features, cells.n_objects))
 
 
-def suitable_start(
-    cells: Cells, k_max: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-) -> Floats:
+def suitable_start(cells: Cells, k_max: int, rng: np.random.Generator, poll: Poll = no_poll) -> Floats:
     """Return E[z] from independent components, or at random where there is little noise or there are few columns."""
     if cells.n_columns >= FEW_COLUMNS:
-        components = find_components(cells, k_max, checkpoint)
+        components = find_components(cells, k_max, poll)
         if components.noise >= LITTLE_NOISE:
-            return _cut_components(components.scores, rng, checkpoint)
+            return _cut_components(components.scores, rng, poll)
     return random_start(cells, k_max, rng)
 
 
-def independent_start(
-    cells: Cells, k_max: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-) -> Floats:
+def independent_start(cells: Cells, k_max: int, rng: np.random.Generator, poll: Poll = no_poll) -> Floats:
     """Return E[z] from the table's independent components, shape (K, N).
 
     Objects with a feature, and those without it, make two heaps along the direction in which only this feature varies.
@@ -62,10 +58,10 @@ def independent_start(
     Reference: A. Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE
       Transactions on Neural Networks 10, 1999.
     """
-    return _cut_components(find_components(cells, k_max, checkpoint).scores, rng, checkpoint)
+    return _cut_components(find_components(cells, k_max, poll).scores, rng, poll)
 
 
-def _cut_components(scores: Floats, rng: np.random.Generator, checkpoint: Checkpoint) -> Floats:
+def _cut_components(scores: Floats, rng: np.random.Generator, poll: Poll) -> Floats:
     """Return the probability of each object to be of the upper heap of each independent component, shape (n, N)."""
     some = np.arange(len(scores))
     if len(scores) > _SAMPLE:
@@ -75,14 +71,14 @@ def _cut_components(scores: Floats, rng: np.random.Generator, checkpoint: Checkp
         # In pure noise it does not converge: any direction is as good.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if scores.shape[1] > 1:
-            checkpoint()
+            poll()
             components = FastICA(whiten=False, random_state=seed, max_iter=200, tol=1e-4).fit(scores[some])
             scores = components.transform(scores)
         # The rarer side, which reaches further from the mean, is the one that has the feature.
         scores *= np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)
         sides = np.empty(scores.shape[::-1])
         for k, score in enumerate(scores.T):
-            checkpoint()
+            poll()
             sides[k] = _upper_side(score, score[some], seed)
     return sides
 
@@ -116,7 +112,7 @@ def count_components(singular: Floats, shape: tuple[int, int]) -> int:
     return int((singular > omega * np.median(singular)).sum())
 
 
-def find_components(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Components:
+def find_components(cells: Cells, number: int = 0, poll: Poll = no_poll) -> Components:
     """Return the leading principal components, `number` of them.
 
     Number 0 takes the components that stand out, one at least. Missing cells begin at their column's mean and are
@@ -126,7 +122,7 @@ def find_components(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_c
     if cells.observed is not None:
         filled *= cells.observed
     for _ in range(_ROUNDS):
-        left, singular, n_components = _leading_components(filled, number, checkpoint)
+        left, singular, n_components = _leading_components(filled, number, poll)
         if cells.observed is None:
             break
         noise = float(np.median(singular) ** 2)
@@ -136,7 +132,7 @@ def find_components(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_c
         moved = smoothed - filled * (1.0 - cells.observed)
         filled += moved
         filled -= filled.mean(axis=0)
-        checkpoint()
+        poll()
         if np.linalg.norm(moved) < _LEAST_CHANGE * np.linalg.norm(filled):
             break
     squares, outstanding = singular**2, count_components(singular, filled.shape)
@@ -148,13 +144,13 @@ def find_components(cells: Cells, number: int = 0, checkpoint: Checkpoint = no_c
     return Components(np.ascontiguousarray(left * np.sqrt(len(left))), float(left_over))
 
 
-def _leading_components(values: Floats, number: int, checkpoint: Checkpoint) -> tuple[Floats, Floats, int]:
+def _leading_components(values: Floats, number: int, poll: Poll) -> tuple[Floats, Floats, int]:
     """Return the leading left singular vectors (N, n), all singular values, largest first, and n."""
     tall = values.shape[0] >= values.shape[1]
     gram = np.zeros((min(values.shape),) * 2)
     if tall:
         for begin in range(0, len(values), _PIECE):
-            checkpoint()
+            poll()
             piece = values[begin : begin + _PIECE]
             gram += piece.T @ piece
     else:

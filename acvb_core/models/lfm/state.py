@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.kernels import negative_entropy
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
@@ -88,12 +88,12 @@ class FabState:
         cells: Cells,
         mu: Floats,
         penalty: Penalty,
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         **changes: Any,
     ) -> FabState:
         """Return the state after an M step for other E[z]."""
         mu = np.ascontiguousarray(mu)
-        fit = fit_weights(cells, mu, self.fit, lost=penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
+        fit = fit_weights(cells, mu, self.fit, lost=penalty.lost_degrees(len(mu)), poll=poll)
         return replace(self, mu=mu, fit=fit, bound=lower_bound(cells, mu, fit, penalty), **changes)
 
 

@@ -37,7 +37,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
 
 def held_out(result: Result) -> tuple[str, str]:
     """Return what was held out, and how much of it."""
-    return "held-out cells", f"{result.problem.heldout.n:,}"
+    return "held-out cells", f"{result.prepared.heldout.n:,}"
 
 
 def lines(result: Result) -> str:
@@ -45,7 +45,7 @@ def lines(result: Result) -> str:
 
     Additions are in the columns' units; the column that changes by the most standard deviations comes first.
     """
-    weights, table = result.posterior["weights"], result.problem.train
+    weights, table = result.posterior["weights"], result.prepared.train
     if not len(weights):
         return "\nNo feature: every column is explained by its baseline and noise alone.\n"
     added = table.scale.undo_weights(weights)

@@ -17,7 +17,7 @@ import numpy as np
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
@@ -44,21 +44,21 @@ class OpenArchive:
 
     No name in the archive becomes a path: files are looked up by the name that the store would give them.
 
-    `checkpoint`: called often; what it raises ends the copying.
+    `poll`: called often; what it raises ends the copying.
     """
 
     def __init__(
-        self, archive: zipfile.ZipFile, manifest: Manifest, folder: Path, checkpoint: Callable[[], object]
+        self, archive: zipfile.ZipFile, manifest: Manifest, folder: Path, poll: Callable[[], object]
     ) -> None:
         self._archive, self._manifest, self._folder = archive, manifest, folder
-        self._checkpoint = checkpoint
+        self._poll = poll
         self._members = {member.filename: member for member in archive.infolist()}
         self._data = DataFiles(folder)
         self._faults: dict[str, str] = {}
         for place in (RUNS, *(kind.folder for kind in KINDS)):
             (folder / place).mkdir()
 
-    def read_run(self, job_id: str) -> tuple[Result | Problem, float]:
+    def read_run(self, job_id: str) -> tuple[Result | PreparedRun, float]:
         """Return a run with its state, and when it was created.
 
         Raises StoreError, or another of `FAULTS`: one of its files is missing, damaged, or not what it should be.
@@ -144,7 +144,7 @@ class OpenArchive:
         try:
             with self._archive.open(member) as source, path.open("xb") as target:
                 while chunk := source.read(_CHUNK):
-                    self._checkpoint()
+                    self._poll()
                     digest.update(chunk)
                     target.write(chunk)
         except DAMAGE:
@@ -212,16 +212,16 @@ def _require(name: str, value: Any, most: float) -> None:
 
 def _check_race(race: RaceReport) -> None:
     """Raise ValueError if a race has numbers that no race can have."""
-    for one in race.entrants:
+    for one in race.candidates:
         _require("cpu_seconds", one.cpu_seconds, MOST_SECONDS)
         for name, value in (("sweeps", one.sweeps), ("seed", one.seed), ("out_after", one.out_after or 0)):
             _require(name, value, MOST_COUNT)
         if not all(isinstance(getattr(one, name), int | float | None) for name in RACE_CRITERIA):
             raise ValueError("a run in its race has something else than numbers")
-    if race.judged_by not in RACE_CRITERIA or race.leader not in [one.seed for one in race.entrants]:
+    if race.judged_by not in RACE_CRITERIA or race.leader not in [one.seed for one in race.candidates]:
         raise ValueError("its race has no winner")
     for size in race.sizes:
-        _require("the size of the race", size, len(race.entrants))
+        _require("the size of the race", size, len(race.candidates))
 
 
 def _check_history(history: History, sweeps: int, may_diverge: bool) -> None:

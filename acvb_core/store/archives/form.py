@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from acvb_core.core.errors import shorten
-from acvb_core.engine.problem import MOST_CHARACTERS, RunLabel, clean_name
+from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.store.codecs import is_moment
 from acvb_core.store.files import DAMAGE, StoreError
 

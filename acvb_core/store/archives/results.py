@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.core.versions import describe_process
 from acvb_core.engine.fitting import Comparison
-from acvb_core.engine.problem import RunLabel, clean_name
+from acvb_core.engine.prepared import RunLabel, clean_name
 from acvb_core.engine.result import Result
 from acvb_core.store.archives.contents import FAULTS, OpenArchive
 from acvb_core.store.archives.form import no_archive

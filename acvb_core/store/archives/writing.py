@@ -17,7 +17,7 @@ import numpy as np
 
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.background import BackgroundTask
-from acvb_core.engine.problem import RunLabel
+from acvb_core.engine.prepared import RunLabel
 from acvb_core.store.archives.form import MANIFEST, DataEntry, Entry, Manifest, PlanEntry
 from acvb_core.store.datasets import DataKind, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_text_bytes, read_npz, text_bytes

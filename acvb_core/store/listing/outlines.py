@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from acvb_core.engine.background import Status
 from acvb_core.engine.job import RunOutline
-from acvb_core.engine.problem import Settings
+from acvb_core.engine.prepared import RunSpec
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.snapshot import SETTLED, Verdict
 from acvb_core.registry import method_row, model_row
@@ -27,7 +27,7 @@ from acvb_core.store.results import RunIdentity, read_identity
 
 #: The notes, in the store's folder. Nothing is lost with them: they are made again from the files.
 NOTES = "outlines.sqlite3"
-_SETTINGS = frozenset(field.name for field in fields(Settings))
+_SETTINGS = frozenset(field.name for field in fields(RunSpec))
 T = TypeVar("T")
 _TABLE = "CREATE TABLE IF NOT EXISTS notes (path TEXT PRIMARY KEY, stamp TEXT, row TEXT, facts TEXT)"
 
@@ -144,7 +144,7 @@ def decode_outline(run: RunIdentity, note: Note, data: DataFacts) -> RunOutline:
     settings["values"] = _check_values(row.model, row.name, json.dumps(settings["values"]))
     verdict, scaled = about["verdict"] and Verdict(about["verdict"]), about["scaled_change"]
     return RunOutline(
-        settings=Settings(**settings),
+        spec=RunSpec(**settings),
         row=row,
         model_row=model_row(row.model),
         fingerprint=settings.get("of") or data.fingerprint,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acvb_core.engine.problem import RunLabel, clean_name
+from acvb_core.engine.prepared import RunLabel, clean_name
 from acvb_core.store.files import StoreError
 from acvb_core.store.results import RunIdentity
 

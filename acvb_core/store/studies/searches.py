@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
@@ -54,17 +54,17 @@ class SearchFolder(StudyFolder[Search, Tuning]):
             if best is None or path != self._run_path(best):
                 remove_file(path)
 
-    def read_best(self, tuning: Tuning, checkpoint: Checkpoint = no_checkpoint) -> Result | None:
+    def read_best(self, tuning: Tuning, poll: Poll = no_poll) -> Result | None:
         """Return the run of the best trial, made again where its file is gone; None where no trial has a perplexity.
 
-        Raises StoreError: its file is damaged. Raises StopRun: the checkpoint ended the run that was made again.
+        Raises StoreError: its file is damaged. Raises StopRun: the poll ended the run that was made again.
         """
         best = tuning.best_trial
         if best is None or tuning.best_result is not None:
             return tuning.best_result
         path = self._run_path(best)
         if not path.exists():
-            again = solve(self.plan.build_trial(best.values), None, checkpoint)
+            again = solve(self.plan.build_trial(best.values), None, poll)
             if again.was_stopped:
                 raise StopRun
             return again

@@ -12,7 +12,7 @@ from acvb_core.models.irm.figures.cluster_table import cluster_table
 def show_clusters(result: Result, arrangement: Arrangement) -> None:
     """Draw the table of the clusters."""
     st.subheader("Clusters", anchor=False)
-    directed = result.problem.data.network.directed
+    directed = result.prepared.data.network.directed
     table = cluster_table(arrangement)
     st.dataframe(
         table,

@@ -21,7 +21,7 @@ CSV, HTML = "text/csv", "text/html"
 
 def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[FileOffer]:
     """Return the files; the pairs of the link prediction stand below their tables."""
-    title = f"{result.problem.data.name}: {result.label}"
+    title = f"{result.prepared.data.name}: {result.label}"
 
     def soft(domain: str) -> str:
         return csv_text(responsibilities_frame(result, domain))
@@ -58,7 +58,7 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
     found.append(
         FileOffer("Link probabilities of the blocks", "blocks.csv", CSV, lambda: csv_text(result.blocks))
     )
-    if result.problem.data.attributes:
+    if result.prepared.data.attributes:
         found.append(
             FileOffer(
                 "Agreement with known labels",
@@ -87,7 +87,7 @@ def _list_graphs(key: Key, result: Result, title: str) -> list[FileOffer]:
             lambda: to_html(draw_groups(key, None, result), title),
         )
     ]
-    if why_too_large(result.problem.data) is None:
+    if why_too_large(result.prepared.data) is None:
         found.append(
             FileOffer(
                 "Nodes, interactive",

@@ -21,7 +21,7 @@ from pages.ui.shared.workspace import Workspace
 @contain_failure("part of the page")
 def show_agreement(workspace: Workspace, result: Result) -> None:
     """Draw how well the clusters of the row objects agree with their known labels, and the upload of more."""
-    relation = result.problem.data
+    relation = result.prepared.data
     st.subheader("Known labels", anchor=False)
     if not relation.attributes:
         of = "nodes" if relation.network is not None else "row objects"
@@ -93,7 +93,7 @@ def _explain_numbers(shown: LabelAgreement, objects: str, most: int) -> str:
 
 def choose_clustering(result: Result) -> str:
     """Draw the choice of a clustering if the labelled objects have two, and return it."""
-    if result.problem.data.network is None or "cols" not in result.posterior.n_clusters():
+    if result.prepared.data.network is None or "cols" not in result.posterior.n_clusters():
         return "rows"
     sides = {"rows": "Row clusters", "cols": "Column clusters"}
     return st.segmented_control(
@@ -110,4 +110,4 @@ def choose_clustering(result: Result) -> str:
 def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:
     """Return the scores of every attribute, and the tables behind them."""
     n_clusters = result.posterior.n_clusters()[domain]
-    return attribute_agreement(result.posterior.labels(domain), result.problem.data.attributes, n_clusters)
+    return attribute_agreement(result.posterior.labels(domain), result.prepared.data.attributes, n_clusters)

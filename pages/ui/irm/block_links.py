@@ -30,7 +30,7 @@ AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
 def show_link_prediction(key: Key, result: Result) -> None:
     """Draw the tables of the most likely missing links and the most surprising links, and their files."""
     st.subheader("Link prediction", anchor=False)
-    relation = result.problem.data
+    relation = result.prepared.data
     n_unknown, n_samples = relation.n_unknown, count_samples(result.posterior)
     among, averaged = "unlinked", False
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="link_controls"):
@@ -80,7 +80,7 @@ def _compare_predictions(result: Result) -> str:
             "The mean over many clusterings predicts better than one clustering on most data. Hold out some links "
             "(Data page) to see by how much."
         )
-    write = result.problem.model_row.display.score.write
+    write = result.prepared.model_row.display.score.write
     averaged, alone = write(score.averaged_skill), write(score.skill)
     return (
         f"Skill on held-out pairs: {averaged} by the samples, {alone} by the clusters. The samples predict unless you "
@@ -90,7 +90,7 @@ def _compare_predictions(result: Result) -> str:
 
 def may_look_at_all(key: Key, result: Result, n_samples: int) -> bool:
     """Return whether to look at all pairs: at once if that is quick, else when the user asks for it."""
-    rows, columns = result.problem.data.shape
+    rows, columns = result.prepared.data.shape
     asked = f"link_all_{key[0]}"
     if rows * columns * n_samples <= QUICK or st.session_state.get(asked):
         return True
@@ -107,9 +107,9 @@ def may_look_at_all(key: Key, result: Result, n_samples: int) -> bool:
 def rank_likely_links(key: Key, number: int, among: str, averaged: bool, _result: Result) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links."""
     posterior = _result.posterior
-    strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
+    strengths = _result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
     return likely_links(
-        _result.problem.data,
+        _result.prepared.data,
         posterior,
         strengths,
         number,
@@ -122,8 +122,8 @@ def rank_likely_links(key: Key, number: int, among: str, averaged: bool, _result
 def rank_surprising_links(key: Key, number: int, averaged: bool, _result: Result) -> pd.DataFrame:
     """Return the links of least probability."""
     posterior = _result.posterior
-    strengths = _result.problem.model.strengths(posterior)  # type: ignore[attr-defined]
-    return surprising_links(_result.problem.data, posterior, strengths, number, averaged=averaged)
+    strengths = _result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
+    return surprising_links(_result.prepared.data, posterior, strengths, number, averaged=averaged)
 
 
 def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
@@ -134,7 +134,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
             icon=":material/link_off:",
         )
         return
-    first, second = name_ends(result.problem.data)
+    first, second = name_ends(result.prepared.data)
     top = max(float(table["probability"].max()), 1e-9)
     st.dataframe(
         table,

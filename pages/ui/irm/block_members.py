@@ -35,7 +35,7 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
     _show_chain(result)
     n_samples = count_samples(result.posterior)
     if not n_samples:
-        if result.problem.row.sampled:
+        if result.prepared.row.sampled:
             why = (
                 "This run keeps the mean of its samples, not each of them. Intervals on this page therefore take the "
                 "clusters as certain. A run of another method with the start *gibbs* keeps its samples."
@@ -92,7 +92,7 @@ def show_members(result: Result) -> None:
     """Draw the table of the objects and their clusters, to be searched."""
     st.subheader("Who belongs where", anchor=False)
     domains = {name: _NAMES[name] for name in result.posterior.n_clusters()}
-    one = "object" if result.problem.data.network is None else "node"
+    one = "object" if result.prepared.data.network is None else "node"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="member_filters"):
         domain = "rows"
         if len(domains) > 1:

@@ -40,7 +40,7 @@ def show_network(key: Key, result: Result) -> None:
             width=180,
         )
     selected = chosen or None
-    reason = why_too_large(result.problem.data) if shown == "nodes" else None
+    reason = why_too_large(result.prepared.data) if shown == "nodes" else None
     if reason:
         st.info(reason, icon=":material/hub:")
         return
@@ -66,7 +66,7 @@ def show_network(key: Key, result: Result) -> None:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def build_group_graph(key: Key, _result: Result) -> GroupGraph:
     """Return the graph of a run's clusters."""
-    return group_graph(_result.problem.data, _result.posterior, _result.blocks)
+    return group_graph(_result.prepared.data, _result.posterior, _result.blocks)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -74,7 +74,7 @@ def draw_groups(key: Key, selected: int | None, _result: Result) -> Figure:
     """Return the picture of the clusters."""
     return group_graph_figure(
         build_group_graph(key, _result),
-        kind=_result.problem.data.row_kind,
+        kind=_result.prepared.data.row_kind,
         selected=selected,
     )
 
@@ -83,4 +83,4 @@ def draw_groups(key: Key, selected: int | None, _result: Result) -> Figure:
 def draw_nodes(key: Key, selected: int | None, _result: Result, narrow: bool = False) -> Figure:
     """Return the picture of the nodes, on a phone about as high as it is wide."""
     graph, height = build_group_graph(key, _result), {"height": _NARROW_HEIGHT} if narrow else {}
-    return node_link_figure(_result.problem.data, _result.posterior, graph, selected=selected, **height)
+    return node_link_figure(_result.prepared.data, _result.posterior, graph, selected=selected, **height)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.registry import model_row
@@ -108,7 +108,7 @@ def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
     """Say that a run has all the clusters that it may have, and offer one that starts with twice as many."""
     if not result.full_domains:
         return
-    row, settings = model_row(result.problem.settings.model), result.problem.settings
+    row, settings = model_row(result.prepared.spec.model), result.prepared.spec
     full = " and ".join(f"{most:,} {row.domains[domain]}" for domain, most in result.full_domains.items())
     st.caption(f"All {full} that the run may have are in use. A run with more may fit better.")
     more = {row.caps[domain]: 2 * most for domain, most in result.full_domains.items()}
@@ -120,8 +120,8 @@ def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
     ):
         return
     try:
-        problem = build_problem(
-            result.problem.data,
+        prepared = prepare_run(
+            result.prepared.data,
             settings.method,
             {**settings.values, **more},
             model=settings.model,
@@ -130,7 +130,7 @@ def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
             heldout_seed=settings.heldout_seed,
             restarts=settings.restarts,
         )
-        workspace.add(problem)
+        workspace.add(prepared)
     except AcvbError as error:
         st.error("The run could not be started.", icon=":material/error:")
         st.text(str(error))

@@ -111,7 +111,7 @@ def carry_attributes(before: Relation, after: Relation) -> Relation:
 
 def add_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
     """Return a run's result with all known labels of its objects, also those uploaded since; `key` identifies it."""
-    relation, dataset = result.problem.data, workspace.dataset
+    relation, dataset = result.prepared.data, workspace.dataset
     more: dict[str, Any] = dict(st.session_state.get(_KEPT, {}).get(relation.fingerprint, {}))
     if (
         dataset is not None
@@ -129,8 +129,8 @@ def add_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result)
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Result:
-    data = with_attributes(_result.problem.data, _labels)
-    return _result.with_state(problem=replace(_result.problem, data=data))
+    data = with_attributes(_result.prepared.data, _labels)
+    return _result.with_state(prepared=replace(_result.prepared, data=data))
 
 
 def _has_same_objects(one: Relation, other: Relation) -> bool:

@@ -13,7 +13,7 @@ from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.job import Job
-from acvb_core.models.lda.grid import MODEL, build_grid_problems, settings_without_k
+from acvb_core.models.lda.grid import MODEL, prepare_grid, settings_without_k
 from acvb_core.registry import method_row, methods_for, model_row
 from pages.ui.lda.how_many_runs import find_jobs
 from pages.ui.running.costs import find_free_memory
@@ -118,23 +118,23 @@ def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
     """Start the runs of a plan that do not exist yet; return their number."""
     there = {_identity(job) for job in find_jobs(workspace, dataset)}
     n_started = 0
-    problems = build_grid_problems(
+    prepared_runs = prepare_grid(
         dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
         **{"heldout": 0.0, **dataset.split}, **plan.length,
     )  # fmt: skip
-    for problem in problems:
+    for prepared in prepared_runs:
         if (
-            settings_without_k(problem.settings),
-            problem.settings.values["k"],
-            problem.settings.seed,
+            settings_without_k(prepared.spec),
+            prepared.spec.values["k"],
+            prepared.spec.seed,
         ) not in there:
-            workspace.add(problem)
+            workspace.add(prepared)
             n_started += 1
     return n_started
 
 
 def _identity(job: Job) -> tuple[Any, ...]:
-    settings = job.problem.settings
+    settings = job.prepared.spec
     return settings_without_k(settings), settings.values["k"], settings.seed
 
 

@@ -150,14 +150,14 @@ def warn_at_edge(table: pd.DataFrame) -> None:
 
 def explain_measures(group: list[Job]) -> None:
     """Draw an explanation of each measure."""
-    held_out = group[0].problem.heldout is not None
+    held_out = group[0].prepared.heldout is not None
     with st.container(key="grid_words"):
         for name, text in MEASURE_TEXTS.items():
             if held_out or name != "heldout_perplexity":
                 with st.container(gap=None, key=f"grid_word_{name}"):
                     st.caption(text)
-    problem = group[0].problem
-    if problem.model_row.on_disk(problem.data):
+    prepared = group[0].prepared
+    if prepared.model_row.on_disk(prepared.data):
         st.caption("The documents are on disk, so coherence is measured on a random sample of them.")
     if not held_out:
         st.caption("Nothing was held out of these runs, so they have no held-out perplexity.")
@@ -171,7 +171,7 @@ def show_runs(group: list[Job]) -> None:
         seen = job.inspect()
         line = ended.get(job.id) or {
             "k": topic_number(job),
-            "seed": job.problem.settings.seed,
+            "seed": job.prepared.spec.seed,
             "sweeps": 0 if seen.snapshot is None else seen.snapshot.sweep,
             "cpu_seconds": 0.0 if seen.snapshot is None else seen.snapshot.cpu_seconds,
         }
@@ -179,7 +179,7 @@ def show_runs(group: list[Job]) -> None:
     table = pd.DataFrame(lines, columns=list(COLUMNS))
     table = table.sort_values(["k", "seed"], kind="stable", ignore_index=True)
     columns = dict(COLUMNS)
-    if group[0].problem.row.streams:  # a sweep of a stream is a window
+    if group[0].prepared.row.streams:  # a sweep of a stream is a window
         columns["sweeps"] = ("Windows", *COLUMNS["sweeps"][1:])
     best = {
         heading: (sign * table[name].astype(float)).max() * sign

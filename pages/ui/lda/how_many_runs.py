@@ -33,19 +33,19 @@ def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
     grids: dict[Any, list[Job]] = {}
     for job in jobs:
         if job.outline.error is None:
-            grids.setdefault(settings_without_k(job.outline.settings), []).append(job)
+            grids.setdefault(settings_without_k(job.outline.spec), []).append(job)
     several = [group for group in grids.values() if len({topic_number(job) for job in group}) > 1]
     return sorted(several, key=lambda group: -max(job.created for job in group))
 
 
 def topic_number(job: Job) -> int:
     """Return the chosen number of topics of a run."""
-    return int(job.outline.settings.values["k"])
+    return int(job.outline.spec.values["k"])
 
 
 def describe_grid(group: Sequence[Job]) -> str:
     """Return the label of a grid: method, numbers, what is held out, most sweeps."""
-    settings = group[0].outline.settings
+    settings = group[0].outline.spec
     numbers = sorted({topic_number(job) for job in group})
     shown = ", ".join(f"{k:,}" for k in numbers)
     whole = f"{say.percent(settings.heldout_documents)} of the documents held out"

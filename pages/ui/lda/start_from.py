@@ -63,7 +63,7 @@ def _has_topics(job: Job) -> bool:
 
 
 def _count_topics(job: Job) -> str:
-    return say.count(int(job.outline.settings.values["k"]), "topic")
+    return say.count(int(job.outline.spec.values["k"]), "topic")
 
 
 def _take_from_run(job: Job) -> TrainedTopics | None:

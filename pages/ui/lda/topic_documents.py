@@ -56,8 +56,8 @@ def _describe_documents(view: TopicView) -> str:
     """Return which documents are shown, and how their topics were inferred, if a reader cannot know that."""
     said = []
     if view.is_partial:
-        problem = view.result.problem
-        on_disk = problem.model_row.on_disk(problem.data)
+        prepared = view.result.prepared
+        on_disk = prepared.model_row.on_disk(prepared.data)
         why = "drawn at random" if on_disk else "without those that were held out"
         said.append(f"This page shows {view.describe_shown()}, {why}.")
     if view.is_inferred:

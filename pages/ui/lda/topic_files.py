@@ -103,10 +103,10 @@ def pack_model(result: Result) -> bytes:
 
 def on_disk(view: TopicView) -> bool:
     """Return whether the documents are kept on disk."""
-    problem = view.result.problem
-    return problem.model_row.on_disk(problem.data)
+    prepared = view.result.prepared
+    return prepared.model_row.on_disk(prepared.data)
 
 
 def is_too_large(view: TopicView) -> bool:
     """Return whether the table of all documents is too large for the browser."""
-    return on_disk(view) and view.result.problem.data.n_documents * view.n_topics > MOST_NUMBERS
+    return on_disk(view) and view.result.prepared.data.n_documents * view.n_topics > MOST_NUMBERS

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import depends_on_seed
+from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.models.lda.evaluate.alike_topics import ALIKE
 from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
 from acvb_core.store.csv_text import csv_text
@@ -169,7 +169,7 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
             "These topics come from one run, and another seed may find others. Shares and words on this page are given "
             "this run's topics."
         )
-        if not depends_on_seed(view.result.problem.settings, view.result.problem.row):
+        if not depends_on_seed(view.result.prepared.spec, view.result.prepared.row):
             text = (
                 "This run continued from trained topics, so another seed gives the same run. Shares and words on this "
                 "page are given this run's topics."

@@ -101,11 +101,11 @@ def build_view(job: Job, result: Result) -> TopicView:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _build_view(key: Key, _result: Result) -> TopicView:
-    problem = _result.problem
-    model: Any = problem.model
-    whole = isinstance(problem.data, Corpus) and not problem.settings.heldout_documents
-    corpus = problem.data if whole else model.shown_documents
-    return TopicView(model.topics(_result.posterior), corpus, problem.data, key, _result)
+    prepared = _result.prepared
+    model: Any = prepared.model
+    whole = isinstance(prepared.data, Corpus) and not prepared.spec.heldout_documents
+    corpus = prepared.data if whole else model.shown_documents
+    return TopicView(model.topics(_result.posterior), corpus, prepared.data, key, _result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

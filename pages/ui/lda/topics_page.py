@@ -39,7 +39,7 @@ def show_topics() -> None:
     """Draw the page."""
     job, result = open_answer(pages_of_model("lda").answer, STYLE, {TOPIC.key: 1})
     view = build_view(job, result)
-    empty = result.problem.settings.values["k"] - view.n_topics
+    empty = result.prepared.spec.values["k"] - view.n_topics
     found = say.count(view.n_topics, "topic")
     heading = f"{found} in use, {empty:,} empty" if empty else found
     if repeats := count_repeats(result.snapshot.posterior):

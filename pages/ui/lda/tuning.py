@@ -11,7 +11,7 @@ from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.rows import MethodSpec
 from acvb_core.engine.background import Status
-from acvb_core.engine.problem import clean_name
+from acvb_core.engine.prepared import clean_name
 from acvb_core.engine.race_report import TOO_GOOD
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.engine.tuning import Tuning, plan_search

@@ -204,7 +204,7 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
         if weights["sd"].isna().all():
             return
     else:
-        alike = view.result.problem.settings.values.get("init") in ("auto", "ica")
+        alike = view.result.prepared.spec.values.get("init") in ("auto", "ica")
         st.caption(
             f"The features of this run, compared with {say.count(runs - 1, 'run')} from other seeds. Rely less on "
             f"features that few runs have.{_ALIKE_STARTS if alike else ''}",
@@ -251,7 +251,7 @@ def list_weights(view: FeatureView, weights: pd.DataFrame, feature: int, units: 
 def show_course(view: FeatureView) -> None:
     """Draw the number of features and the likelihoods, sweep by sweep."""
     history = view.result.state.history
-    figure = feature_course_figure(history, view.result.problem.settings.method, height=320)
+    figure = feature_course_figure(history, view.result.prepared.spec.method, height=320)
     if is_narrow():
         figure = {**figure, "layout": stack_panels(figure)}
     show_figure(figure, "feature_course", "Features in use in each sweep, and log likelihoods.")

@@ -48,5 +48,5 @@ def build_view(job: Job, result: Result) -> FeatureView:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _build_view(key: Key, _result: Result) -> FeatureView:
-    problem = _result.problem
-    return FeatureView(_result.posterior, problem.data, problem.train, key[0], _result)
+    prepared = _result.prepared
+    return FeatureView(_result.posterior, prepared.data, prepared.train, key[0], _result)

@@ -10,7 +10,7 @@ import streamlit as st
 from acvb_core.core.display import write_number
 from acvb_core.engine.background import Status
 from acvb_core.engine.job import Job, JobSnapshot
-from acvb_core.engine.problem import depends_on_seed
+from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, SweepRecord, Verdict
 from acvb_core.registry import model_for
 from acvb_core.views.dark import css_colour
@@ -51,7 +51,7 @@ _LONGEST = 10
 def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, JobSnapshot]) -> None:
     """Draw a card for each job, as many side by side as there is room for; each data set has a heading."""
     data = say.name_datasets(jobs)
-    several_ways = any(job.problem.settings.model != model_for(job.problem.data).name for job in jobs)
+    several_ways = any(job.prepared.spec.model != model_for(job.prepared.data).name for job in jobs)
     # Such names would push the badges of some narrow cards to another line, and not those of others.
     long = any(len(job.label.name.partition(" · ")[0]) > _LONGEST for job in jobs)
     head, unsaved = "long_head" if long else "head", workspace.unsaved
@@ -90,13 +90,13 @@ def _show_card(job: Job, seen: JobSnapshot, way: str, head: str) -> None:
         vertical_alignment="center",
         key=f"{head}_{job.id}",
     ):
-        line = _render_line(job.problem.row.name)
+        line = _render_line(job.prepared.row.name)
         st.html(f"<span class='run-name'>{line}{first}</span>", width="content")
         st.badge(state.text, icon=state.icon, color=state.colour, help=state.meaning)
     below = " · ".join(part for part in (way, rest) if part) or "\u00a0"
     st.html(f"<div class='run-below'>{below}</div>")
-    if job.problem.settings.start:
-        st.text(f"continued from {job.problem.settings.start}")
+    if job.prepared.spec.start:
+        st.text(f"continued from {job.prepared.spec.start}")
     done = 0 if seen.snapshot is None else seen.snapshot.sweep
     st.progress(
         seen.done,
@@ -105,7 +105,7 @@ def _show_card(job: Job, seen: JobSnapshot, way: str, head: str) -> None:
     if seen.error is not None:
         st.text(seen.error)
     if seen.verdict is not None and (reason := seen.reason):
-        st.caption(f"Rule: {_JUDGES[job.problem.row.monitored or '']}", help=reason)
+        st.caption(f"Rule: {_JUDGES[job.prepared.row.monitored or '']}", help=reason)
     st.html(_render_figures(_list_figures(job, seen)))
     if seen.verdict is not None:
         _show_chain(job)
@@ -141,25 +141,25 @@ def _describe_progress(job: Job, seen: JobSnapshot, done: int) -> str:
     """Return how far a run is: of a stream in epochs, of which a window is a small part."""
     if seen.status is Status.QUEUED:
         return say.describe_wait(job)
-    if seen.problem.row.streams:
+    if seen.prepared.row.streams:
         return streams.describe_progress(seen)
-    change, goal = seen.watched_change, seen.problem.settings.values.get("tol")
+    change, goal = seen.watched_change, seen.prepared.spec.values.get("tol")
     if seen.status is Status.COMPILING:
         return "Compiling: takes seconds, only once"
     if seen.status is Status.STARTING:
         return "Finding a start"
     if change is None or goal is None:
         return f"{done:,} of {seen.max_sweeps:,} sweeps"
-    watched = _WATCHED.get(seen.problem.row.monitored or "", "change")
+    watched = _WATCHED.get(seen.prepared.row.monitored or "", "change")
     return f"{say.count(done, 'sweep')}, {watched} {change:.1g} (goal {goal:g})"
 
 
 def _describe_end(seen: JobSnapshot, done: int) -> str:
-    text = streams.describe_end(seen) if seen.problem.row.streams else f"{say.count(done, 'sweep')} done"
+    text = streams.describe_end(seen) if seen.prepared.row.streams else f"{say.count(done, 'sweep')} done"
     still = None if seen.snapshot is None else seen.snapshot.has_settled
     if still is not None:
         text = f"{text}, {MOTION[still]}"
-    random = depends_on_seed(seen.problem.settings, seen.problem.row)
+    random = depends_on_seed(seen.prepared.spec, seen.prepared.row)
     return f"{text}; {ELSEWHERE}" if random and seen.verdict is Verdict.CONVERGED else text
 
 
@@ -172,7 +172,7 @@ def _list_figures(job: Job, seen: JobSnapshot) -> list[tuple[str, str]]:
         (parts, pages.write_sizes(snapshot.effective_k)),
         (
             "Speed",
-            streams.describe_speed(seen) if job.problem.row.streams else say.rate(seen.sweeps_per_second),
+            streams.describe_speed(seen) if job.prepared.row.streams else say.rate(seen.sweeps_per_second),
         ),
         ("CPU time", say.duration(snapshot.cpu_seconds)),
     ]
@@ -180,10 +180,10 @@ def _list_figures(job: Job, seen: JobSnapshot) -> list[tuple[str, str]]:
         return [*figures, ("Time left", _write_time_left(seen))]
     if snapshot.heldout is not None:
         return [*figures, *pages.list_scores(snapshot.heldout)]
-    if job.problem.row.streams:  # it has no bound
+    if job.prepared.row.streams:  # it has no bound
         loo = snapshot.extras.get("loo_perplexity")
         return [*figures, ("Leave-one-out perplexity", "–" if loo is None else write_number(loo))]
-    return [*figures, _write_bound(snapshot, job.problem.bound_unit)]
+    return [*figures, _write_bound(snapshot, job.prepared.bound_unit)]
 
 
 def _write_time_left(seen: JobSnapshot) -> str:
@@ -228,7 +228,7 @@ def _show_buttons(workspace: Workspace, job: Job, seen: JobSnapshot) -> None:
         seen.status.active,
         seen.status is Status.PAUSED,
         job.label.name,
-        job.problem.max_sweeps,
+        job.prepared.max_sweeps,
     )
     beside = partial(st.container, horizontal=True, gap="small", width="content")
     with st.container(horizontal=True, horizontal_alignment="distribute", key=f"icons_{job.id}"):
@@ -277,8 +277,8 @@ def _show_open_button(job: Job, seen: JobSnapshot) -> None:
 
 
 def _describe_extension(job: Job, more: int) -> str:
-    if job.problem.row.streams:
-        return streams.describe_extension(job.problem, more)
+    if job.prepared.row.streams:
+        return streams.describe_extension(job.prepared, more)
     return f"Go on for up to {more:,} more sweeps"
 
 
@@ -286,7 +286,7 @@ def _explain_end(seen: JobSnapshot) -> str:
     if seen.status.active or seen.status is Status.INTERRUPTED:
         return "A run can go on for longer once it has ended or was stopped"
     if seen.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED):
-        if seen.problem.row.streams:
+        if seen.prepared.row.streams:
             return "From an earlier session, saved without what it needs to go on. Start a new run from its topics"
         return (
             "From an earlier session, saved without what it needs to go on. Start it again with more sweeps"

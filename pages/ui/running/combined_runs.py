@@ -27,12 +27,12 @@ _HELP = (
 @contain_failure("part of the page")
 def show_combination(runs: ComparedRuns) -> None:
     """Draw the button that combines the runs, and what they come to together; nothing for runs that cannot be."""
-    problems = [result.problem for result in runs.results]
-    if len({(one.settings.model, one.fingerprint) for one in problems}) > 1 or not same_split(runs.results):
+    prepared_runs = [result.prepared for result in runs.results]
+    if len({(one.spec.model, one.fingerprint) for one in prepared_runs}) > 1 or not same_split(runs.results):
         return
-    row = problems[0].model_row
+    row = prepared_runs[0].model_row
     groups = row.clusterings if all(one.posterior.normalised for one in runs.results) else {}
-    if problems[0].heldout is None and not groups:
+    if prepared_runs[0].heldout is None and not groups:
         return
     st.subheader("Combined", anchor=False, help=_HELP)
     chosen = f"combined_{'_'.join(key[0] for key in runs.keys)}"
@@ -56,7 +56,7 @@ def combine_runs(keys: tuple[Key, ...], _results: Sequence[Result]) -> Combinati
 
 def describe_prediction(combined: Combination, labels: Sequence[str]) -> str:
     """Return how well the runs predict together, and how well the best of them does alone."""
-    shown = combined.results[0].problem.model_row.display.score
+    shown = combined.results[0].prepared.model_row.display.score
     at = max(range(len(labels)), key=lambda run: combined.scores[run].log_likelihood)
     together, alone = (
         shown.write_with_baseline(score._asdict()) for score in (combined.score, combined.scores[at])

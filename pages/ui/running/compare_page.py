@@ -159,7 +159,7 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     domains = model_row(model).clusterings
     pages, results, labels = pages_of_model(model), runs.results, runs.labels
     _, parts = pages.parts
-    others = {result.problem.settings.model for result in results} - {model}
+    others = {result.prepared.spec.model for result in results} - {model}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("How well the runs agree", anchor=False)
         domain = next(iter(domains))
@@ -249,5 +249,5 @@ def show_compare() -> None:
         pages.compare(runs)
     if same_data and model_row(model).clusterings and same_documents(results):
         # A model with two clusterings comes first: its two sides can be chosen.
-        of = sorted({job.problem.settings.model for job in chosen}, key=alike.index)
+        of = sorted({job.prepared.spec.model for job in chosen}, key=alike.index)
         show_agreement(runs, of[0])

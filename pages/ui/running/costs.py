@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core.engine.free_memory import available_memory
-from acvb_core.engine.problem import SLOW_SWEEP
+from acvb_core.engine.prepared import SLOW_SWEEP
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_model
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def show_guarantees(plan: Plan, dataset: Dataset) -> None:
     """Say within how many sweeps or windows the averaged methods end, at the worst: min(limit, 2 / tolerance)."""
     bounds: dict[tuple[int, int, bool], list[str]] = {}
-    for problem in plan.problems(dataset, plan.seeds[:1]):
-        if problem.row.averaged and not problem.row.sampled:
-            worst = worst_case_sweeps(problem.settings.values["tol"])
-            key = (worst, problem.max_sweeps, problem.row.streams)
-            bounds.setdefault(key, []).append(problem.row.label)
+    for prepared in plan.prepared_runs(dataset, plan.seeds[:1]):
+        if prepared.row.averaged and not prepared.row.sampled:
+            worst = worst_case_sweeps(prepared.spec.values["tol"])
+            key = (worst, prepared.max_sweeps, prepared.row.streams)
+            bounds.setdefault(key, []).append(prepared.row.label)
     for (worst, cap, streams), labels in bounds.items():
         one, many = ("window", "windows") if streams else ("sweep", "sweeps")
         names, certain = say.join_names(labels), f"{worst:,} averaged {many} (2 / tolerance)"
@@ -45,11 +45,13 @@ def show_guarantees(plan: Plan, dataset: Dataset) -> None:
 def warn_of_slow_sweeps(plan: Plan, dataset: Dataset) -> None:
     """Warn if a single sweep may take long."""
     slow = [
-        problem for problem in plan.problems(dataset, plan.seeds[:1]) if problem.sweep_seconds >= SLOW_SWEEP
+        prepared
+        for prepared in plan.prepared_runs(dataset, plan.seeds[:1])
+        if prepared.sweep_seconds >= SLOW_SWEEP
     ]
     if not slow:
         return
-    times = [f"{problem.row.label} {say.rough_duration(problem.sweep_seconds)}" for problem in slow]
+    times = [f"{prepared.row.label} {say.rough_duration(prepared.sweep_seconds)}" for prepared in slow]
     st.warning(
         f"A single sweep may take long on data of this size: {say.join_names(times)}. Choose fewer "
         f"{pages_of_model(dataset.model).parts[1]}, a faster method, or a part of the data.",

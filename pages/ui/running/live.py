@@ -101,9 +101,9 @@ def show_races(jobs: Sequence[Job], seen: Mapping[str, JobSnapshot]) -> None:
 
 def describe_race(seen: JobSnapshot) -> str:
     """Return how the restarts of a run stand, in words; "" where it has none."""
-    race_report, starts = seen.race_report, seen.problem.settings.restarts
+    race_report, starts = seen.race_report, seen.prepared.spec.restarts
     if race_report is None:
-        by = RACE_CRITERIA[seen.problem.model_row.raced_by]
+        by = RACE_CRITERIA[seen.prepared.model_row.raced_by]
         return "" if starts == 1 else f"{starts:,} starts will race by the {by}."
     by = RACE_CRITERIA[race_report.judged_by]
     sizes = " → ".join(f"{size:,}" for size in race_report.sizes)
@@ -131,7 +131,7 @@ def model_in_use(workspace: Workspace) -> str | None:
 
 def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
     """Draw the choice of what curves are drawn against; CPU time by default where sweeps of different kinds meet."""
-    streams = [job.problem.row.streams for job in jobs]
+    streams = [job.prepared.row.streams for job in jobs]
     axes = dict(STREAM_AXES if any(streams) else AXES)
     if any(streams) and not all(streams):
         axes["sweep"] = "Against sweeps, windows"
@@ -151,7 +151,7 @@ def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
 
 def have_like_sweeps(jobs: Sequence[Job]) -> bool:
     """Return whether the runs of each model sweep alike: no samplers or streams beside others."""
-    kinds = {(job.problem.row.model, job.problem.row.sampled, job.problem.row.streams) for job in jobs}
+    kinds = {(job.prepared.row.model, job.prepared.row.sampled, job.prepared.row.streams) for job in jobs}
     return len(kinds) == len({model for model, *_ in kinds})
 
 
@@ -197,19 +197,19 @@ def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurv
         RunCurve(
             id=job.id,
             label=labels[job.id],
-            method=job.problem.row.name,
-            seed=job.problem.settings.seed,
+            method=job.prepared.row.name,
+            seed=job.prepared.spec.seed,
             history=job.history,
-            tolerance=job.problem.settings.values.get("tol"),
-            heldout=job.problem.heldout is not None,
-            model=job.problem.settings.model,
-            learns=_learns(job.problem.settings.values),
-            streams=job.problem.row.streams,
-            n_documents=getattr(job.problem.train, "n_documents", None),
-            n_tokens=getattr(job.problem.train, "n_tokens", None),
-            completion=job.problem.settings.heldout_documents > 0,
-            unit=job.problem.bound_unit,
-            first_score=None if job.problem.heldout is None else Schedule.for_problem(job.problem).heldout,
+            tolerance=job.prepared.spec.values.get("tol"),
+            heldout=job.prepared.heldout is not None,
+            model=job.prepared.spec.model,
+            learns=_learns(job.prepared.spec.values),
+            streams=job.prepared.row.streams,
+            n_documents=getattr(job.prepared.train, "n_documents", None),
+            n_tokens=getattr(job.prepared.train, "n_tokens", None),
+            completion=job.prepared.spec.heldout_documents > 0,
+            unit=job.prepared.bound_unit,
+            first_score=None if job.prepared.heldout is None else Schedule.for_run(job.prepared).heldout,
         )
         for job in jobs
     ]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import depends_on_seed, rebuild_problem
+from acvb_core.engine.prepared import depends_on_seed, rebuild_run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import method_row
 from pages.ui.shared import format as say
@@ -39,7 +39,7 @@ def warn_of_repeats(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
 def repeats_plan(job: Job, dataset: Dataset, plan: Plan) -> bool:
     """Return whether a run that did not fail is one of those that are planned."""
     run = job.outline
-    settings, seed, restarts = run.settings, run.asked.seed, run.asked.restarts
+    settings, seed, restarts = run.spec, run.asked.seed, run.asked.restarts
     share = settings.heldout_documents if dataset.whole_documents else settings.heldout
     if run.error is not None or settings.start or plan.trained is not None:
         return False
@@ -87,9 +87,9 @@ def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:
     """
     alike = list_seeds(workspace, job)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_row"):
-        settings, problem = job.outline.settings, job.problem
-        known = problem.start is not None or not settings.start
-        if known and depends_on_seed(settings, problem.row) and not workspace.view_only:
+        settings, prepared = job.outline.spec, job.prepared
+        known = prepared.start is not None or not settings.start
+        if known and depends_on_seed(settings, prepared.row) and not workspace.view_only:
             seeds = _next_seeds(job, alike)
             pressed = st.button(
                 f"Run {MORE_SEEDS} more seeds",
@@ -114,10 +114,10 @@ def _next_seeds(job: Job, alike: list[Job]) -> list[int]:
 
 
 def _start_seeds(workspace: Workspace, job: Job, seeds: list[int]) -> None:
-    problem, asked = job.problem, job.outline.asked
+    prepared, asked = job.prepared, job.outline.asked
     try:
         for seed in seeds:
-            workspace.add(rebuild_problem(problem.data, replace(asked, seed=seed).to_dict(), problem.start))
+            workspace.add(rebuild_run(prepared.data, replace(asked, seed=seed).to_dict(), prepared.start))
     except AcvbError as error:
         st.error("The runs could not be started.", icon=":material/error:")
         st.text(str(error))

@@ -51,8 +51,8 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
     ended = [(job, run) for job, run in ended if run.verdict not in (None, Verdict.DIVERGED)]
     scored = [(job, run) for job, run in ended if math.isfinite(run.score)]
     if scored:
-        split = scored[0][1].settings.split
-        alike = [(job, run) for job, run in scored if run.settings.split == split]
+        split = scored[0][1].spec.split
+        alike = [(job, run) for job, run in scored if run.spec.split == split]
         if len(alike) > 1:
             best = sorted(alike, key=lambda pair: -pair[1].score)
             return [job for job, _ in best], f"best held-out score of {len(alike):,} runs"
@@ -61,8 +61,7 @@ def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
         alike = [
             (job, run)
             for job, run in ended
-            if (run.row, run.settings.split) == (first.row, first.settings.split)
-            and math.isfinite(run.lower_bound)
+            if (run.row, run.spec.split) == (first.row, first.spec.split) and math.isfinite(run.lower_bound)
         ]
         if len(alike) > 1:
             best = sorted(alike, key=lambda pair: -pair[1].lower_bound)

@@ -66,14 +66,14 @@ def fold_grids(jobs: Sequence[Job]) -> tuple[list[Job], list[Grid]]:
 
 
 def _sizes(job: Job) -> list[tuple[str, object]]:
-    return [(name, value) for name, value in job.outline.settings.values.items() if name.split("_")[0] == "k"]
+    return [(name, value) for name, value in job.outline.spec.values.items() if name.split("_")[0] == "k"]
 
 
 def _write_common_settings(job: Job) -> str:
     """Return the data and all settings but K and the seed as one text."""
     run, sizes = job.outline, dict(_sizes(job))
-    settings = {name: value for name, value in vars(run.settings).items() if name not in ("seed", "values")}
-    values = {name: value for name, value in run.settings.values.items() if name not in sizes}
+    settings = {name: value for name, value in vars(run.spec).items() if name not in ("seed", "values")}
+    values = {name: value for name, value in run.spec.values.items() if name not in sizes}
     return json.dumps([run.fingerprint, settings, values], sort_keys=True, default=str)
 
 

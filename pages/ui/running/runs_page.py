@@ -9,7 +9,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import MOST_CHARACTERS
+from acvb_core.engine.prepared import MOST_CHARACTERS
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.export import zip_runs
 from pages.ui.running.archives import show_archive_button, show_archives

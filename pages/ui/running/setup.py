@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parameters import Value
 from acvb_core.core.rows import MethodSpec, ModelSpec
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
 from pages.ui.running.costs import (
@@ -71,7 +71,7 @@ class Plan:
     def memory_bytes(self, dataset: Dataset) -> int:
         """Peak memory of the runs that go on at the same time, beyond the data."""
         # Seeds make no difference to it, so that one run a method is put together here.
-        each = [problem.memory_bytes for problem in self.problems(dataset, self.seeds[:1])]
+        each = [prepared.memory_bytes for prepared in self.prepared_runs(dataset, self.seeds[:1])]
         return sum(sorted(each * len(self.seeds), reverse=True)[: places().here.limit])
 
     def with_values(self, **changes: Any) -> Plan:
@@ -87,13 +87,13 @@ class Plan:
         epochs = {self.values[method.name]["epochs"] for method in self.methods if method.label in labels}
         return " or ".join(say.epochs(number) for number in sorted(epochs))
 
-    def problems(self, dataset: Dataset, seeds: range | None = None) -> list[Problem]:
+    def prepared_runs(self, dataset: Dataset, seeds: range | None = None) -> list[PreparedRun]:
         """Return the runs (those of some seeds only, if asked), put together and not started.
 
         They share one split of the data.
         """
-        problems = [
-            build_problem(
+        prepared_runs = [
+            prepare_run(
                 dataset.data,
                 method.name,
                 self.values[method.name],
@@ -106,13 +106,13 @@ class Plan:
             for seed in (self.seeds if seeds is None else seeds)
             for method in self.methods
         ]
-        return [replace(problem, check_memory=self.check_memory) for problem in problems]
+        return [replace(prepared, check_memory=self.check_memory) for prepared in prepared_runs]
 
 
 def start_runs(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
     """Start the runs of a plan."""
-    for problem in plan.problems(dataset):
-        workspace.add(problem)
+    for prepared in plan.prepared_runs(dataset):
+        workspace.add(prepared)
 
 
 def methods_key(model: str, dataset: Dataset) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from acvb_core.engine.job import JobSnapshot
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from pages.ui.shared import format as say
 
 
-def count_epochs(problem: Problem, windows: int) -> float:
+def count_epochs(prepared: PreparedRun, windows: int) -> float:
     """Return how often all documents are gone through in so many windows."""
-    stream: Any = problem.inference
-    return windows / int(stream.sweeps_of(1.0))
+    return windows / prepared.count_sweeps(1.0)
 
 
 def describe_progress(seen: JobSnapshot) -> str:
     """Return how far a run is, in words."""
-    limit = say.epochs(count_epochs(seen.problem, seen.max_sweeps))
-    return f"{count_passes(seen):,.2f} of {'at most ' if seen.problem.row.averaged else ''}{limit}"
+    limit = say.epochs(count_epochs(seen.prepared, seen.max_sweeps))
+    return f"{count_passes(seen):,.2f} of {'at most ' if seen.prepared.row.averaged else ''}{limit}"
 
 
 def describe_end(seen: JobSnapshot) -> str:
@@ -38,11 +35,11 @@ def describe_speed(seen: JobSnapshot) -> str:
     if last is None:
         return "–"
     seconds = last.wall_seconds - last.diagnostics_seconds
-    documents = last.passes * seen.problem.train.n_documents
+    documents = last.passes * seen.prepared.train.n_documents
     return say.documents_rate(documents / seconds if seconds > 0 else None)
 
 
-def describe_extension(problem: Problem, windows: int) -> str:
+def describe_extension(prepared: PreparedRun, windows: int) -> str:
     """Return what a button offers that has a run go on."""
-    epochs = say.epochs(count_epochs(problem, windows)).replace(" ", " more ", 1)
-    return f"Go on for {'up to ' if problem.row.averaged else ''}{epochs}"
+    epochs = say.epochs(count_epochs(prepared, windows)).replace(" ", " more ", 1)
+    return f"Go on for {'up to ' if prepared.row.averaged else ''}{epochs}"

@@ -76,16 +76,16 @@ def measure_seeds(workspace: Workspace, job: Job, result: Result) -> dict[str, p
 
 @st.cache_resource(show_spinner="Comparing the seeds", max_entries=16)
 def _measure_seeds(keys: tuple[Key, ...], _results: tuple[Result, ...]) -> dict[str, pd.DataFrame]:
-    model: Any = _results[0].problem.model
+    model: Any = _results[0].prepared.model
     spread: dict[str, pd.DataFrame] = model.spread([result.snapshot.posterior for result in _results])
     return spread
 
 
 def show_heading(job: Job, result: Result, parts: str) -> None:
     """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
-    seen, last, data = job.inspect(), result.snapshot, result.problem.data
+    seen, last, data = job.inspect(), result.snapshot, result.prepared.data
     state = say.describe_state(seen.outline)
-    progress = say.epochs(last.passes) if result.problem.row.streams else say.count(last.sweep, "sweep")
+    progress = say.epochs(last.passes) if result.prepared.row.streams else say.count(last.sweep, "sweep")
     facts = [isolate(data.name), data.size_text, parts, progress]
     still = None if seen.snapshot is None else seen.snapshot.has_settled
     if still is not None:

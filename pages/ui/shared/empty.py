@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.registry import methods_of
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, models_on, pages_of_model
@@ -28,7 +28,7 @@ def show_empty_state(title: str, text: str, *, icon: str, actions: Callable[[], 
 def show_empty_answer(workspace: Workspace, page: AnswerPage) -> None:
     """Draw a page of answers without runs: why there is none, and where to get one."""
     jobs, models = workspace.jobs, models_on(page.path)
-    used = [job.outline.settings.model for job in jobs]
+    used = [job.outline.spec.model for job in jobs]
     model = workspace.dataset.model if workspace.dataset else used[-1] if used else None
 
     def actions() -> None:
@@ -90,4 +90,4 @@ def start_demonstration(workspace: Workspace, demonstration: Demonstration) -> N
     known = {method.name for method in methods_of(dataset.model)}
     for method in demonstration.methods:
         if method in known:
-            workspace.add(build_problem(dataset.data, method, demonstration.values, **dataset.split))
+            workspace.add(prepare_run(dataset.data, method, demonstration.values, **dataset.split))

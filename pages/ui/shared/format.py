@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from acvb_core.engine.background import BackgroundTask, Status
 from acvb_core.engine.job import Job, RunOutline
-from acvb_core.engine.problem import clean_name, depends_on_seed
+from acvb_core.engine.prepared import clean_name, depends_on_seed
 from acvb_core.engine.snapshot import ELSEWHERE, Verdict
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def describe_state(run: RunOutline) -> State:
     meaning = [VERDICTS[run.verdict].meaning]
     if run.has_settled is not None:
         meaning.append(_MOTION[run.has_settled])
-    if run.verdict is Verdict.CONVERGED and depends_on_seed(run.settings, run.row):
+    if run.verdict is Verdict.CONVERGED and depends_on_seed(run.spec, run.row):
         meaning.append(f"{ELSEWHERE.capitalize()}.")
     return VERDICTS[run.verdict]._replace(meaning=" ".join(meaning))
 

@@ -262,7 +262,7 @@ def pages_of_model(model: str) -> ModelPages:
 
 def pages_of_run(job: Job) -> ModelPages:
     """Return the pages of a run's model."""
-    return pages_of_model(job.outline.settings.model)
+    return pages_of_model(job.outline.spec.model)
 
 
 def answer_pages() -> dict[str, ModelPages]:
@@ -281,5 +281,5 @@ def models_on(page: str) -> tuple[str, ...]:
 def group_by_model(jobs: Sequence[Job], first: str | None = None) -> dict[str, list[Job]]:
     """Return jobs by their model, one model's before the others'."""
     names = sorted(all_model_pages(), key=lambda name: name != first)
-    groups = {name: [job for job in jobs if job.outline.settings.model == name] for name in names}
+    groups = {name: [job for job in jobs if job.outline.spec.model == name] for name in names}
     return {name: jobs_of_model for name, jobs_of_model in groups.items() if jobs_of_model}

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import streamlit as st
 
 from acvb_core.engine.job import Job, JobSnapshot
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import SweepRecord
@@ -54,7 +54,7 @@ class FileOffer(NamedTuple):
 
 def list_runs(workspace: Workspace, *models: str) -> list[Job]:
     """Return the runs of some models, oldest first."""
-    return [job for job in workspace.jobs if job.outline.settings.model in models]
+    return [job for job in workspace.jobs if job.outline.spec.model in models]
 
 
 def read_answer(job: Job) -> Result | None:
@@ -62,7 +62,7 @@ def read_answer(job: Job) -> Result | None:
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _build_result(_key(job, seen.problem, seen.snapshot, seen.race_report), job.label.name, seen)
+    return _build_result(_key(job, seen.prepared, seen.snapshot, seen.race_report), job.label.name, seen)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
@@ -72,12 +72,12 @@ def _build_result(key: Key, name: str, _seen: JobSnapshot) -> Result:
 
 def answer_key(job: Job, result: Result) -> Key:
     """Return the key of an answer, another one after each sweep of the run."""
-    return _key(job, result.problem, result.snapshot, result.state.race_report)
+    return _key(job, result.prepared, result.snapshot, result.state.race_report)
 
 
-def _key(job: Job, problem: Problem, snapshot: SweepRecord, race_report: RaceReport | None) -> Key:
+def _key(job: Job, prepared: PreparedRun, snapshot: SweepRecord, race_report: RaceReport | None) -> Key:
     # While restarts race, the run changes with the lead, and its rivals go on while it waits.
-    race = "" if race_report is None else f" of seed {problem.settings.seed} after {race_report.sweeps}"
+    race = "" if race_report is None else f" of seed {prepared.spec.seed} after {race_report.sweeps}"
     return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
 
 
@@ -177,14 +177,14 @@ def open_run(job: Job) -> None:
 def name_page_data(workspace: Workspace, job: Job) -> None:
     """Say in the sidebar which data a page is about, where they are not those in use."""
     place, dataset = st.session_state.get(PAGE_DATA), workspace.dataset
-    if place is None or (dataset is not None and dataset.data.fingerprint == job.problem.fingerprint):
+    if place is None or (dataset is not None and dataset.data.fingerprint == job.prepared.fingerprint):
         return
     with place:
         st.caption("This page shows a run on")
-        st.text(job.problem.data.name)
+        st.text(job.prepared.data.name)
         st.button(
             "Use these data", key="use_page_data", icon=":material/dataset:", on_click=workspace.use_data,
-            args=(job.problem.fingerprint,), help="On all pages, and for new runs.",
+            args=(job.prepared.fingerprint,), help="On all pages, and for new runs.",
         )  # fmt: skip
 
 
@@ -251,7 +251,7 @@ def show_files(result: Result, offers: Sequence[FileOffer]) -> None:
 
 def show_download(result: Result, offer: FileOffer) -> None:
     """Draw the button of one of a run's files."""
-    data = result.problem.data
+    data = result.prepared.data
     name = say.file_name(data.name)[:40] or type(data).__name__.lower()
     st.download_button(
         offer.label, offer.make, f"{name}-{say.file_name(result.label)}-{offer.end}", offer.kind,

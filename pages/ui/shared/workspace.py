@@ -12,7 +12,7 @@ from acvb_core.data.report import ReadReport
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.files import StoreError
@@ -39,7 +39,7 @@ _MOST_AT_HAND = 4
 
 def _has_own_data(job: Job) -> bool:
     """Return whether a run holds its data as they were loaded, without words of an earlier run."""
-    return not job.outline.settings.of
+    return not job.outline.spec.of
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Workspace:
         jobs = (job for job in self.jobs if job.outline.fingerprint == fingerprint and _has_own_data(job))
         for job in jobs:
             with suppress(UnreadableRunError):
-                data, settings = job.problem.data, job.problem.settings
+                data, settings = job.prepared.data, job.prepared.spec
                 share, whole = settings.heldout_documents or settings.heldout, settings.heldout_documents > 0
                 return Dataset(
                     data, ReadReport(data.name, ()), data.name, share, settings.heldout_seed, whole
@@ -228,13 +228,13 @@ class Workspace:
         )
 
     @owner_only
-    def add(self, problem: Problem) -> Job:
+    def add(self, prepared: PreparedRun) -> Job:
         """Start a run.
 
         Raises StoreError: the workspace keeps as much as it may.
         """
         self._require_room()
-        return services.job_manager().add(self.key, problem)
+        return services.job_manager().add(self.key, prepared)
 
     @owner_only
     def relabel(self, job_id: str, /, **changes: Any) -> None:

@@ -69,7 +69,7 @@ class Dataset:
 
     @property
     def split(self) -> dict[str, Any]:
-        """The share that is held out and its seed, as `build_problem` takes them."""
+        """The share that is held out and its seed, as `prepare_run` takes them."""
         share = "heldout_documents" if self.whole_documents else "heldout"
         return {share: self.heldout, "heldout_seed": self.heldout_seed}
 

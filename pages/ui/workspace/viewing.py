@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 READABLE = frozenset(
     {
         "can_continue", "can_extend", "can_go_on", "created", "history", "id", "inspect", "label", "outline",
-        "plan", "position", "problem", "race_report",
+        "plan", "position", "prepared", "race_report",
     }
 )  # fmt: skip
 

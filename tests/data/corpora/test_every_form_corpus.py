@@ -212,20 +212,20 @@ def test_runs_take_what_the_reader_takes(form: str) -> None:
     make = TEXT_FORMS[form][0]
     wanted = acvb_core.fit(load_corpus(make()).corpus, "cvb0", k=2, max_sweeps=3)
     result = acvb_core.fit(make(), "cvb0", k=2, max_sweeps=3)
-    assert result.problem.fingerprint == wanted.problem.fingerprint
+    assert result.prepared.fingerprint == wanted.prepared.fingerprint
     assert result.snapshot.lower_bound == wanted.snapshot.lower_bound
     compared = acvb_core.compare(make(), ["cvb0", "vb"], k=2, max_sweeps=3)
-    assert {one.problem.fingerprint for one in compared.results} == {wanted.problem.fingerprint}
+    assert {one.prepared.fingerprint for one in compared.results} == {wanted.prepared.fingerprint}
 
 
 def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
     for given in (COUNTS, sparse.csr_array(COUNTS), BAGS):
         result = acvb_core.fit(given, "cvb0", model="lda", k=2, max_sweeps=2)
-        assert result.problem.data.shape == COUNTS.shape
+        assert result.prepared.data.shape == COUNTS.shape
     with pytest.raises(ParameterError, match="documents or links"):
         acvb_core.fit([["ann", "bob"], ["bob", "eve"]], "acvb0")
     links = [["ann", "bob"], ["bob", "eve"], ["eve", "eve"]]
-    assert acvb_core.fit(links, "cvb0", model="lda", k=2, max_sweeps=2).problem.data.n_words == 2
+    assert acvb_core.fit(links, "cvb0", model="lda", k=2, max_sweeps=2).prepared.data.n_words == 2
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ MANY = ["a cat and a dog", "a dog in a house", "the house of the cat", "cat dog 
 def test_a_model_made_with_a_function_needs_it_again(tmp_path):
     result = acvb_core.fit(load_corpus(MANY, tokeniser=str.split).corpus, "cvb0", k=2, max_sweeps=5)
     wanted = result.transform(["dog house"]).to_numpy()[:, 1:]
-    assert result.problem.data.identity()["tokeniser"]["function"] == "builtins.str.split"
+    assert result.prepared.data.identity()["tokeniser"]["function"] == "builtins.str.split"
     path = tmp_path / "model.npz"
     acvb_core.save_model(result, path)
     with pytest.raises(

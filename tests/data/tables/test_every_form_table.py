@@ -188,8 +188,8 @@ def test_a_frame_of_numbers_keeps_its_names(frame: pd.DataFrame) -> None:
     check(Table.build(frame, labels=LABELS))
     assert Table.build(frame, rows=list("vwxyz")).rows.tolist() == list("vwxyz")
     assert Table.build(frame.reset_index(drop=True)).rows.tolist() == list("01234")
-    check(acvb_core.fit(frame, "fab", max_sweeps=1).problem.data, labels=None)
-    check(acvb_core.compare(frame, ["fab"], max_sweeps=1).results[0].problem.data, labels=None)
+    check(acvb_core.fit(frame, "fab", max_sweeps=1).prepared.data, labels=None)
+    check(acvb_core.compare(frame, ["fab"], max_sweeps=1).results[0].prepared.data, labels=None)
 
 
 def test_frames_of_other_libraries_keep_their_names() -> None:
@@ -204,8 +204,8 @@ def test_data_that_are_read_on_the_way_to_a_fit(tmp_path: Path) -> None:
     path = tmp_path / "numbers.csv"
     NUMBERS.to_csv(path)
     for given in (path, str(path), polars.read_csv(path), NUMBERS):
-        check(acvb_core.fit(given, "em", k_max=2, max_sweeps=1).problem.data, labels=None)
-    check(acvb_core.fit(VALUES, "vb", model="lfm", max_sweeps=1).problem.data, named=False, labels=None)
+        check(acvb_core.fit(given, "em", k_max=2, max_sweeps=1).prepared.data, labels=None)
+    check(acvb_core.fit(VALUES, "vb", model="lfm", max_sweeps=1).prepared.data, named=False, labels=None)
 
 
 # Errors say the row and the name of the column

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.engine.experiments.answers import COURSE, measure_stability, read_course
+from acvb_core.engine.experiments.answers import COURSE, measure_stability, read_progress
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import planted_relation
@@ -92,7 +92,7 @@ def test_words_of_topics_are_kept() -> None:
 
 def test_the_course_of_a_run_ends_at_its_score(women: Experiment) -> None:
     for row in women.rows:
-        course = read_course(row[COURSE])
+        course = read_progress(row[COURSE])
         assert (np.diff(course[:, 0]) >= 0).all()
         assert 1 < len(course) <= 40
         assert course[-1, 1] == pytest.approx(row["heldout_log_likelihood"], rel=1e-6)

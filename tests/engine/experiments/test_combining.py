@@ -22,10 +22,10 @@ def test_the_mean_of_predictions_is_scored(init: str) -> None:
     relation = planted_relation(40, 30, 3, 3, 1).relation
     results = runs_of(relation, "cvb0", init=init, heldout=0.1, max_sweeps=20, k_rows=4, k_cols=4)
     combined = acvb_core.combine(results)
-    problem = results[0].problem
-    predict = problem.model.predict if init == "random" else problem.model.predict_averaged
-    mean = np.mean([predict(result.posterior, problem.heldout) for result in results], axis=0)
-    assert combined.score == problem.model.score(mean, problem.heldout)
+    prepared = results[0].prepared
+    predict = prepared.model.predict if init == "random" else prepared.model.predict_averaged
+    mean = np.mean([predict(result.posterior, prepared.heldout) for result in results], axis=0)
+    assert combined.score == prepared.model.score(mean, prepared.heldout)
     assert len(combined.scores) == 3
     # The logarithm is concave: the mean prediction is at least as likely as the runs' are on average.
     assert combined.score.log_likelihood >= np.mean([score.log_likelihood for score in combined.scores])

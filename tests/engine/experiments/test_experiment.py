@@ -125,11 +125,9 @@ def test_a_run_that_is_stopped_does_not_count(women: Any) -> None:
         if calls > 3:
             raise StopRun
 
-    assert all(
-        row["verdict"] != "STOPPED" for made in run_experiment(plan, checkpoint=stop) for row in made.rows
-    )
+    assert all(row["verdict"] != "STOPPED" for made in run_experiment(plan, poll=stop) for row in made.rows)
     with pytest.raises(StopRun):
-        acvb_core.experiment(women, ["cvb0"], splits=1, checkpoint=_stop_at_once)
+        acvb_core.experiment(women, ["cvb0"], splits=1, poll=_stop_at_once)
 
 
 def _stop_at_once() -> None:
@@ -140,10 +138,10 @@ def test_a_run_that_fails_is_a_row_with_its_reason(women: Any, monkeypatch: pyte
     plan = plan_experiment(women, ["cvb0", "vb"], **SHORT)
     solve = module.solve
 
-    def fail_once(problem: Any, *rest: Any, **more: Any) -> Any:
-        if problem.settings.method == "vb" and problem.settings.seed == 1:
+    def fail_once(prepared: Any, *rest: Any, **more: Any) -> Any:
+        if prepared.spec.method == "vb" and prepared.spec.seed == 1:
             raise FloatingPointError("no number")
-        return solve(problem, *rest, **more)
+        return solve(prepared, *rest, **more)
 
     monkeypatch.setattr(module, "solve", fail_once)
     *_, experiment = run_experiment(plan)

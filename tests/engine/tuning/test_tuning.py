@@ -14,7 +14,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import Range
 from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import (
@@ -67,7 +67,7 @@ def test_each_trial_is_the_run_that_fit_gives(found: Tuning) -> None:
         assert trial.perplexity == alone.snapshot.heldout.perplexity
     best = fit(CORPUS, "cvb0", **settings, **found.best)
     assert bits(best.snapshot) == bits(found.best_result.snapshot)
-    assert found.best_result.problem.settings.values["alpha"] == found.best["alpha"]
+    assert found.best_result.prepared.spec.values["alpha"] == found.best["alpha"]
 
 
 def test_the_same_trials_from_the_same_seed(found: Tuning) -> None:
@@ -123,11 +123,11 @@ def test_runs_that_diverge_or_fail_are_bad_trials() -> None:
     assert {t.error for t in found.trials if t.verdict == FAILED} == {"FloatingPointError: too large a step"}
     assert table["best"].notna().all()
     assert (np.diff(table["best"]) <= 0).all()
-    assert found.best_result.problem.settings.values["beta"] == found.best["beta"]
+    assert found.best_result.prepared.spec.values["beta"] == found.best["beta"]
 
 
 def test_a_diverged_run_has_no_perplexity() -> None:
-    def diverge(state: Any, info: Any, checkpoint: Any) -> Any:
+    def diverge(state: Any, info: Any, poll: Any) -> Any:
         return state, info._replace(change=math.nan)
 
     found = all_of(told(bowl, trials=2, after=diverge, max_sweeps=3))
@@ -148,7 +148,7 @@ def test_defaults_that_fail_are_an_error() -> None:
 def test_the_earliest_of_equals_is_the_best() -> None:
     found = all_of(told(lambda values: 50.0, trials=4))
     assert found.best_trial is found.trials[0]
-    assert found.best_result.problem.settings.values["beta"] == 0.01
+    assert found.best_result.prepared.spec.values["beta"] == 0.01
 
 
 def test_nothing_is_tried_twice() -> None:
@@ -168,25 +168,25 @@ def test_nothing_is_tried_twice() -> None:
 def test_a_stopped_search_keeps_whole_trials_only() -> None:
     sweeps = 0
 
-    def watch(problem: Problem, snapshot: SweepRecord) -> None:
+    def watch(prepared: PreparedRun, snapshot: SweepRecord) -> None:
         nonlocal sweeps
         sweeps += 1
 
-    def checkpoint() -> None:
+    def poll() -> None:
         if sweeps >= 10:
             raise StopRun
 
-    found = tune(CORPUS, "cvb0", 6, watch=watch, checkpoint=checkpoint, **OPTIONS)
+    found = tune(CORPUS, "cvb0", 6, watch=watch, poll=poll, **OPTIONS)
     assert [trial.verdict for trial in found.trials] == ["MAX_SWEEPS", "MAX_SWEEPS"]
     sweeps = 10
     with pytest.raises(StopRun):
-        tune(CORPUS, "cvb0", 6, watch=watch, checkpoint=checkpoint, **OPTIONS)
+        tune(CORPUS, "cvb0", 6, watch=watch, poll=poll, **OPTIONS)
 
 
 def test_what_is_given_is_held() -> None:
     found = tune(CORPUS, "cvb0", 2, **OPTIONS, beta=0.5)
     assert found.names == ("alpha",)
-    assert found.best_result.problem.settings.values["beta"] == 0.5
+    assert found.best_result.prepared.spec.values["beta"] == 0.5
 
 
 @pytest.fixture
@@ -209,8 +209,8 @@ def test_the_steps_of_a_stream_are_tuned() -> None:
     found = tune(CORPUS, "scvb0", 10, heldout_documents=0.2, k=10)
     assert found.names == tuple(one.name for one in method_row("lda", "scvb0").tuned)
     result, table = found.best_result, found.table()
-    assert result.problem.settings.values["epochs"] == 1.0
-    assert result.problem.settings.heldout_documents == 0.2
+    assert result.prepared.spec.values["epochs"] == 1.0
+    assert result.prepared.spec.heldout_documents == 0.2
     assert result.snapshot.passes == pytest.approx(1.0)
     alone = fit(CORPUS, "scvb0", heldout_documents=0.2, k=10, epochs=1.0, **found.best)
     assert alone.summary()["heldout"]["completion_perplexity"] == table["best"].iloc[-1]

@@ -84,12 +84,12 @@ def test_a_search_tells_how_far_it_is(searches: list[StudyJob[Tuning]]) -> None:
     begin.set()
     assert gate.waiting.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.number, best(seen), seen.problem) == (Status.STARTING, 1, None, None)
+    assert (seen.status, seen.number, best(seen), seen.prepared) == (Status.STARTING, 1, None, None)
     gate.tickets.release()
     until(lambda: sweeps(job) == 1)
     seen = job.inspect()
     assert (seen.status, seen.number, seen.run_done, seen.done) == (Status.RUNNING, 1, 0.5, 0.5 / 3)
-    assert seen.problem.settings.values["beta"] == 0.01
+    assert seen.prepared.spec.values["beta"] == 0.01
     assert seen.history.column("sweep").tolist() == [1]
     with pytest.raises(ValueError, match="no result"):
         job.result()
@@ -98,12 +98,12 @@ def test_a_search_tells_how_far_it_is(searches: list[StudyJob[Tuning]]) -> None:
     seen = job.inspect()
     assert (seen.number, seen.run_done, best(seen)) == (2, 0.5, 50.0)
     assert seen.done == 1.5 / 3
-    assert seen.problem.settings.values["beta"] != 0.01
+    assert seen.prepared.spec.values["beta"] != 0.01
     assert seen.history.column("sweep").tolist() == [1]
     gate.tickets.release(3)
     assert job.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.done, seen.problem, seen.snapshot) == (Status.FINISHED, 1.0, None, None)
+    assert (seen.status, seen.done, seen.prepared, seen.snapshot) == (Status.FINISHED, 1.0, None, None)
 
 
 def test_a_pause_holds_the_trial_under_way_and_leaves_the_place_to_another(
@@ -117,7 +117,7 @@ def test_a_pause_holds_the_trial_under_way_and_leaves_the_place_to_another(
     assert gate.waiting.wait(PATIENCE)
     job.pause()
     assert job.inspect().status is Status.PAUSED
-    gate.tickets.release(10)  # plenty, but the checkpoint behind the gate holds
+    gate.tickets.release(10)  # plenty, but the poll behind the gate holds
     other = started(searches, small_search(2), executor)
     assert other.wait(PATIENCE)
     assert (sweeps(job), job.inspect().status) == (3, Status.PAUSED)
@@ -135,7 +135,7 @@ def test_a_stop_keeps_the_trials_that_are_over(searches: list[StudyJob[Tuning]])
     gate.tickets.release(10)
     assert job.wait(PATIENCE)
     seen = job.inspect()
-    assert (seen.status, seen.error, seen.problem, seen.number) == (Status.FINISHED, None, None, None)
+    assert (seen.status, seen.error, seen.prepared, seen.number) == (Status.FINISHED, None, None, None)
     assert len(job.result().trials) == 1
     assert seen.done == 1 / 3
 
@@ -223,11 +223,11 @@ def test_looks_are_consistent(searches: list[StudyJob[Tuning]]) -> None:
     while not job.wait(0.0):
         seen.append(job.inspect())
     for one in seen:
-        assert (one.problem is None) == (one.snapshot is None)
+        assert (one.prepared is None) == (one.snapshot is None)
         if one.snapshot is not None:
             number = len(one.study.trials)
             assert one.number == number + 1
             assert len(one.history) >= one.snapshot.sweep
-            assert (one.problem.settings.values["beta"] == 0.01) == (number == 0)
+            assert (one.prepared.spec.values["beta"] == 0.01) == (number == 0)
     done = [one.done for one in seen]
     assert all(one <= other for one, other in pairwise(done))

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from acvb_core.core.protocols import Checkpoint, SweepInfo
+from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.core.rows import Range
-from acvb_core.engine.problem import Problem
+from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.tuning import Search, plan_search
+from acvb_core.evaluate.heldout import WordScore
 from acvb_core.samples.planted_mixtures import bars
 from tests.engine.fakes import Wrapped, with_inference
 
@@ -36,10 +37,10 @@ class _Scored:
         return getattr(self.inner, name)
 
     def score(self, probability: Any, heldout: Any) -> Any:
-        return self.inner.score_type(-math.log(self.perplexity), self.perplexity)
+        return WordScore(-math.log(self.perplexity), self.perplexity)
 
 
-Sweep = Callable[[Any, SweepInfo, Checkpoint], tuple[Any, SweepInfo]]
+Sweep = Callable[[Any, SweepInfo, Poll], tuple[Any, SweepInfo]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,16 +50,17 @@ class ToldSearch(Search):
     perplexity: Callable[[Mapping[str, float]], float]
     after: Sweep
 
-    def build_trial(self, values: Mapping[str, float]) -> Problem:
+    def build_trial(self, values: Mapping[str, float]) -> PreparedRun:
         found = super().build_trial(values)
-        found = with_inference(found, Wrapped(found.inference, self.after))
-        return replace(found, model=_Scored(found.model, self.perplexity(values)))
+        found = with_inference(found, Wrapped(found.algorithm, self.after))
+        scored = _Scored(found.model, self.perplexity(values))
+        return replace(found, binding=found.binding.replace(model=scored))
 
 
 def told(
     perplexity: Callable[[Mapping[str, float]], float],
     trials: int = 6,
-    after: Sweep = lambda state, info, checkpoint: (state, info),
+    after: Sweep = lambda state, info, poll: (state, info),
     **options: Any,
 ) -> ToldSearch:
     """Return a search in which `perplexity` takes the place of the runs' own."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Posterior, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Posterior, SweepInfo, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
@@ -70,7 +70,7 @@ def test_samples_predict_as_the_exact_posterior_does(monkeypatch: pytest.MonkeyP
     hyper = Hyper(dict(zip(("rows", "cols"), alphas, strict=True)), np.full((1, 1), a), np.full((1, 1), b))
     monkeypatch.setattr(chain, "KEPT", 6000)
     sampler = GibbsIrm(relation, Start(2, 2, "random"), hyper, "fixed")
-    samples = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples
+    samples = run_chain(sampler, np.random.default_rng(0), no_poll).samples
     pairs = SampledPairs(samples["sampled_rows"], samples["sampled_cols"], samples["sampled_strengths"])
     np.testing.assert_allclose(pairs.band(0, 3, 0), exact, rtol=0, atol=0.01)
 
@@ -126,8 +126,8 @@ def test_a_run_begins_at_the_bound_of_the_best_sample(monkeypatch: pytest.Monkey
     measure = chain.measure_bound
     monkeypatch.setattr(chain, "measure_bound", record)
     values = {parameter.name: parameter.default for parameter in method_row("irm", "cvb0").parameters}
-    inference = build_cvb0(few_columns(), values)
-    state = inference.init(np.random.default_rng(0), no_checkpoint)
+    algorithm = build_cvb0(few_columns(), values)
+    state = algorithm.init(np.random.default_rng(0), no_poll)
     assert lower_bound(state) == pytest.approx(max(heights))
 
 
@@ -146,13 +146,13 @@ def test_the_bound_of_a_sample_is_that_of_its_responsibilities(kind: str) -> Non
 def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     relation = few_columns()
     sampler = GibbsIrm(relation, Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0))
-    whole = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples
+    whole = run_chain(sampler, np.random.default_rng(0), no_poll).samples
     assert len(whole["sampled_rows"]) == chain.KEPT
     monkeypatch.setattr(chain, "_WORK", 60_000.0)
-    some = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples
+    some = run_chain(sampler, np.random.default_rng(0), no_poll).samples
     assert 0 < len(some["sampled_rows"]) < chain.KEPT
     monkeypatch.setattr(chain, "_WORK", 0.0)
-    assert len(run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["sampled_rows"]) == 1
+    assert len(run_chain(sampler, np.random.default_rng(0), no_poll).samples["sampled_rows"]) == 1
 
 
 def kept_sweeps(
@@ -181,7 +181,7 @@ def kept_sweeps(
     monkeypatch.setattr(chain, "measure_bound", lambda *_: float(min(len(drawn), rising)))
     monkeypatch.setattr(chain, "take_sample", lambda state, bound: int(state.hyper.a[0, 0]))
     monkeypatch.setattr(chain, "pack_samples", lambda samples: {"kept": samples})
-    kept = run_chain(sampler, np.random.default_rng(0), no_checkpoint).samples["kept"]
+    kept = run_chain(sampler, np.random.default_rng(0), no_poll).samples["kept"]
     assert kept[-1] == drawn[-1]
     assert merging_after == [10][: len(drawn) > 10]
     return kept
@@ -237,7 +237,7 @@ def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> No
     drawn: list[int] = []
     sweep = GibbsIrm.sweep
     monkeypatch.setattr(GibbsIrm, "sweep", lambda *given: drawn.append(1) or sweep(*given))
-    found = run_chain(sampler, np.random.default_rng(0), no_checkpoint)
+    found = run_chain(sampler, np.random.default_rng(0), no_poll)
     assert len(found.samples["sampled_rows"]) == chain.SETTLED
     assert len(drawn) < chain.BURN_IN
     for truth, domain in ((planted.row_clusters, "rows"), (planted.column_clusters, "cols")):
@@ -251,15 +251,15 @@ def test_merges_are_kept_only_where_they_leave_objects_at_rest() -> None:
     hyper = Hyper.single_prior(1.0, 0.1, 1.0)
     rng = np.random.default_rng(0)
     plain = GibbsIrm(planted.relation, Start(12, 12), hyper)
-    merged = chain.try_merges(plain, plain.init(rng), rng, no_checkpoint)
+    merged = chain.try_merges(plain, plain.init(rng), rng, no_poll)
     assert merged is not None
     assert merged.ones.shape == (4, 3)
-    again = chain.try_merges(plain, merged, rng, no_checkpoint)
+    again = chain.try_merges(plain, merged, rng, no_poll)
     assert again is None  # nothing is left to merge
     vague = GibbsIrm(load_sample("southern_women").relation, Start(12, 12, "random"), hyper)
     state = vague.init(rng)
     assert merge_clusters(vague.irm_state(state))[1] > 0
-    assert chain.try_merges(vague, state, rng, no_checkpoint) is None
+    assert chain.try_merges(vague, state, rng, no_poll) is None
 
 
 def test_a_start_keeps_to_the_limit_of_clusters() -> None:
@@ -287,7 +287,7 @@ def test_blocks_that_a_sample_does_not_have_stay_empty() -> None:
 def test_the_bound_of_each_sample_is_kept_and_tells_whether_the_chain_has_mixed(kind: str) -> None:
     relation, _, _ = case(kind, 0)
     result = fit(relation, "cvb0", hyper="fixed", k_rows=6)
-    posterior, layout = result.snapshot.posterior, result.problem.model.layout
+    posterior, layout = result.snapshot.posterior, result.prepared.model.layout
     for at in (0, 77, 139):
         labels = {domain: posterior[f"sampled_{domain}"][at].astype(np.int64) for domain in layout.domains}
         state = GibbsState(labels, hyper_of(posterior), *count_blocks(relation, labels, layout))
@@ -318,10 +318,10 @@ def test_a_sampler_is_judged_by_the_hyper_parameters_that_it_draws() -> None:
 @pytest.mark.parametrize("method", ["vb", "cvb0", "cvb", "acvb0", "acvb"])
 def test_the_scores_of_averaged_predictions_come_with_the_answer(method: str) -> None:
     result = fit(few_columns(), method, heldout=0.1, max_sweeps=40)
-    score, heldout = result.snapshot.heldout, result.problem.heldout
+    score, heldout = result.snapshot.heldout, result.prepared.heldout
     pairs = SampledPairs.of_posterior(result.posterior)
     assert count_samples(result.posterior) == chain.KEPT
-    expected = result.problem.model.score(pairs.of(heldout.rows, heldout.columns), heldout)
+    expected = result.prepared.model.score(pairs.of(heldout.rows, heldout.columns), heldout)
     assert score.averaged_skill == pytest.approx(expected.skill)
     assert score.averaged_log_likelihood == pytest.approx(expected.log_likelihood)
     assert score.averaged_roc_auc == pytest.approx(expected.roc_auc)
@@ -392,7 +392,7 @@ def test_methods_that_start_together_share_a_chain(
         chains.append(arguments)
         for _ in range(20):  # the other run comes meanwhile
             time.sleep(0.1)
-            arguments[-1]()  # the checkpoint
+            arguments[-1]()  # the poll
         return run_chain(*arguments)
 
     def fit_one(method: str, seed: int, wait: Callable[[], object] = lambda: None) -> Posterior:

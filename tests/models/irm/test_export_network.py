@@ -58,7 +58,7 @@ def test_files_of_one_clustering(tmp_path: Path, directed: bool, self_links: boo
         assert np.allclose(arrays[name][at], blocks[column], rtol=1e-12)
         assert np.array_equal(arrays[name], arrays[name].T) or directed
     # Each pair of an undirected network is in one block, once.
-    train = result.problem.train
+    train = result.prepared.train
     total = arrays["ones"].sum() if directed else np.triu(arrays["ones"]).sum()
     assert total == pytest.approx(train.n_links, abs=1e-6)
 
@@ -131,7 +131,7 @@ def test_the_snippet_reads_the_same_network(tmp_path: Path, told: dict[str, Any]
         python_snippet(result, str(path), {k: v for k, v in told.items() if k == "same_nodes"}),
     ):
         again = repeated(snippet)
-        assert again.problem.settings == result.problem.settings
+        assert again.prepared.spec == result.prepared.spec
         assert np.array_equal(again.posterior["rows"], result.posterior["rows"])
 
 

@@ -13,7 +13,7 @@ from acvb_core.core.averaging import AveragedInference, AveragedState
 from acvb_core.core.clusters import order_by_size
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from tests.models.irm.adapters import ORACLE_UPDATES
 from tests.models.irm.network.adapters import relation_of
 from tests.oracles import dense_network as network
@@ -25,11 +25,11 @@ from tests.oracles.network_cases import KINDS, random_network
 SHAPE = (9, 7)
 
 
-def problem_of(method: str, seed: int) -> tuple[DenseData, Any]:
+def run_of(method: str, seed: int) -> tuple[DenseData, Any]:
     data = random_data(np.random.default_rng(seed), SHAPE, 0.15, 0.4)
     relation = Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
     values = {"preset": "paper", "k_rows": 4, "k_cols": 3}
-    return data, build_problem(relation, method, values, seed=seed).inference
+    return data, prepare_run(relation, method, values, seed=seed).algorithm
 
 
 def printed_alpha(q: Array, alpha: float) -> float:
@@ -60,8 +60,8 @@ def interleaved(order: str, data: DenseData, q1: Array, q2: Array, visits: Array
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("method", "order"), [("cvb0", "zeroth"), ("cvb", "paper")])
 def test_collapsed_sweeps(method: str, order: str, seed: int) -> None:
-    data, inference = problem_of(method, seed)
-    state = inference.init(np.random.default_rng(seed))
+    data, algorithm = run_of(method, seed)
+    state = algorithm.init(np.random.default_rng(seed))
     drawn = np.random.default_rng(seed)
     for domain, (n, k) in {
         "rows": (SHAPE[0], 4),
@@ -75,7 +75,7 @@ def test_collapsed_sweeps(method: str, order: str, seed: int) -> None:
         alpha = state.hyper.alpha
         visits = np.random.default_rng([seed, sweep]).permutation(sum(SHAPE))
         q1, q2 = interleaved(order, data, *state.q.values(), visits, a, b, alpha["rows"], alpha["cols"])
-        state, _ = inference.sweep(state, np.random.default_rng([seed, sweep]))
+        state, _ = algorithm.sweep(state, np.random.default_rng([seed, sweep]))
         first, second = (order_by_size(q.sum(axis=0), 1e-5) for q in (q1, q2))
         np.testing.assert_allclose(state.q["rows"], q1[:, first], atol=1e-9)
         np.testing.assert_allclose(state.q["cols"], q2[:, second], atol=1e-9)
@@ -92,8 +92,8 @@ def test_collapsed_sweeps(method: str, order: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_variational_sweep(seed: int) -> None:
     """Both domains by one q(theta), then q(v), q(theta) and eqs. 58-61."""
-    data, inference = problem_of("vb", seed)
-    state = inference.init(np.random.default_rng(seed))
+    data, algorithm = run_of("vb", seed)
+    state = algorithm.init(np.random.default_rng(seed))
     a, b = (np.array(value) for value in (state.hyper.a, state.hyper.b))
     q1, q2, alpha = state.q["rows"], state.q["cols"], state.hyper.alpha
     theta = vb_posterior(data, q1, q2, a, b, alpha["rows"], alpha["cols"]).theta
@@ -106,7 +106,7 @@ def test_variational_sweep(seed: int) -> None:
     prior = vb_update(nothing, q2, new1, a.T, b.T, alpha["cols"])
     new2 = prior * np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     new2 /= new2.sum(axis=1, keepdims=True)
-    state, _ = inference.sweep(state, np.random.default_rng(seed))
+    state, _ = algorithm.sweep(state, np.random.default_rng(seed))
     first, second = (order_by_size(q.sum(axis=0), 1e-5) for q in (new1, new2))
     found = {domain: q[:, order_by_size(q.sum(axis=0))] for domain, q in state.q.items()}
     np.testing.assert_allclose(found["rows"], new1[:, first], atol=1e-9)
@@ -121,7 +121,7 @@ def test_variational_sweep(seed: int) -> None:
 
 def test_the_mean_goes_on_when_a_cluster_is_dropped() -> None:
     """ACVB17 eq. 21 with the columns that are left, rows divided by their sums again."""
-    _, averaged = problem_of("acvb0", 1)
+    _, averaged = run_of("acvb0", 1)
     assert isinstance(averaged, AveragedInference)
     assert not averaged.restart
     averaged = replace(averaged, inner=replace(averaged.inner, shrink=0.24))
@@ -129,20 +129,20 @@ def test_the_mean_goes_on_when_a_cluster_is_dropped() -> None:
     before = {name: array.copy() for name, array in inner.q.items()}
     started = AveragedState(inner, sweeps=200, samples=4, mean=before)
     swept, info = averaged.sweep(started, np.random.default_rng(1))
-    assert len(info.order["rows"]) < 4
+    assert len(info.cluster_permutation["rows"]) < 4
     again, _ = replace(averaged, restart=True).sweep(started, np.random.default_rng(1))
     assert again.samples == 1
     assert swept.samples == 5
-    kept = before["rows"][:, info.order["rows"]]
+    kept = before["rows"][:, info.cluster_permutation["rows"]]
     kept /= kept.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(swept.mean["rows"], kept + (swept.inner.q["rows"] - kept) / 5, rtol=1e-12)
 
 
 def test_settings_given_beside_the_preset_win_and_all_are_kept() -> None:
-    data, _ = problem_of("cvb0", 0)
+    data, _ = run_of("cvb0", 0)
     relation = Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
     result = fit(relation, "cvb0", preset="paper", merge=True, k_rows=3, k_cols=3, max_sweeps=3)
-    values = result.problem.settings.values
+    values = result.prepared.spec.values
     assert (values["preset"], values["merge"], values["split"], values["hyper"]) == (
         "paper",
         True,
@@ -158,14 +158,14 @@ def test_sweeps_of_a_network(kind: str, method: str, update: Any) -> None:
     """One clustering: the objects in one random order, a prior for each block (IRM14 §2.2.1, §5)."""
     data = random_network(np.random.default_rng(3), 7, kind)
     values = {"preset": "paper", "k_rows": 3}
-    inference = build_problem(relation_of(data), method, values, model="network").inference
-    state = inference.init(np.random.default_rng(2))
+    algorithm = prepare_run(relation_of(data), method, values, model="network").algorithm
+    state = algorithm.init(np.random.default_rng(2))
     for sweep in range(2):
         (q,), (alpha,) = state.q.values(), state.hyper.alpha.values()
         a, b = state.hyper.a, state.hyper.b
         order = np.random.default_rng(sweep).permutation(len(q))
         wanted, _ = network.sweep(update, data, q, order, a, b, alpha)
-        state, _ = inference.sweep(state, np.random.default_rng(sweep))
+        state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
         wanted = wanted[:, order_by_size(wanted.sum(axis=0), 1e-5)]
         np.testing.assert_allclose(state.q["rows"], wanted, atol=1e-9)
         assert state.hyper.alpha["rows"] == pytest.approx(printed_alpha(wanted, alpha), rel=1e-9)

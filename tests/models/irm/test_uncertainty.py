@@ -11,7 +11,7 @@ import pytest
 from scipy.special import betaln, gammaln, logsumexp
 
 import acvb_core
-from acvb_core.core.protocols import Posterior, no_checkpoint
+from acvb_core.core.protocols import Posterior, no_poll
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.evaluate.sampled import SampledStrengths, count_sampled_clusters, share_company
 from acvb_core.models.irm.gibbs.chain import KEPT, run_chain
@@ -86,7 +86,7 @@ def test_default_chains_follow_the_exact_posterior(kind: str) -> None:
     for seed in range(60):
         hyper = Hyper.single_prior(1.0, 0.1, 1.0, layout.domains)
         sampler = GibbsIrm(relation, Start(20, 20, "spectral"), hyper, "tied", layout)
-        samples = run_chain(sampler, np.random.default_rng(seed), no_checkpoint).samples
+        samples = run_chain(sampler, np.random.default_rng(seed), no_poll).samples
         labels = [samples[f"sampled_{domain}"] for domain in layout.domains]
         assert len(labels[0]) == KEPT
         seen.update(tuple(map(canonical_partition, drawn)) for drawn in zip(*labels, strict=True))
@@ -160,4 +160,4 @@ def test_results_say_what_comes_from_samples_and_what_is_given_these_clusters() 
     assert alone.rows["probability"].isna().all()
     assert alone.blocks[["low", "high"]].isna().all(axis=None)
     assert alone.blocks[["mean", "low_given_clusters", "high_given_clusters"]].notna().all(axis=None)
-    pd.testing.assert_frame_equal(sampled.blocks, sampled.problem.model.tables(sampled.posterior)["blocks"])
+    pd.testing.assert_frame_equal(sampled.blocks, sampled.prepared.model.tables(sampled.posterior)["blocks"])

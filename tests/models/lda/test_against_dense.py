@@ -50,7 +50,7 @@ every_case = pytest.mark.parametrize("name", CASES)
 def test_sweeps(name: str, order: Order) -> None:
     """Several in a row: rows, counts, their variances and the pseudo leave-one-out met on the way."""
     case = CASES[name]
-    inference, state = collapsed(case, order), state_of(case, order)
+    algorithm, state = collapsed(case, order), state_of(case, order)
     # A variance over the square of a concentration of a thousandth: rounding is seen a million times enlarged.
     loose = (name, order) == ("tiny concentrations", "second")
     for _ in range(3):
@@ -59,7 +59,7 @@ def test_sweeps(name: str, order: Order) -> None:
         gamma /= gamma.sum(axis=1, keepdims=True)
         gamma, loo = SWEEPS[order](case.triplets, gamma, case.alpha, case.beta)
         old = state.buffers.q.astype(np.float64)
-        state, info = inference.sweep(state, RNG)
+        state, info = algorithm.sweep(state, RNG)
         np.testing.assert_allclose(state.buffers.q, gamma, atol=5e-3 if loose else 5e-5)
         assert info.pseudo_loo == pytest.approx(loo, rel=2e-5, abs=1e-4)
         moved = np.abs(gamma - old).sum(axis=1) @ case.triplets.counts / case.triplets.counts.sum()
@@ -118,13 +118,13 @@ def test_presence(name: str) -> None:
 @pytest.mark.parametrize("inner", [1, 3])
 def test_variational_sweeps(name: str, inner: int) -> None:
     case = CASES[name]
-    inference, state, gamma = variational(case, inner=inner), variational_state(case), case.gamma
+    algorithm, state, gamma = variational(case, inner=inner), variational_state(case), case.gamma
     for _ in range(3):
         gamma = dense.vb_sweep(case.triplets, gamma, case.alpha, case.beta, inner)
-        state, info = inference.sweep(state, RNG)
+        state, info = algorithm.sweep(state, RNG)
         assert_counts(state.counts, dense.expected_counts(case.triplets, gamma), rtol=1e-9, atol=1e-9)
         assert state.entropy == pytest.approx(dense.entropy(case.triplets, gamma), rel=1e-9, abs=1e-9)
-        bound = model_of(case).lower_bound(inference.posterior(state))
+        bound = model_of(case).lower_bound(algorithm.posterior(state))
         assert bound == pytest.approx(
             dense.lower_bound(case.triplets, gamma, case.alpha, case.beta), rel=1e-9, abs=1e-8
         )
@@ -199,8 +199,8 @@ def learning_due(order: str, case: LdaCase) -> tuple[Any, Any]:
 def test_steps_of_the_hyper_parameters(name: str, order: str) -> None:
     """At the end of a sweep, from its counts: weighted by presence for the collapsed methods, plain for VB."""
     case = CASES[name]
-    inference, state = learning_due(order, case)
-    state, info = inference.sweep(state, RNG)
+    algorithm, state = learning_due(order, case)
+    state, info = algorithm.sweep(state, RNG)
     if order == "variational":
         gamma = dense.vb_sweep(case.triplets, case.gamma, case.alpha, case.beta)
         alpha, beta = dense.minka_step(dense.plug_in, case.triplets, gamma, case.alpha, case.beta)
@@ -211,7 +211,7 @@ def test_steps_of_the_hyper_parameters(name: str, order: str) -> None:
         )
     np.testing.assert_allclose(state.hyper.alpha, np.clip(alpha, 1e-4, 1e4), rtol=2e-4)
     assert state.hyper.beta == pytest.approx(np.clip(beta, 1e-4, 1e4), rel=2e-4)
-    assert info.settling or not state.learning
+    assert info.not_stationary or not state.learning
     plain = dense.minka_step(dense.plug_in, case.triplets, gamma, case.alpha, case.beta)
     weighted = dense.weighted_minka_step(case.triplets, gamma, case.alpha, case.beta)
     if case.size > 1 and name.startswith("small"):  # the two can be told apart
@@ -248,5 +248,5 @@ def test_concentrations_stay_with_their_topics_when_one_is_dropped(which: Any) -
     case = case._replace(gamma=case.gamma[:, order], alpha=case.alpha[order])
     shares = np.sort(whole.counts.totals) / whole.counts.totals.sum()
     state, info = sweep(float(shares[:2].mean()))
-    assert info.order["topics"].tolist() == list(range(1, case.size))
+    assert info.cluster_permutation["topics"].tolist() == list(range(1, case.size))
     np.testing.assert_allclose(state.hyper.alpha, case.alpha[1:])

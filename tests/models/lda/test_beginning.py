@@ -16,7 +16,7 @@ def test_many_topics_leave_their_even_start(method: str) -> None:
     result = fit(corpus, method, k=150, alpha=0.1, hyper="fixed", tol=1e-3)
     assert result.snapshot.sweep >= BEGINNING
     even = 1 / 150
-    largest = result.problem.model.topics(result.posterior).document_share.max(axis=1)
+    largest = result.prepared.model.topics(result.posterior).document_share.max(axis=1)
     assert largest.mean() > 10 * even
 
 

@@ -35,15 +35,15 @@ def test_bounds_are_below_the_evidence(row: MethodSpec, name: str, hyper: str) -
     case = TINY[name]
     model = model_row("lda").build(case.corpus)
     values = {"k": case.size, "alpha": 0.4, "beta": 0.3, "hyper": hyper, "shrink": 0.0, "burn_in": 3}
-    inference = row.build(case.corpus, row.values(known(row, values)))
-    state = inference.init(np.random.default_rng(5))
+    algorithm = row.build(case.corpus, row.values(known(row, values)))
+    state = algorithm.init(np.random.default_rng(5))
     exact = evidence(case, np.full(case.size, 0.4), 0.3) if hyper == "fixed" else None
     for sweep in range(1, 41):
-        state, _ = inference.sweep(state, np.random.default_rng([5, sweep]))
+        state, _ = algorithm.sweep(state, np.random.default_rng([5, sweep]))
         if hyper == "minka" and sweep not in (12, 40):
             continue
-        posterior = inference.posterior(state)
-        bound = model.lower_bound(posterior, inference.responsibilities(state))
+        posterior = algorithm.posterior(state)
+        bound = model.lower_bound(posterior, algorithm.responsibilities(state))
         assert bound is not None
         limit = exact or evidence(case, posterior["alpha"], posterior.hyper["beta"])
         assert bound <= limit + 1e-5 * (1 + abs(limit))
@@ -59,13 +59,13 @@ def test_bounds_are_below_the_evidence_where_topics_are_dropped(name: str) -> No
         case = random_case(seed, (3, 0, 1, 2), 4, 4)
         model = model_row("lda").build(case.corpus)
         values = {"k": 4, "alpha": 0.05, "beta": 0.1, "hyper": "fixed", "shrink": 0.1, "burn_in": 1}
-        inference = row.build(case.corpus, row.values(known(row, values)))
-        state = inference.init(np.random.default_rng(seed))
+        algorithm = row.build(case.corpus, row.values(known(row, values)))
+        state = algorithm.init(np.random.default_rng(seed))
         for sweep in range(40):
-            state, info = inference.sweep(state, np.random.default_rng(sweep))
-            posterior = inference.posterior(state)
-            bound = model.lower_bound(posterior, inference.responsibilities(state))
-            if info.order is None:
+            state, info = algorithm.sweep(state, np.random.default_rng(sweep))
+            posterior = algorithm.posterior(state)
+            bound = model.lower_bound(posterior, algorithm.responsibilities(state))
+            if info.cluster_permutation is None:
                 assert bound is not None
                 continue
             dropped += 1
@@ -83,11 +83,11 @@ def test_bound_of_plain_variational_bayes_never_falls(
     documents, words, topics, length, k = sizes
     corpus = planted_topics(documents, words, topics, length, 0.3, 0.1, 3).corpus
     (row,) = (row for row in methods_of("lda") if row.name == "vb")
-    inference = row.build(corpus, row.values({"k": k, "inner": inner, "hyper": hyper, "shrink": 0.0}))
-    model, state, bounds = model_row("lda").build(corpus), inference.init(np.random.default_rng(0)), []
+    algorithm = row.build(corpus, row.values({"k": k, "inner": inner, "hyper": hyper, "shrink": 0.0}))
+    model, state, bounds = model_row("lda").build(corpus), algorithm.init(np.random.default_rng(0)), []
     for sweep in range(160):
-        state, _ = inference.sweep(state, np.random.default_rng(sweep))
-        bounds.append(model.lower_bound(inference.posterior(state)))
+        state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
+        bounds.append(model.lower_bound(algorithm.posterior(state)))
     steps = np.diff(bounds)
     assert steps.min() >= -1e-9 * abs(bounds[-1])
     assert bounds[-1] - bounds[0] > 10

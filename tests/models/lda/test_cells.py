@@ -13,7 +13,7 @@ from acvb_core.core import running_mean
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import Responsibilities
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.evaluate import products
 from acvb_core.models.lda import cells as cells_module
@@ -107,14 +107,14 @@ def in_order(case: LdaCase) -> LdaCase:
 def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: int, seed: int) -> None:
     case = in_order(small_case(seed))
     tokens = entries_of(case.triplets)
-    inference = collapsed(case, order, cells=n_parts)
+    algorithm = collapsed(case, order, cells=n_parts)
     cells = Cells.of(tokens, n_parts)
     documents, words = places(cells)
     row_of = {key: p for p, key in enumerate(zip(case.triplets.documents, case.triplets.words, strict=True))}
     rows = [row_of[key] for key in zip(documents, words, strict=True)]
     parts = parts_of(cells, tokens.n_words)
     update = {"zeroth": dense.cvb0_update, "second": dense.cvb_update}[order]
-    state = inference.init(np.random.default_rng(seed))
+    state = algorithm.init(np.random.default_rng(seed))
     told = 0.0
     for _ in range(3):
         before = np.zeros(case.gamma.shape)
@@ -125,7 +125,7 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
             update, case.triplets, before, case.alpha, case.beta, (parts[0] * 0, parts[1] * 0)
         )
         told = max(told, np.abs(serial - gamma).max())
-        state, info = inference.sweep(state, np.random.default_rng(0))
+        state, info = algorithm.sweep(state, np.random.default_rng(0))
         np.testing.assert_allclose(state.buffers.q, gamma[rows], atol=5e-5)
         assert info.pseudo_loo == pytest.approx(loo, rel=2e-5, abs=1e-4)
         moved = np.abs(gamma - before).sum(axis=1) @ case.triplets.counts / case.triplets.counts.sum()
@@ -158,10 +158,10 @@ def test_threads_do_not_change_a_bit(name: str, cells: int) -> None:
 
 def test_cells_change_the_bits_and_hardly_the_scores() -> None:
     corpus = planted_topics(600, 300, 3, 60, 0.2, 0.1, 3).corpus
-    problems = [
-        build_problem(corpus, "cvb0", {"k": 3, "cells": n, "max_sweeps": 60}, heldout=0.1) for n in (1, 2, 4)
+    prepared_runs = [
+        prepare_run(corpus, "cvb0", {"k": 3, "cells": n, "max_sweeps": 60}, heldout=0.1) for n in (1, 2, 4)
     ]
-    one, *others = (list(run(problem))[-1] for problem in problems)
+    one, *others = (list(run(prepared))[-1] for prepared in prepared_runs)
     for other in others:
         assert other.posterior["words"].tobytes() != one.posterior["words"].tobytes()
         assert other.heldout.perplexity == pytest.approx(one.heldout.perplexity, rel=0.01)
@@ -171,14 +171,14 @@ def test_cells_change_the_bits_and_hardly_the_scores() -> None:
 @pytest.mark.parametrize("cells", [2, 5])
 def test_counts_are_those_of_the_responsibilities(order: Order, cells: int) -> None:
     start = Concentrations.symmetric(7, 0.1, 0.01)
-    inference = CollapsedLda(Tokens.of(CORPUS), 7, start, False, 0.0, order, cells=cells)
-    state = inference.init(np.random.default_rng(0))
+    algorithm = CollapsedLda(Tokens.of(CORPUS), 7, start, False, 0.0, order, cells=cells)
+    state = algorithm.init(np.random.default_rng(0))
     with use_threads(3):
         for _ in range(30):
-            state, _ = inference.sweep(state, np.random.default_rng(0))
+            state, _ = algorithm.sweep(state, np.random.default_rng(0))
     kinds = [(state.counts, False)] + ([(state.variances, True)] if order == "second" else [])
     for counts, spread in kinds:
-        again = sum_counts(Cells.of(inference.tokens, cells), state.buffers.q, spread=spread)
+        again = sum_counts(Cells.of(algorithm.tokens, cells), state.buffers.q, spread=spread)
         for found, wanted in zip(counts, again, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(state.counts.by_word.sum(axis=1), CORPUS.frequencies, rtol=1e-5)
@@ -227,9 +227,9 @@ def test_pieces_of_the_words_cost_vb_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_diagnostics_do_not_ask_in_which_order_the_pairs_stand(cells: int) -> None:
     case = in_order(small_case(2))
     model, tokens = LdaModel(case.corpus), Tokens.of(case.corpus)
-    inference = CollapsedLda(tokens, case.size, hyper_of(case), False, 0.0, cells=cells)
-    state = inference.init(np.random.default_rng(0))
-    posterior, given = inference.posterior(state), inference.responsibilities(state)
+    algorithm = CollapsedLda(tokens, case.size, hyper_of(case), False, 0.0, cells=cells)
+    state = algorithm.init(np.random.default_rng(0))
+    posterior, given = algorithm.posterior(state), algorithm.responsibilities(state)
     assert given is not None
     documents, words = places(Cells.of(tokens, cells))
     usual = np.lexsort((words, documents))
@@ -243,8 +243,8 @@ def test_diagnostics_do_not_ask_in_which_order_the_pairs_stand(cells: int) -> No
 @pytest.mark.usefixtures("_many_pieces")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_sweep_that_was_cut_short_goes_on_with_the_same_bits(threads: int) -> None:
-    problem = build_problem(CORPUS, "acvb0", {"k": 7, "cells": 3, "max_sweeps": 9, "burn_in": 2})
-    wanted = list(run(problem))[-1]
+    prepared = prepare_run(CORPUS, "acvb0", {"k": 7, "cells": 3, "max_sweeps": 9, "burn_in": 2})
+    wanted = list(run(prepared))[-1]
     last: Any = None
     begun = 0
     for stop_at in (60, 7, 12, 30, 2, 45, None):
@@ -255,7 +255,7 @@ def test_a_sweep_that_was_cut_short_goes_on_with_the_same_bits(threads: int) -> 
                 raise StopRun
 
         with use_threads(threads):
-            last = list(run(problem, resume=last, checkpoint=stop))[-1]
+            last = list(run(prepared, resume=last, poll=stop))[-1]
         inner = last.state.inner
         begun += not inner.buffers.belongs_to(inner)
         last = pickle.loads(pickle.dumps(last))
@@ -275,21 +275,21 @@ def test_only_a_state_that_has_its_responsibilities_can_be_kept(
 ) -> None:
     monkeypatch.setattr("acvb_core.models.lda.state.chunk_pairs", lambda *_: 40)
     corpus = Corpus.build(np.random.default_rng(0).poisson(0.5, (30, 20)))
-    inference: Any = build_problem(corpus, method, {"k": 3}).inference
-    first = inference.init(np.random.default_rng(0))
+    algorithm: Any = prepare_run(corpus, method, {"k": 3}).algorithm
+    first = algorithm.init(np.random.default_rng(0))
     calls = iter(range(3))
 
     def stop() -> None:
         if next(calls, None) is None:
             raise EnoughError
 
-    assert inference.can_keep(first)
+    assert algorithm.can_keep(first)
     with pytest.raises(EnoughError):
-        inference.sweep(first, np.random.default_rng(1), stop)
-    assert inference.can_keep(first), "a sweep that was cut short goes on from there"
-    second, _ = inference.sweep(first, np.random.default_rng(1))
-    assert inference.can_keep(second)
-    assert not inference.can_keep(first)
+        algorithm.sweep(first, np.random.default_rng(1), stop)
+    assert algorithm.can_keep(first), "a sweep that was cut short goes on from there"
+    second, _ = algorithm.sweep(first, np.random.default_rng(1))
+    assert algorithm.can_keep(second)
+    assert not algorithm.can_keep(first)
 
 
 @pytest.mark.parametrize("method", ["cvb0", "acvb0"])

@@ -95,7 +95,7 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
     for _, of_topic in topics.groupby("topic"):
         assert list(of_topic["rank"]) == list(range(1, len(of_topic) + 1))
         assert (np.diff(of_topic["probability"]) <= 0).all()
-    assert n_dk.sum() == pytest.approx(result.problem.train.n_tokens, rel=1e-4), "held-out words are not in"
+    assert n_dk.sum() == pytest.approx(result.prepared.train.n_tokens, rel=1e-4), "held-out words are not in"
     assert len(history) == result.snapshot.sweep
     assert float(history["loo_perplexity"].iloc[-1]) == result.snapshot.extras["loo_perplexity"]
 
@@ -126,7 +126,7 @@ def test_pyldavis(result: Result) -> None:
     assert told["R"] == 5
     assert told["topic.order"] == list(range(1, 7)), "topics have the numbers that they have everywhere"
     assert sum(told["mdsDat"]["Freq"]) == pytest.approx(100.0)
-    topics, train = result.problem.model.topics(result.posterior), result.problem.train
+    topics, train = result.prepared.model.topics(result.posterior), result.prepared.train
     shares = topics.word_probability, topics.document_share
     assert told == pyldavis_data(*shares, train.lengths, list(BARS.vocabulary), n_words=5, sort=False)
     masses = result.posterior.masses()["topics"]
@@ -226,8 +226,8 @@ def test_a_stored_run_comes_back_and_exports_the_same(tmp_path: Path, method: st
     assert store.runs("mine")[0].summary["heldout"]["perplexity"] == result.snapshot.heldout.perplexity
     stored = RunStore(store.folder).load("run", Executor(1)).result()
     assert_same_result(result, stored)
-    assert np.array_equal(stored.problem.heldout.words, result.problem.heldout.words)
-    assert stored.problem.train.fingerprint == result.problem.train.fingerprint
+    assert np.array_equal(stored.prepared.heldout.words, result.prepared.heldout.words)
+    assert stored.prepared.train.fingerprint == result.prepared.train.fingerprint
     assert python_snippet(stored) == python_snippet(result)
     for one, other in zip(write_run(result, tmp_path / "a"), write_run(stored, tmp_path / "b"), strict=True):
         if one.suffix != ".npz":

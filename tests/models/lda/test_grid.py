@@ -8,11 +8,11 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
-from acvb_core.models.lda.grid import COLUMNS, Grid, build_grid_problems, grid, grid_row, settings_without_k
+from acvb_core.models.lda.grid import COLUMNS, Grid, grid, grid_row, prepare_grid, settings_without_k
 from acvb_core.samples.planted_mixtures import bars
 from tests.engine.fakes import small_relation
 
@@ -29,9 +29,9 @@ def test_one_run_for_each_number_and_seed(found: Grid) -> None:
     table = found.table()
     assert tuple(table.columns) == COLUMNS
     assert list(zip(table["k"], table["seed"], strict=True)) == [(2, 0), (2, 1), (10, 0), (10, 1)]
-    shares = {(r.problem.settings.heldout, r.problem.settings.heldout_seed) for r in found.results}
+    shares = {(r.prepared.spec.heldout, r.prepared.spec.heldout_seed) for r in found.results}
     assert shares == {(0.2, 3)}
-    assert {result.problem.settings.method for result in found.results} == {"cvb0"}
+    assert {result.prepared.spec.method for result in found.results} == {"cvb0"}
 
 
 def test_a_row_is_what_the_run_says(found: Grid) -> None:
@@ -42,7 +42,7 @@ def test_a_row_is_what_the_run_says(found: Grid) -> None:
     assert row["effective_k"] == result.posterior["words"].shape[1]
     np.testing.assert_allclose(row["heldout_perplexity"], np.exp(-result.snapshot.heldout.log_likelihood))
     # Written out again: the perplexity of the training words, the coherence of the ten most probable ones.
-    per_token = result.snapshot.pseudo_loo / result.problem.train.n_tokens
+    per_token = result.snapshot.pseudo_loo / result.prepared.train.n_tokens
     np.testing.assert_allclose(row["loo_perplexity"], np.exp(-per_token), rtol=1e-6)
     phi = result.posterior["words"] + result.posterior.hyper["beta"]
     words = np.argsort(-(phi / phi.sum(axis=0)), axis=0, kind="stable")[:10].T
@@ -58,10 +58,10 @@ def test_the_planted_number_predicts_better_than_too_few(found: Grid) -> None:
 
 
 def test_documents_are_held_out_in_place_of_words() -> None:
-    (problem,) = build_grid_problems(CORPUS, [2], heldout_documents=0.2, heldout_seed=3)
-    settings = problem.settings
+    (prepared,) = prepare_grid(CORPUS, [2], heldout_documents=0.2, heldout_seed=3)
+    settings = prepared.spec
     assert (settings.heldout, settings.heldout_documents, settings.heldout_seed) == (0.0, 0.2, 3)
-    assert problem.train.n_documents == round(0.8 * CORPUS.n_documents)
+    assert prepared.train.n_documents == round(0.8 * CORPUS.n_documents)
 
 
 def test_nothing_held_out_is_not_known() -> None:
@@ -85,21 +85,21 @@ def test_a_stopped_grid_keeps_what_it_has() -> None:
         nonlocal sweeps
         sweeps += 1
 
-    def checkpoint() -> None:
+    def poll() -> None:
         if sweeps >= 7:
             raise StopRun
 
-    found = grid(CORPUS, [2, 3, 4], max_sweeps=5, watch=watch, checkpoint=checkpoint)
+    found = grid(CORPUS, [2, 3, 4], max_sweeps=5, watch=watch, poll=poll)
     assert [result.verdict for result in found.results] == [Verdict.MAX_SWEEPS, Verdict.STOPPED]
     assert found.table()["k"].tolist() == [2, 3]
 
 
 def test_stopped_before_anything() -> None:
-    def checkpoint() -> None:
+    def poll() -> None:
         raise StopRun
 
     with pytest.raises(StopRun):
-        grid(CORPUS, [2], checkpoint=checkpoint)
+        grid(CORPUS, [2], poll=poll)
 
 
 @pytest.mark.parametrize(
@@ -116,21 +116,21 @@ def test_stopped_before_anything() -> None:
 )
 def test_what_is_refused(ks: list[int], options: dict[str, object], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        build_grid_problems(CORPUS, ks, **options)  # type: ignore[arg-type]
+        prepare_grid(CORPUS, ks, **options)  # type: ignore[arg-type]
 
 
 def test_a_relation_has_no_topics() -> None:
     with pytest.raises(ParameterError, match="corpus"):
-        build_grid_problems(small_relation(), [2])
+        prepare_grid(small_relation(), [2])
 
 
 def test_runs_of_one_grid_share_all_but_topics_and_seed() -> None:
-    keys = {settings_without_k(problem.settings) for problem in build_grid_problems(CORPUS, [2, 3], seeds=2)}
-    assert keys == {settings_without_k(build_problem(CORPUS, "cvb0", {"k": 9}, heldout=0.1).settings)}
+    keys = {settings_without_k(prepared.spec) for prepared in prepare_grid(CORPUS, [2, 3], seeds=2)}
+    assert keys == {settings_without_k(prepare_run(CORPUS, "cvb0", {"k": 9}, heldout=0.1).settings)}
     for other in (
-        build_problem(CORPUS, "acvb0", {"k": 2}, heldout=0.1),
-        build_problem(CORPUS, "cvb0", {"k": 2}),
-        build_problem(CORPUS, "cvb0", {"k": 2}, heldout=0.1, heldout_seed=1),
-        build_problem(CORPUS, "cvb0", {"k": 2, "alpha": 0.5}, heldout=0.1),
+        prepare_run(CORPUS, "acvb0", {"k": 2}, heldout=0.1),
+        prepare_run(CORPUS, "cvb0", {"k": 2}),
+        prepare_run(CORPUS, "cvb0", {"k": 2}, heldout=0.1, heldout_seed=1),
+        prepare_run(CORPUS, "cvb0", {"k": 2, "alpha": 0.5}, heldout=0.1),
     ):
-        assert settings_without_k(other.settings) not in keys
+        assert settings_without_k(other.spec) not in keys

@@ -35,9 +35,9 @@ RNG = np.random.default_rng(0)
 
 def settled(case: LdaCase, order: Order) -> tuple[LdaCase, CollapsedState]:
     """Return a case at a fixed point of its method, and the state."""
-    inference, state = collapsed(case, order), state_of(case, order)
+    algorithm, state = collapsed(case, order), state_of(case, order)
     for _ in range(2000):
-        state, info = inference.sweep(state, RNG)
+        state, info = algorithm.sweep(state, RNG)
         if info.change < 2e-6:
             return with_gamma(case, state.buffers.q), state
     raise AssertionError("it never settles")
@@ -55,10 +55,10 @@ def test_tokens_together_or_apart_have_the_same_fixed_points(seed: int, order: O
     case, _ = settled(long_case(seed), order)
     apart = case.unclumped
     assert len(apart.gamma) > 2 * len(case.gamma)
-    inference, state = collapsed(apart, order), state_of(apart, order)
+    algorithm, state = collapsed(apart, order), state_of(apart, order)
     together, joined = collapsed(case, order).sweep(state_of(case, order), RNG)
     for turn in range(3):
-        state, info = inference.sweep(state, RNG)
+        state, info = algorithm.sweep(state, RNG)
         assert info.change < 5e-5
         if turn == 0:
             assert info.pseudo_loo == pytest.approx(joined.pseudo_loo, rel=1e-6)
@@ -185,10 +185,10 @@ def test_documents_without_tokens_and_words_that_never_occur_are_there() -> None
     for documents in (case.corpus, more):
         method = collapsed(case, "zeroth")
         model = LdaModel(documents)
-        inference = type(method)(model.tokens, case.size, start, order="zeroth", learn=False, shrink=0.0)
-        state = inference.init(np.random.default_rng(0))
+        algorithm = type(method)(model.tokens, case.size, start, order="zeroth", learn=False, shrink=0.0)
+        state = algorithm.init(np.random.default_rng(0))
         state.buffers.q[...] = q
-        state, _ = inference.sweep(state, RNG)
+        state, _ = algorithm.sweep(state, RNG)
         found.append(state)
     assert len(found[0].buffers.q) == len(tokens.words)
     assert found[0].buffers.q.tobytes() == found[1].buffers.q.tobytes()

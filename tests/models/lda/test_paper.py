@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lda import cvb, hyper, kernels, kernels_second, start
 from acvb_core.models.lda import state as lda_state
 from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
@@ -28,8 +28,8 @@ MODULES = (cvb, hyper, kernels, kernels_second, start, lda_state)
 
 
 def method_of(name: str, **values: Any) -> Any:
-    problem = build_problem(CORPUS, name, {"preset": "paper", "k": K} | values, seed=1)
-    return problem.inference
+    prepared = prepare_run(CORPUS, name, {"preset": "paper", "k": K} | values, seed=1)
+    return prepared.algorithm
 
 
 def test_variational_sweep_from_random_responsibilities() -> None:
@@ -119,7 +119,7 @@ def test_sampled_concentrations_are_drawn_from_their_posterior() -> None:
 def stream_of(name: str) -> tuple[LdaCase, Any]:
     case = small_case(1)._replace(alpha=np.full(3, 0.01))
     values = {"preset": "paper", "k": case.size, "beta": BETA, "window": 100, "shuffle": False}
-    return case, build_problem(case.corpus, name, values).inference
+    return case, prepare_run(case.corpus, name, values).algorithm
 
 
 @pytest.mark.parametrize("name", ["sdm", "scvb0", "svb"])
@@ -163,7 +163,7 @@ def test_mini_batches_of_divergence_minimisation(window: int) -> None:
     case = small_case(1)._replace(alpha=np.full(3, 0.01))
     assert case.corpus.n_documents > 2 * 3
     values = {"preset": "paper", "k": case.size, "beta": BETA, "window": window, "shuffle": False, "batch": 3}
-    method = build_problem(case.corpus, "sdm", values).inference
+    method = prepare_run(case.corpus, "sdm", values).algorithm
     words, alpha = some_words(case), case.alpha
     sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
     prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 5_000, sticks, "paper")
@@ -183,6 +183,6 @@ def test_mini_batches_of_divergence_minimisation(window: int) -> None:
 def test_collapsed_methods_differ_from_their_defaults() -> None:
     """The preset is not what a run does anyway."""
     for name in ("cvb", "cvb0", "acvb0", "vb", "gibbs", "sdm", "scvb0", "svb"):
-        usual = build_problem(CORPUS, name, {"k": K}).settings.values
-        printed = build_problem(CORPUS, name, {"k": K, "preset": "paper"}).settings.values
+        usual = prepare_run(CORPUS, name, {"k": K}).settings.values
+        printed = prepare_run(CORPUS, name, {"k": K, "preset": "paper"}).settings.values
         assert {key for key in usual if usual[key] != printed[key]} > {"preset"}

@@ -12,7 +12,7 @@ import pytest
 from acvb_core.core.protocols import SweepInfo
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda import cvb
@@ -40,11 +40,11 @@ def test_counts_do_not_drift(order: Order, monkeypatch: pytest.MonkeyPatch) -> N
     """240 sweeps without adding them up anew, beside the sums in double precision of the responsibilities."""
     monkeypatch.setattr(cvb, "REBUILD_EVERY", 10**9)
     tokens = Tokens.of(CORPUS)
-    inference = CollapsedLda(tokens, 20, Concentrations.symmetric(20, 0.1, 0.01), False, 0.0, order)
-    state = inference.init(np.random.default_rng(0))
+    algorithm = CollapsedLda(tokens, 20, Concentrations.symmetric(20, 0.1, 0.01), False, 0.0, order)
+    state = algorithm.init(np.random.default_rng(0))
     moved = 0.0
     for _ in range(240):
-        state, info = inference.sweep(state, np.random.default_rng(0))
+        state, info = algorithm.sweep(state, np.random.default_rng(0))
         moved += info.change
     assert moved > 3  # as far as each token going over to another topic once, and back half the way
     documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
@@ -70,10 +70,10 @@ def test_counts_do_not_drift(order: Order, monkeypatch: pytest.MonkeyPatch) -> N
 def test_counts_are_added_up_anew_now_and_then(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cvb, "REBUILD_EVERY", 4)
     tokens = Tokens.of(CORPUS)
-    inference = CollapsedLda(tokens, 6, Concentrations.symmetric(6, 0.1, 0.01), False, 0.0, order)
-    state = inference.init(np.random.default_rng(0))
+    algorithm = CollapsedLda(tokens, 6, Concentrations.symmetric(6, 0.1, 0.01), False, 0.0, order)
+    state = algorithm.init(np.random.default_rng(0))
     for sweep in range(1, 9):
-        state, _ = inference.sweep(state, np.random.default_rng(0))
+        state, _ = algorithm.sweep(state, np.random.default_rng(0))
         fresh = cvb.sum_counts(Cells.cut(tokens), state.buffers.q)
         assert (fresh.by_word.tobytes() == state.counts.by_word.tobytes()) == (sweep % 4 == 0)
 
@@ -114,12 +114,12 @@ def test_same_bits_whatever_lies_about_in_memory(corpus: Corpus, k: int) -> None
         is_slow = row.name == "cvb_exact"
         data = SHORTER if is_slow and corpus is MEDIUM else corpus
         for _ in range(8 if is_slow else 40):
-            inference = row.build(data, row.values(known(row, {"k": k, "burn_in": 2})))
+            algorithm = row.build(data, row.values(known(row, {"k": k, "burn_in": 2})))
             heap.stir(400)
-            state = inference.init(np.random.default_rng(1))
+            state = algorithm.init(np.random.default_rng(1))
             for sweep in range(6):
                 heap.stir(60)
-                state, info = inference.sweep(state, np.random.default_rng([1, sweep]))
+                state, info = algorithm.sweep(state, np.random.default_rng([1, sweep]))
             bits = b"".join(array.tobytes() for array in arrays_in(state))
             found.add((bits, info.change, info.pseudo_loo))
         assert len(found) == 1, row.name
@@ -131,11 +131,11 @@ def test_same_bits_whatever_lies_about_in_memory(corpus: Corpus, k: int) -> None
 def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
     """Comparisons in the loops must not take it for a zero and go on."""
     (row,) = (row for row in methods_of("lda") if row.name == method)
-    problem = build_problem(
+    prepared = prepare_run(
         CORPUS, method, known(row, {"k": 5, "burn_in": 1, "max_sweeps": 30, "shrink": 0.0}), heldout=0.1
     )
 
-    def after(state: Any, info: SweepInfo, checkpoint: Any) -> tuple[Any, SweepInfo]:
+    def after(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
         inner = getattr(state, "inner", state)
         if inner.age != 4:
             return state, info
@@ -146,7 +146,7 @@ def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
         counts.by_word[7, 2] = bad
         return replace(inner, counts=counts), info
 
-    spoilt = with_inference(problem, Wrapped(problem.inference, after))
+    spoilt = with_inference(prepared, Wrapped(prepared.algorithm, after))
     with np.errstate(invalid="ignore", over="ignore"):
         snapshots = all_snapshots(spoilt, schedule=Schedule(1000, 1000))
     assert snapshots[-1].verdict is Verdict.DIVERGED
@@ -172,7 +172,7 @@ def test_topics_over_many_words_sum_to_one(many_words: Corpus, method: str) -> N
     sweeps = 1 if method == "cvb_exact" else 2  # over so many words, one takes seconds
     length = {"epochs": 0.5} if method_row("lda", method).streams else {"max_sweeps": sweeps}
     result = fit(many_words, method, k=10, **length, **more)
-    topics = result.problem.model.topics(result.posterior)
+    topics = result.prepared.model.topics(result.posterior)
     for rows in (topics.word_probability, topics.document_share):
         np.testing.assert_allclose(rows.sum(axis=1, dtype=np.float64), 1.0, rtol=0, atol=1e-6)
     assert len(topic_map(topics.word_probability).positions) == 10

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.models.lda.trained import trained_topics
@@ -22,14 +22,14 @@ TRUTH = topics_10(0)
 @pytest.mark.parametrize("method", ["acvb0", "cvb0"])
 def test_planted_topics_are_found(method: str, seed: int) -> None:
     result = fit(TRUTH.corpus, method, k=10, seed=seed)
-    phi = result.problem.model.topics(result.snapshot.posterior).word_probability
+    phi = result.prepared.model.topics(result.snapshot.posterior).word_probability
     pairs = align_topics(TRUTH.phi, phi)
     # About 5,000 tokens say what the 1,000 words of a topic are: even if it were known which, it would be as far off
     # as this. Other topics are four times as far.
     exact = TRUTH.word_topics.T + 0.1
     nearest = align_topics(TRUTH.phi, exact / exact.sum(axis=1, keepdims=True))
     assert pairs.distance.max() < 1.5 * nearest.distance.max()
-    shares = result.problem.model.topics(result.snapshot.posterior).document_share
+    shares = result.prepared.model.topics(result.snapshot.posterior).document_share
     matched = shares[:, pairs.other[np.argsort(pairs.one)]]
     assert np.abs(matched - TRUTH.theta).mean() < 0.02
     assert result.snapshot.cpu_seconds < 5
@@ -37,7 +37,7 @@ def test_planted_topics_are_found(method: str, seed: int) -> None:
 
 def distances(result: Result) -> np.ndarray:
     """Return how far each planted topic is from the one found for it."""
-    phi = result.problem.model.topics(result.snapshot.posterior).word_probability
+    phi = result.prepared.model.topics(result.snapshot.posterior).word_probability
     return np.asarray(align_topics(TRUTH.phi, phi).distance)
 
 
@@ -67,7 +67,7 @@ def test_from_the_topics_of_a_stream_a_batch_method_is_soon_further(method: str)
     warm, cold = (fit(TRUTH.corpus, method, k=10, max_sweeps=5, start=s) for s in (trained, None))
     assert warm.snapshot.lower_bound > cold.snapshot.lower_bound + 1_000
     assert (distances(warm) < 0.3).all()
-    assert warm.problem.settings.start == trained.label
+    assert warm.prepared.spec.start == trained.label
 
 
 @pytest.mark.parametrize("method", ["sdm", "scvb0", "svb"])
@@ -76,7 +76,7 @@ def test_a_stream_goes_on_from_a_batch_method_without_losing_what_was_found(meth
     batch = fit(TRUTH.corpus, "cvb0", k=10, heldout_documents=0.1)
     trained = trained_topics(batch)
     with pytest.raises(ParameterError, match="k is 7, but there are 10 topics"):
-        build_problem(TRUTH.corpus, method, {"k": 7}, start=trained)
+        prepare_run(TRUTH.corpus, method, {"k": 7}, start=trained)
     stream = fit(
         TRUTH.corpus, method, k=10, heldout_documents=0.1, epochs=1.0, start=trained, prior="symmetric"
     )

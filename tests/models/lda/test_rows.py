@@ -8,7 +8,7 @@ import pytest
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.registry import methods_of
 
 CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))
@@ -17,11 +17,11 @@ CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))
 @pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
 def test_alpha_is_shared_out_or_given_and_never_next_to_nothing(method: str) -> None:
     for given, expected in ((0.0, 5.0 / 4), (0.3, 0.3)):
-        inference = build_problem(CORPUS, method, {"k": 4, "alpha": given}).inference
-        start = (inference.inner if isinstance(inference, AveragedInference) else inference).start
+        algorithm = prepare_run(CORPUS, method, {"k": 4, "alpha": given}).algorithm
+        start = (algorithm.inner if isinstance(algorithm, AveragedInference) else algorithm).start
         np.testing.assert_allclose(start.alpha, expected)
     with pytest.raises(ParameterError, match=r"0, for 5 / k, or at least 0\.0001"):
-        build_problem(CORPUS, method, {"alpha": 1e-30})
+        prepare_run(CORPUS, method, {"alpha": 1e-30})
 
 
 def test_what_is_learned_every_few_sweeps_is_no_setting_of_a_stream() -> None:

@@ -15,7 +15,7 @@ from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.fitting import compare, fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
@@ -38,7 +38,7 @@ def gone_on(trained: TrainedTopics, data: Any = LATE, method: str = "sdm", **val
 
 
 def counts_of(result: Result, words: Any) -> np.ndarray:
-    place = {word: row for row, word in enumerate(result.problem.train.vocabulary)}
+    place = {word: row for row, word in enumerate(result.prepared.train.vocabulary)}
     return np.asarray(result.snapshot.posterior["words"][[place[word] for word in words]])
 
 
@@ -46,7 +46,7 @@ def test_words_that_do_not_come_again_keep_their_counts_with_sdm() -> None:
     trained = trained_by()
     result = gone_on(trained)
     np.testing.assert_array_equal(counts_of(result, EARLY.vocabulary[:10]), trained.counts_at(np.arange(10)))
-    assert result.problem.train.vocabulary.tolist() == [*LATE.vocabulary, *EARLY.vocabulary[:10]]
+    assert result.prepared.train.vocabulary.tolist() == [*LATE.vocabulary, *EARLY.vocabulary[:10]]
 
 
 @pytest.mark.parametrize("method", ["scvb0", "svb"])
@@ -54,8 +54,8 @@ def test_words_that_do_not_come_again_decay_by_the_steps_with_minibatches(method
     trained = trained_by(method)
     scale = {"step_scale": 1.0} if method == "scvb0" else {}
     result = gone_on(trained, method=method, batch=40, step_offset=1.0, step_power=0.6, **scale)
-    inference, batches = result.problem.inference, int(trained.posterior["course"][2])
-    kept = np.prod([1.0 - inference.step(t) for t in range(batches + 1, batches + 6)])
+    algorithm, batches = result.prepared.algorithm, int(trained.posterior["course"][2])
+    kept = np.prod([1.0 - algorithm.step(t) for t in range(batches + 1, batches + 6)])
     grown = (EARLY.n_tokens + LATE.n_tokens) / EARLY.n_tokens  # as the topics stand for so many more
     np.testing.assert_allclose(
         counts_of(result, EARLY.vocabulary[:10]), trained.counts_at(np.arange(10)) * kept * grown, rtol=1e-4
@@ -98,38 +98,36 @@ def test_a_word_not_met_for_very_long_is_learned_again_by_svb() -> None:
 @pytest.mark.parametrize("method", [*STREAMS, "asdm"])
 def test_what_is_known_of_no_new_word_needs_no_other_vocabulary(method: str) -> None:
     trained = trained_by(corpus=ALL.take_documents(np.arange(100)))
-    problem = build_problem(ALL, method, {"k": 4}, start=trained)
-    assert problem.data is ALL
-    assert problem.settings.of == ""
-    assert problem.fingerprint == ALL.fingerprint
+    prepared = prepare_run(ALL, method, {"k": 4}, start=trained)
+    assert prepared.data is ALL
+    assert prepared.spec.of == ""
+    assert prepared.fingerprint == ALL.fingerprint
 
 
 def test_the_data_are_known_by_what_they_were_as_loaded() -> None:
-    problem = build_problem(LATE, "sdm", {"k": 4}, start=trained_by())
-    assert problem.data.n_words == 60
-    assert problem.data.fingerprint != LATE.fingerprint
-    assert problem.fingerprint == problem.settings.of == LATE.fingerprint
-    assert build_problem(LATE, "sdm", {"k": 4}).fingerprint == LATE.fingerprint
+    prepared = prepare_run(LATE, "sdm", {"k": 4}, start=trained_by())
+    assert prepared.data.n_words == 60
+    assert prepared.data.fingerprint != LATE.fingerprint
+    assert prepared.fingerprint == prepared.spec.of == LATE.fingerprint
+    assert prepare_run(LATE, "sdm", {"k": 4}).fingerprint == LATE.fingerprint
     # Two runs that go on share the data, and with them the split.
     trained = trained_by()
-    one, two = (
-        build_problem(LATE, "sdm", {"k": 4}, start=trained, heldout=0.1, seed=seed) for seed in (0, 1)
-    )
+    one, two = (prepare_run(LATE, "sdm", {"k": 4}, start=trained, heldout=0.1, seed=seed) for seed in (0, 1))
     assert one.data is two.data
     assert one.train is two.train
 
 
 @pytest.mark.parametrize("method", ["cvb0", "acvb0"])
 def test_batch_methods_keep_the_words_of_their_corpus(method: str) -> None:
-    problem = build_problem(LATE, method, {"k": 4}, start=trained_by())
-    assert problem.data is LATE
-    assert problem.settings.of == ""
+    prepared = prepare_run(LATE, method, {"k": 4}, start=trained_by())
+    assert prepared.data is LATE
+    assert prepared.spec.of == ""
 
 
 @pytest.mark.parametrize("share", [{"heldout": 0.1}, {"heldout_documents": 0.1}])
 def test_the_same_words_are_held_out_with_and_without_the_old_vocabulary(share: dict[str, float]) -> None:
-    plain = build_problem(LATE, "sdm", {"k": 4}, **share)  # type: ignore[arg-type]
-    extended = build_problem(LATE, "sdm", {"k": 4}, start=trained_by(), **share)  # type: ignore[arg-type]
+    plain = prepare_run(LATE, "sdm", {"k": 4}, **share)  # type: ignore[arg-type]
+    extended = prepare_run(LATE, "sdm", {"k": 4}, start=trained_by(), **share)  # type: ignore[arg-type]
     one, other = (getattr(p.heldout, "hidden", p.heldout) for p in (plain, extended))
     for name in ("documents", "words", "counts"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -144,11 +142,11 @@ def test_data_on_disk_go_on_alike(tmp_path: Path) -> None:
     for share in (0.0, 0.1):
         one = gone_on(trained, disk, shuffle=False, heldout_documents=share)
         other = gone_on(trained, LATE, shuffle=False, heldout_documents=share)
-        assert isinstance(one.problem.train, DiskCorpus)
+        assert isinstance(one.prepared.train, DiskCorpus)
         for name in TOLD:
             np.testing.assert_array_equal(one.snapshot.posterior[name], other.snapshot.posterior[name])
         pd.testing.assert_frame_equal(one.documents, other.documents)
-        assert one.problem.fingerprint == disk.fingerprint
+        assert one.prepared.fingerprint == disk.fingerprint
 
 
 def test_the_same_documents_are_not_counted_again() -> None:
@@ -171,7 +169,7 @@ def test_saved_topics_go_on_like_those_in_memory(method: str, tmp_path: Path) ->
     one, other = gone_on(loaded, method=method), gone_on(trained, method=method)
     for name in TOLD:
         np.testing.assert_array_equal(one.snapshot.posterior[name], other.snapshot.posterior[name])
-    np.testing.assert_array_equal(one.problem.train.vocabulary, other.problem.train.vocabulary)
+    np.testing.assert_array_equal(one.prepared.train.vocabulary, other.prepared.train.vocabulary)
 
 
 def test_learning_the_prior_goes_on_where_it_was() -> None:
@@ -199,7 +197,7 @@ def test_topics_tell_of_themselves_what_the_run_does() -> None:
 
 def test_comparisons_go_on_too() -> None:
     table = compare(LATE, ["sdm", "cvb0"], start=trained_by(), k=4, epochs=0.5, max_sweeps=2)
-    assert [result.problem.settings.start for result in table.results] == ["4 topics of early by sdm"] * 2
+    assert [result.prepared.spec.start for result in table.results] == ["4 topics of early by sdm"] * 2
 
 
 def test_further_words_stand_in_no_document(tmp_path: Path) -> None:
@@ -253,7 +251,7 @@ def test_a_comparison_refuses_what_cannot_go_on_before_the_first_run() -> None:
 
 def test_the_number_of_topics_need_not_be_said_again() -> None:
     trained = trained_by(k=3)
-    assert fit(LATE, "sdm", epochs=1, start=trained).problem.settings.values["k"] == 3
-    assert fit(LATE, "cvb0", max_sweeps=2, start=trained).problem.settings.values["k"] == 3
+    assert fit(LATE, "sdm", epochs=1, start=trained).prepared.spec.values["k"] == 3
+    assert fit(LATE, "cvb0", max_sweeps=2, start=trained).prepared.spec.values["k"] == 3
     with pytest.raises(ParameterError, match="k is 4, but there are 3 topics"):
         fit(LATE, "sdm", k=4, epochs=1, start=trained)

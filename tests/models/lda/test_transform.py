@@ -31,7 +31,7 @@ def shares(result: Result, corpus: Corpus) -> np.ndarray:
 
 
 def test_fitted_documents_come_back_as_they_were_fitted(result: Result) -> None:
-    found = shares(result, result.problem.data)
+    found = shares(result, result.prepared.data)
     fitted = result.documents.filter(like="topic_").to_numpy()
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     # Not the same: the words' own counts are part of the topics, and are taken out only while fitting.
@@ -39,8 +39,8 @@ def test_fitted_documents_come_back_as_they_were_fitted(result: Result) -> None:
 
 
 def test_a_settled_document_is_a_fixed_point(result: Result) -> None:
-    corpus, alpha = result.problem.data, result.posterior["alpha"]
-    phi = result.problem.model.topics(result.posterior).word_probability
+    corpus, alpha = result.prepared.data, result.posterior["alpha"]
+    phi = result.prepared.model.topics(result.posterior).word_probability
     theta = fold_in(corpus.counts[:5], phi, alpha)
     for d in range(5):
         row = corpus.counts[[d]].toarray().ravel()
@@ -64,7 +64,7 @@ def test_counts_of_topics_that_a_document_leaves_are_not_below_zero(rng: np.rand
 
 
 def test_the_order_of_the_vocabulary_does_not_matter_and_unknown_words_are_counted(result: Result) -> None:
-    corpus = result.problem.data
+    corpus = result.prepared.data
     order = np.random.default_rng(0).permutation(corpus.n_words)
     counts = np.hstack([corpus.counts.toarray()[:, order], np.full((corpus.n_documents, 1), 2)])
     other = Corpus.build(counts, vocabulary=[*corpus.vocabulary[order], "never-seen"])
@@ -78,7 +78,7 @@ def test_a_document_without_known_words_has_the_shares_of_the_prior(result: Resu
     other = Corpus.build(np.array([[3]]), vocabulary=["never-seen"])
     alpha = result.posterior["alpha"]
     np.testing.assert_allclose(shares(result, other)[0], alpha / alpha.sum())
-    assert map_onto_vocabulary(other, result.problem.data.vocabulary).unknown.tolist() == [3]
+    assert map_onto_vocabulary(other, result.prepared.data.vocabulary).unknown.tolist() == [3]
 
 
 def test_topics_complete_new_documents_better_than_word_frequencies() -> None:

@@ -63,7 +63,7 @@ def test_the_same_numbers_in_every_file(result: Result, tmp_path: Path) -> None:
     np.testing.assert_array_equal(features["share"], arrays["share"])
     assert (np.diff(features["objects"]) <= 1e-9).all(), "the largest feature comes first"
     assert json.loads(arrays["column_names"].tobytes()) == NAMES
-    assert json.loads(arrays["object_names"].tobytes()) == list(result.problem.data.rows)
+    assert json.loads(arrays["object_names"].tobytes()) == list(result.prepared.data.rows)
 
 
 def test_the_numbers_are_in_the_users_units(result: Result, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_numbers_are_in_the_users_units(result: Result, tmp_path: Path) -> N
     write_run(result, tmp_path)
     frames, arrays = read(tmp_path)
     expected = arrays["objects"] @ arrays["weights"] + arrays["baseline"]
-    data, train = result.problem.data, result.problem.train
+    data, train = result.prepared.data, result.prepared.train
     error = (train.values - expected)[train.observed]
     assert np.sqrt(np.mean(error**2)) == pytest.approx(2.1, rel=0.1)
     assert arrays["noise_sd"].mean() == pytest.approx(2.1, rel=0.1)
@@ -90,7 +90,7 @@ def test_the_spread_of_weights_is_kept_where_a_method_has_it() -> None:
 
     found = fit(a_table(), "vb", max_sweeps=5, k_max=6)
     spread = posterior_arrays(found)["weight_sd"]
-    variance = found.posterior["weight_variance"] * found.problem.train.scale.sd**2
+    variance = found.posterior["weight_variance"] * found.prepared.train.scale.sd**2
     np.testing.assert_allclose(spread**2, variance, rtol=1e-12)
 
 
@@ -100,7 +100,7 @@ def test_run_json_has_the_scores(result: Result) -> None:
     assert told["effective_k"] == {"features": len(result.features)}
     assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained", "means_log_likelihood"}
     assert told["train_log_likelihood"] == result.snapshot.extras["train_log_likelihood"]
-    assert told["data"] == result.problem.data.identity()
+    assert told["data"] == result.prepared.data.identity()
     assert "known_labels" not in told
 
 
@@ -126,7 +126,7 @@ def assert_repeats(result: Result, snippet: str) -> None:
     for name, array in result.posterior.arrays.items():
         assert np.array_equal(array, again.posterior[name]), name
     assert again.snapshot.heldout == result.snapshot.heldout
-    assert again.problem.settings.to_dict() == result.problem.settings.to_dict()
+    assert again.prepared.spec.to_dict() == result.prepared.spec.to_dict()
 
 
 @pytest.mark.parametrize("standardise", [True, False])
@@ -180,6 +180,6 @@ def test_the_result_has_its_tables_and_no_others() -> None:
 def test_held_out_cells_are_known_in_a_reconstruction() -> None:
     table = a_table()
     result = fit(table, "em", k_max=2, max_sweeps=3, heldout=0.3)
-    held = result.problem.heldout
+    held = result.prepared.heldout
     row, column = int(held.rows[0]), int(held.columns[0])
     assert result.reconstruction(row)["value"][column] == held.values[0]

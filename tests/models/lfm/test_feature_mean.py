@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.models.lfm.feature_mean import FeatureMean, place_features
 from acvb_core.models.lfm.state import AXES
 
@@ -36,12 +36,10 @@ class Given(UnaveragedMethod):
 
     samples: tuple[Posterior, ...]
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> int:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> int:
         return -1
 
-    def sweep(
-        self, state: int, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
-    ) -> tuple[int, SweepInfo]:
+    def sweep(self, state: int, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[int, SweepInfo]:
         return state + 1, SweepInfo(None, None)
 
     def posterior(self, state: int) -> Posterior:

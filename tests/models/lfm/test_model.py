@@ -24,7 +24,7 @@ EVERY_SCALE = pytest.mark.parametrize("standardise", [True, False])
 EVERY_VARIANCE = pytest.mark.parametrize("variance", [True, False])
 
 
-def problem(
+def prepared(
     standardise: bool, variance: bool, size: int = 3
 ) -> tuple[Table, Posterior, Features, np.ndarray]:
     """A table in units of its own, any posterior, and that on the standardised scale with its weights' variance."""
@@ -55,7 +55,7 @@ def every_cell(table: Table) -> HeldOut:
 @EVERY_VARIANCE
 def test_predictions_are_those_of_each_cell(standardise: bool, variance: bool) -> None:
     """On the standardised scale, whatever the method worked on."""
-    table, posterior, state, spread = problem(standardise, variance)
+    table, posterior, state, spread = prepared(standardise, variance)
     cells = every_cell(table)
     found = LfmModel(table).predict(posterior, cells)
     assert found.shape == (cells.n, 2)
@@ -73,7 +73,7 @@ def test_predictions_are_those_of_each_cell(standardise: bool, variance: bool) -
 def test_training_likelihood_is_the_mean_over_known_cells(
     standardise: bool, variance: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, posterior, state, spread = problem(standardise, variance)
+    table, posterior, state, spread = prepared(standardise, variance)
     x = table.moments.apply(table.values)
     wanted = np.mean([dense.log_predictive(state, n, d, x[n, d], spread) for n, d in dense.cells(x)])
     model = LfmModel(table)
@@ -87,7 +87,7 @@ def test_training_likelihood_is_the_mean_over_known_cells(
 
 
 def test_predictions_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    table, posterior, _, _ = problem(True, True)
+    table, posterior, _, _ = prepared(True, True)
     cells = every_cell(table)
     whole = LfmModel(table).predict(posterior, cells)
     monkeypatch.setattr(under_test, "_PIECE", 7)
@@ -95,7 +95,7 @@ def test_predictions_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_densities_of_cells_far_off_are_no_zeros() -> None:
-    table, posterior, _, _ = problem(True, False)
+    table, posterior, _, _ = prepared(True, False)
     far = HeldOut(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([1e4]))
     density = LfmModel(table).predict(posterior, far)[0, 0]
     assert density > 0
@@ -110,15 +110,14 @@ def test_scores_are_those_by_hand(standardise: bool) -> None:
     predicted = np.array([[0.5, 0.5], [0.125, -1.0]], dtype=np.longdouble)
     score = LfmModel(table).score(predicted, heldout)
     assert isinstance(score, CellScore)
-    assert LfmModel(table).score_type is CellScore
     assert score.log_likelihood == pytest.approx(-2 * np.log(2))
     assert score.rmse == pytest.approx(np.sqrt((0.25 + 1.0) / 2))
     assert score.explained == pytest.approx(1 - 1.25 / 5)
 
 
 def test_samples_are_averaged_as_a_mixture() -> None:
-    table, one, _, _ = problem(True, False)
-    _, other, _, _ = problem(True, True)
+    table, one, _, _ = prepared(True, False)
+    _, other, _, _ = prepared(True, True)
     cells, model = every_cell(table), LfmModel(table)
     both = (model.predict(one, cells) + model.predict(other, cells)) / 2
     singles = [model.score(model.predict(p, cells), cells).log_likelihood for p in (one, other)]
@@ -126,7 +125,7 @@ def test_samples_are_averaged_as_a_mixture() -> None:
 
 
 def test_bound_is_the_methods_own() -> None:
-    table, posterior, _, _ = problem(True, False)
+    table, posterior, _, _ = prepared(True, False)
     model = LfmModel(table)
     assert model.lower_bound(posterior) == -12.5
     assert posterior.derived == ("bound",)
@@ -141,7 +140,7 @@ def test_bound_is_the_methods_own() -> None:
 
 @EVERY_SCALE
 def test_tables_are_in_the_units_of_the_user(standardise: bool) -> None:
-    table, posterior, state, _ = problem(standardise, False)
+    table, posterior, state, _ = prepared(standardise, False)
     tables = LfmModel(table).tables(posterior)
     features, objects, columns = tables["features"], tables["objects"], tables["columns"]
     mean, sd = np.nanmean(table.values, axis=0), np.nanstd(table.values, axis=0)

@@ -185,11 +185,11 @@ def test_updates_are_exact_when_all_else_is_hard(update, options):
     for seed in range(12):
         case = random_case(seed, shape=(5, 4), sizes=(3, 2), hard=True, per_block=seed % 2 == 0)
         case.q1[2] = [0.2, 0.3, 0.5]
-        for problem, i in ((case, 2), (random_case(seed, (4, 5), (2, 3), hard=True).T, 0)):
+        for prepared, i in ((case, 2), (random_case(seed, (4, 5), (2, 3), hard=True).T, 0)):
             row, log_normaliser = update(
-                problem.data, problem.q1, problem.q2, i, problem.a, problem.b, problem.alpha1, **options
+                prepared.data, prepared.q1, prepared.q2, i, prepared.a, prepared.b, prepared.alpha1, **options
             )
-            conditional, log_predictive = exact_conditional(problem, i)
+            conditional, log_predictive = exact_conditional(prepared, i)
             assert row == pytest.approx(conditional, abs=1e-11)
             assert log_normaliser == pytest.approx(log_predictive, abs=1e-11)
 

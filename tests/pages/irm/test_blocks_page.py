@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Relation
 from acvb_core.engine.background import Status
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.sampled import range_of_clusters
 from acvb_core.samples.catalogue import load_sample
@@ -35,13 +35,13 @@ def women() -> Result:
 def test_one_press_runs_three_more_seeds_and_says_how_far_they_agree(open_app: Open, women: Result) -> None:
     app = press(opened(open_app, women), "more_seeds")
     until(app, lambda: all(job.outline.verdict is not None for job in jobs_of(app)))
-    assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3]
-    assert len({str({**job.outline.settings.to_dict(), "seed": 0}) for job in jobs_of(app)}) == 1
+    assert [job.outline.spec.seed for job in jobs_of(app)] == [0, 1, 2, 3]
+    assert len({str({**job.outline.spec.to_dict(), "seed": 0}) for job in jobs_of(app)}) == 1
     app.run()
     assert "Four seeds agree" in texts(app)
     assert "Their lower bounds differ by " in texts(app)
     press(app, "more_seeds")
-    assert [job.outline.settings.seed for job in jobs_of(app)] == [0, 1, 2, 3, 4, 5, 6]
+    assert [job.outline.spec.seed for job in jobs_of(app)] == [0, 1, 2, 3, 4, 5, 6]
     viewer = open_app("blocks", workspace=view_id(WORKSPACE))
     assert "more_seeds" not in keys(viewer)
 
@@ -119,14 +119,14 @@ def test_the_card_says_which_rule_ended_a_run_and_that_another_seed_may_end_else
 def test_a_run_without_samples_says_that_it_takes_the_clusters_as_certain(
     open_app: Open, women: Result
 ) -> None:
-    app = opened(open_app, fit(women.problem.data, "acvb0", init="random", k_rows=3, k_cols=3))
+    app = opened(open_app, fit(women.prepared.data, "acvb0", init="random", k_rows=3, k_cols=3))
     assert any("takes the clusters as certain" in caption.value for caption in app.caption)
     assert "samples:" not in texts(app)
     assert not app.toggle
 
 
 def test_a_run_of_gibbs_sampling_is_not_said_to_have_no_samples(open_app: Open, women: Result) -> None:
-    sampled = fit(women.problem.data, "gibbs", max_sweeps=60, burn_in=10)
+    sampled = fit(women.prepared.data, "gibbs", max_sweeps=60, burn_in=10)
     assert sampled.chain is not None
     app = opened(open_app, sampled)
     said = [caption.value for caption in (*app.caption, *app.warning)]
@@ -142,14 +142,14 @@ def test_a_run_that_uses_all_its_clusters_is_run_again_with_twice_as_many(
     open_app: Open, women: Result
 ) -> None:
     """With the same settings otherwise; a viewer of the workspace only reads the advice."""
-    full = fit(women.problem.data, "vb", k_rows=2, k_cols=9, split=False, heldout=0.1, seed=3)
+    full = fit(women.prepared.data, "vb", k_rows=2, k_cols=9, split=False, heldout=0.1, seed=3)
     assert full.full_domains == {"rows": 2}
     app = opened(open_app, full)
     assert any("All 2 row clusters that the run may have are in use" in one.value for one in app.caption)
     press(app, "blocks_more")
     (more,) = [job for job in jobs_of(app) if job.id != f"{0:012x}"]
     until(app, lambda: more.inspect().status is Status.FINISHED)
-    settings, before = more.problem.settings, full.problem.settings
+    settings, before = more.prepared.spec, full.prepared.spec
     assert settings == replace(before, values={**before.values, "k_rows": 4})
     viewer = open_app("blocks", None, view=view_id(WORKSPACE))
     assert not [button for button in viewer.button if button.key == "blocks_more"]
@@ -217,7 +217,7 @@ def test_a_part_of_another_run_is_not_kept(open_app: Open, women: Result) -> Non
 
 
 def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, women: Result) -> None:
-    job = Workspace(WORKSPACE).add(build_problem(women.problem.data, "gibbs", {"max_sweeps": 1_000_000}))
+    job = Workspace(WORKSPACE).add(prepare_run(women.prepared.data, "gibbs", {"max_sweeps": 1_000_000}))
     app = open_app("blocks")
     until(app, lambda: len(app.get("plotly_chart")) == 5)
     assert app.button(key="blocks_refresh").label == "Refresh"

@@ -214,7 +214,7 @@ def test_links_that_stand_out_are_listed(open_app: Open, found: Result) -> None:
 
 def test_links_are_predicted_by_the_samples_or_by_the_clusters(open_app: Open) -> None:
     result = fit(load_sample("karate").relation, "acvb0", heldout=0.1)
-    strengths = result.problem.model.strengths(result.posterior)
+    strengths = result.prepared.model.strengths(result.posterior)
     app = opened(open_app, result)
     score = result.snapshot.heldout
     assert (
@@ -226,7 +226,7 @@ def test_links_are_predicted_by_the_samples_or_by_the_clusters(open_app: Open) -
         switch(app, f"link_by_{0:012x}", chosen)
         table = next(shown.value for shown in app.dataframe if "block_probability" in shown.value)
         expected = likely_links(
-            result.problem.data, result.posterior, strengths, among="unlinked", averaged=chosen
+            result.prepared.data, result.posterior, strengths, among="unlinked", averaged=chosen
         )
         np.testing.assert_allclose(table["probability"], expected["probability"])
 

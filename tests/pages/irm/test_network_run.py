@@ -64,9 +64,9 @@ def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     app.pills(key=of_data(app, "methods_irm")).set_value(["cvb0"]).run()
     press(app, "start")
     one, two = jobs_of(app)
-    assert (one.problem.settings.model, two.problem.settings.model) == ("network", "irm")
-    assert one.problem.heldout.rows.tolist() == two.problem.heldout.rows.tolist()
-    assert one.problem.heldout.columns.tolist() == two.problem.heldout.columns.tolist()
+    assert (one.prepared.spec.model, two.prepared.spec.model) == ("network", "irm")
+    assert one.prepared.heldout.rows.tolist() == two.prepared.heldout.rows.tolist()
+    assert one.prepared.heldout.columns.tolist() == two.prepared.heldout.columns.tolist()
     said = texts(finish(app))
     assert (
         said.count(">two clusterings · K 20 × 20 · seed 0<")
@@ -136,7 +136,7 @@ def test_runs_with_one_clustering_alone_speak_of_nodes(open_app: Open) -> None:
 def test_the_sample_network_runs_at_one_press(open_app: Open) -> None:
     app = press(open_app(), "sample_network")
     assert app.title[0].value == "Run"
-    assert {job.problem.settings.model for job in jobs_of(app)} == {"network"}
+    assert {job.prepared.spec.model for job in jobs_of(app)} == {"network"}
     finish(app)
     app.switch_page("pages/home.py").run()
     results = app.dataframe[0].value["Result"]

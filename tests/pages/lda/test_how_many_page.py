@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lda.grid import grid
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import bars
@@ -64,7 +64,7 @@ def test_a_grid_is_started_and_shown(open_app: Open) -> None:
         ("Diversity", "diversity"),
     ):
         np.testing.assert_allclose(shown[heading], expected[column])
-    assert {job.problem.settings.heldout_seed for job in jobs_of(app)} == {3}
+    assert {job.prepared.spec.heldout_seed for job in jobs_of(app)} == {3}
     assert len(app.get("plotly_chart")) == 1
     assert "at most 15 sweeps" in texts(app)
     assert "Best at the largest number tried: leave-one-out perplexity, held-out perplexity" in texts(app)
@@ -106,7 +106,7 @@ def test_it_leads_to_the_topics_of_one_number(open_app: Open) -> None:
     assert "2 topics · 15 sweeps" in texts(app)
     chosen = app.selectbox(key="topics_run").value
     perplexity = {job.id: job.result().snapshot.heldout.perplexity for job in jobs_of(app)}
-    of_two = [job.id for job in jobs_of(app) if job.problem.settings.values["k"] == 2]
+    of_two = [job.id for job in jobs_of(app) if job.prepared.spec.values["k"] == 2]
     assert chosen == min(of_two, key=perplexity.__getitem__)
 
 
@@ -177,7 +177,7 @@ def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:
     for beta in (0.01, 0.5):
         for k in (2, 3):
             values = {"k": k, "beta": beta, "max_sweeps": 5}
-            assert services.job_manager().add(WORKSPACE, build_problem(CORPUS, "cvb0", values)).wait(180)
+            assert services.job_manager().add(WORKSPACE, prepare_run(CORPUS, "cvb0", values)).wait(180)
     app.run()
     box = app.selectbox(key="grid")
     assert len(set(box.options)) == 2
@@ -192,7 +192,7 @@ def test_two_runs_of_one_number_and_seed_have_a_line_each(open_app: Open) -> Non
     for k in (2, 3, 3):
         jobs.append(
             services.job_manager().add(
-                WORKSPACE, build_problem(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000})
+                WORKSPACE, prepare_run(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000})
             )
         )
         until(app, lambda: jobs[-1].inspect().snapshot is not None)

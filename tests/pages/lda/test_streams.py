@@ -192,7 +192,7 @@ def test_data_on_disk_are_streamed_by_epochs(open_app: Open, on_disk: DiskCorpus
     next(field for field in app.number_input if field.label == "Epochs").set_value(0.5).run()
     press(app, "start")
     (job,) = jobs_of(app)
-    assert job.problem.settings.heldout_documents == 0.02
+    assert job.prepared.spec.heldout_documents == 0.02
     finished(app)
     said = texts(app)
     assert "<span>Speed</span>" in said
@@ -211,7 +211,7 @@ def test_data_on_disk_are_spread_over_shards(open_app: Open, on_disk: DiskCorpus
     press(app, "start")
     finished(app)
     (job,) = jobs_of(app)
-    assert job.problem.settings.values["shards"] == 3
+    assert job.prepared.spec.values["shards"] == 3
     assert job.inspect().snapshot.sweep == 4
     press(app, f"extend_{job.id}")  # the shards are still there
     finished(app)
@@ -278,8 +278,8 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     view = build_view(job, read_answer(job))
     assert view.corpus.n_documents == 2000
     assert view.topics.document_share.shape == (2000, 5)
-    assert view.tokens.sum() == pytest.approx(streamed.problem.data.n_tokens)
-    assert (view.data.frequencies == streamed.problem.data.frequencies).all()
+    assert view.tokens.sum() == pytest.approx(streamed.prepared.data.n_tokens)
+    assert (view.data.frequencies == streamed.prepared.data.frequencies).all()
     group(app, "topics_part").set_value("Documents").run()
     assert (
         "This page shows 2,000 of the 3,000 documents, drawn at random. The run kept only the words of the topics"
@@ -317,7 +317,7 @@ def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: Di
     said = texts(app)
     assert "SDM · 2, 3 topics · 2 % of the documents held out · 0.2 epochs" in said
     assert "coherence is measured on a random sample" in said
-    assert [job.problem.settings.values["k"] for job in jobs_of(app)] == [2, 3]
+    assert [job.prepared.spec.values["k"] for job in jobs_of(app)] == [2, 3]
     assert {"Windows", "Topics"} <= set(app.dataframe[0].value.columns)
 
 
@@ -349,7 +349,7 @@ def test_a_run_starts_from_another(open_app: Open, batch: Result) -> None:
     press(app, "start")
     finished(app)
     _, job = jobs_of(app)
-    settings = job.problem.settings
+    settings = job.prepared.spec
     assert (settings.method, settings.values["k"]) == ("sdm", 5)
     assert settings.start == "5 topics of bars by cvb0"
     assert "continued from 5 topics of bars by cvb0" in texts(app)
@@ -397,7 +397,7 @@ def test_steps_are_tuned_and_used(open_app: Open) -> None:
     assert app.pills(key=of_data(app, "methods_lda")).value == ["scvb0"]
     press(app, "start")
     (run,) = jobs_of(app)
-    values = run.problem.settings.values
+    values = run.prepared.spec.values
     assert {name: values[name] for name in found.best} == pytest.approx(found.best)
     assert (values["k"], values["epochs"]) == (5, 1.0)
     finished(app)

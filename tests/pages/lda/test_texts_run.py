@@ -79,11 +79,11 @@ def test_what_is_entered_reaches_the_run(with_texts: AppTest) -> None:
     next(box for box in app.selectbox if "hyper" in str(box.key)).select("fixed").run()
     press(app, "start")
     (job,) = jobs_of(app)
-    settings = job.problem.settings
+    settings = job.prepared.spec
     assert settings.model == "lda"
     values = [settings.values[name] for name in ("k", "alpha", "beta", "max_sweeps", "hyper")]
     assert values == [7, 0.3, 0.2, 3, "fixed"]
-    assert job.problem.heldout is not None
+    assert job.prepared.heldout is not None
     finished(app)
 
 
@@ -182,10 +182,10 @@ def test_blocks_page_leads_to_the_topics(with_texts: AppTest) -> None:
 def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
     app = press(open_app(), "sample_topics")
     jobs = jobs_of(app)
-    assert [job.problem.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
-    assert {job.problem.settings.values["k"] for job in jobs} == {20}
-    assert {job.problem.data.name for job in jobs} == {"World English Bible, by chapter"}
-    assert all(job.problem.heldout is not None for job in jobs)
+    assert [job.prepared.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
+    assert {job.prepared.spec.values["k"] for job in jobs} == {20}
+    assert {job.prepared.data.name for job in jobs} == {"World English Bible, by chapter"}
+    assert all(job.prepared.heldout is not None for job in jobs)
     for job in jobs:
         job.stop()
     finished(app)

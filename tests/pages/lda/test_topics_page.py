@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.ranking import ranked_words, top_words
@@ -99,11 +99,11 @@ def test_the_table_of_documents_carries_names_and_labels(open_app: Open, found: 
     (offer,) = list_document_files(view)
     table = pd.read_csv(io.StringIO(str(offer.make())))
     assert list(table.columns) == ["document", "label", "topic_1", "topic_2: night, sky"]
-    assert table["label"].tolist() == found.problem.data.labels.tolist()
+    assert table["label"].tolist() == found.prepared.data.labels.tolist()
 
 
 def test_a_corpus_without_a_run(open_app: Open, found: Result) -> None:
-    services.store().save_dataset(WORKSPACE, found.problem.data, [], {"name": "small"})
+    services.store().save_dataset(WORKSPACE, found.prepared.data, [], {"name": "small"})
     assert "Start one on the Run page" in texts(opened(open_app))
 
 
@@ -123,8 +123,8 @@ def test_topics_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open, foun
 
 
 def test_topics_are_shown_with_their_range_over_seeds(open_app: Open, found: Result) -> None:
-    settings = found.problem.settings
-    others = [fit(found.problem.data, settings.method, seed=seed, **settings.values) for seed in (2, 3)]
+    settings = found.prepared.spec
+    others = [fit(found.prepared.data, settings.method, seed=seed, **settings.values) for seed in (2, 3)]
     diverged = others[1].with_state(snapshot=replace(others[1].snapshot, verdict=Verdict.DIVERGED))
     app = opened(open_app, found, others[0], diverged)
     app.selectbox(key="topics_run").set_value(f"{0:012x}").run()
@@ -221,7 +221,7 @@ def test_a_topic_is_renamed_and_stays_chosen(open_app: Open, found: Result) -> N
 def test_a_topic_that_is_renamed_elsewhere_stays_chosen(open_app: Open, found: Result) -> None:
     app = opened(open_app, found)
     app.selectbox(key="topics_topic").set_value(2).run()
-    probability = found.problem.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
+    probability = found.prepared.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
     open_topic_names().rename(f"{0:012x}", top_words(probability, IDENTIFYING), 2, "sky")
     app.run()
     send_stale(app, "topics_topic", "topic 2")
@@ -233,8 +233,8 @@ def test_a_word_is_looked_up(open_app: Open, found: Result) -> None:
     app = opened(open_app, found)
     app.text_input(key="topics_search").set_value("DOG").run()
     shown = cards(app)
-    topics = found.problem.model.topics(found.posterior)  # type: ignore[attr-defined]
-    word = found.problem.data.vocabulary.tolist().index("dog")
+    topics = found.prepared.model.topics(found.posterior)  # type: ignore[attr-defined]
+    word = found.prepared.data.vocabulary.tolist().index("dog")
     part_of = topics.share * topics.word_probability[:, word]
     assert shown["marked"] == "dog"
     assert shown["cards"][0]["topic"] == int(part_of.argmax()) + 1
@@ -257,7 +257,7 @@ def test_a_words_tokens_are_divided_by_the_sizes_of_the_topics(three: Result) ->
     topics = Topics(
         np.array([[0.1, 0.9], [0.5, 0.5], [1e-4, 1.0]]), np.ones((1, 3)) / 3, np.array([0.8, 0.1, 0.1])
     )
-    view = TopicView(topics, three.problem.data, three.problem.data, ("run", 1, ""), three)
+    view = TopicView(topics, three.prepared.data, three.prepared.data, ("run", 1, ""), three)
     # 0.08 and 0.05 of 0.13001; the third has less than one in a hundred.
     assert describe_word(view, 0) == {
         1: "61.5 % of its occurrences; 10 % of the topic",
@@ -332,7 +332,7 @@ def test_another_run_can_be_chosen(open_app: Open, found: Result, three: Result)
 def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, found: Result, three: Result) -> None:
     workspace = Workspace(WORKSPACE)
     services.store().save(WORKSPACE, f"{0:012x}", 4e9, three)
-    job = workspace.add(build_problem(found.problem.data, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
+    job = workspace.add(prepare_run(found.prepared.data, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
     app = open_app("topics")
     until(app, lambda: len(app.selectbox(key="topics_run").options) == 2)
     app.selectbox(key="topics_run").set_value(job.id).run()

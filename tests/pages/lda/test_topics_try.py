@@ -60,8 +60,8 @@ def test_its_words_are_tinted_by_topic(open_app: Open, found: Result) -> None:
     assert tinted.keys() == {"1", "2"}
     words = re.findall(r'title="[^"]*">([^<]+)</span>', texts(app))
     assert words == ["Stars", "shine", "star", "dog"], "as they are written, the unknown ones plain"
-    phi = found.problem.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
-    dog = found.problem.data.vocabulary.tolist().index("dog")
+    phi = found.prepared.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
+    dog = found.prepared.data.vocabulary.tolist().index("dog")
     of_dog = re.search(r'title="topic (\d)[^"]*">dog</span>', texts(app))
     assert of_dog is not None
     assert int(of_dog[1]) == phi[:, dog].argmax() + 1

@@ -28,7 +28,7 @@ from tests.pages.session import WORKSPACE, Open, chart, press, texts
 
 
 def view(result: Result) -> FeatureView:
-    return FeatureView(result.posterior, result.problem.data, result.problem.train, "run", result)
+    return FeatureView(result.posterior, result.prepared.data, result.prepared.train, "run", result)
 
 
 def without_features() -> Result:
@@ -226,7 +226,7 @@ def test_one_object_step_by_step(open_app: Open) -> None:
 
 def test_hidden_cells_are_shown_and_named() -> None:
     shown = view(fitted())
-    hidden = fitted().problem.heldout
+    hidden = fitted().prepared.heldout
     row = int(hidden.rows[0])
     table = list_steps(shown, shown.steps(row), row)
     at = hidden.columns[hidden.rows == row]
@@ -262,7 +262,7 @@ def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyP
     app = part(opened(open_app, fitted()), "One object")
     app.text_input(key="features_object_name").set_value("object 9").run()
     table = frames(app, "column", "reconstruction")
-    np.testing.assert_allclose(table["value"], fitted().problem.data.values[9])
+    np.testing.assert_allclose(table["value"], fitted().prepared.data.values[9])
     app.text_input(key="features_object_name").set_value("nobody").run()
     assert not app.exception
     assert "No object has this name" in texts(app)
@@ -271,7 +271,7 @@ def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyP
 
 def test_files() -> None:
     found = fitted()
-    spread = found.problem.model.spread([found.snapshot.posterior])
+    spread = found.prepared.model.spread([found.snapshot.posterior])
     made = {offer.end: offer.make() for offer in list_files(found, lambda: spread)}
     features = pd.read_csv(io.StringIO(str(made["features.csv"])))
     np.testing.assert_allclose(features["share"], found.features["share"])
@@ -297,7 +297,7 @@ def test_features_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open) ->
     app = part(opened(open_app, fitted()), "How sure?")
     assert "These features come from one run" in texts(app)
     assert "given this run's features" in texts(app)
-    spread = fitted().problem.model.spread([fitted().snapshot.posterior])
+    spread = fitted().prepared.model.spread([fitted().snapshot.posterior])
     table = list_spread(spread)
     assert len(table) == 2 * 6
     assert table[["low", "high", "share_low", "share_high"]].isna().all(axis=None)
@@ -340,7 +340,7 @@ def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
     app.segmented_control(key="features_units").set_value("sd").run()
     weights = next(frame.value for frame in app.dataframe if "Weight" in frame.value)
     strongest = weights.iloc[0]
-    sd = dict(zip(runs[0].problem.data.columns, view(runs[0]).sd, strict=True))[strongest["Column"]]
+    sd = dict(zip(runs[0].prepared.data.columns, view(runs[0]).sd, strict=True))[strongest["Column"]]
     assert strongest["Weight"] == pytest.approx(own[strongest["Column"]] / sd)
     assert strongest["Lowest"] <= strongest["Weight"] <= strongest["Highest"]
 

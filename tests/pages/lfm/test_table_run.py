@@ -54,7 +54,7 @@ def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
     app.pills(key=of_data(app, "methods_lfm")).set_value(["fab", "em", "vb"])
     app = finished(press(app.run(), "start"))
     jobs = jobs_of(app)
-    assert [job.problem.row.name for job in jobs] == ["fab", "em", "vb"]
+    assert [job.prepared.row.name for job in jobs] == ["fab", "em", "vb"]
     assert all(job.inspect().verdict is not None for job in jobs)
     said = texts(app)
     score, _, _, of_means = jobs[0].inspect().snapshot.heldout
@@ -74,7 +74,7 @@ def test_restarts_need_hidden_cells(open_app: Open) -> None:
     assert "Nothing is held out" in field.help
     assert not [one for one in app.number_input if str(one.key).startswith("restarts")]
     press(app, "start")
-    assert all(job.problem.settings.restarts == 1 for job in jobs_of(app))
+    assert all(job.prepared.spec.restarts == 1 for job in jobs_of(app))
 
 
 def test_restarts_race_by_hidden_cells(open_app: Open) -> None:
@@ -90,7 +90,7 @@ def test_restarts_race_by_hidden_cells(open_app: Open) -> None:
 def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
     app = finished(press(run_page(open_app), "start"))
     jobs = jobs_of(app)
-    shown = build_curves(jobs, {job.id: job.problem.row.label for job in jobs})
+    shown = build_curves(jobs, {job.id: job.prepared.row.label for job in jobs})
     assert {run.unit for run in shown} == {float(N)}
     layout = live_figure(shown)["layout"]
     titles = " ".join(note["text"] for note in layout["annotations"])
@@ -148,7 +148,8 @@ def test_features_of_two_runs_are_paired(open_app: Open) -> None:
 def test_pairs_tell_what_each_weighs() -> None:
     results = [fitted(), fitted("em")]
     one, other = (
-        FeatureView(found.posterior, found.problem.data, found.problem.train, "x", found) for found in results
+        FeatureView(found.posterior, found.prepared.data, found.prepared.train, "x", found)
+        for found in results
     )
     match = match_features(one.objects, other.objects)
     frame = list_pairs(match, (one, other))

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.experiments.plan import plan_experiment
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.tuning import plan_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.archives.contents import OpenArchive
@@ -33,7 +33,7 @@ def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
     book = services.job_manager()
     for seed in (0, 1):
         values = {"k_rows": 2, "k_cols": 2, "max_sweeps": 2}
-        assert book.add(WORKSPACE, build_problem(data, "vb", values, seed=seed)).wait(SECONDS)
+        assert book.add(WORKSPACE, prepare_run(data, "vb", values, seed=seed)).wait(SECONDS)
     assert book.close(SECONDS)
     with _write_file(book.jobs(WORKSPACE)) as file:
         archive = file.read()

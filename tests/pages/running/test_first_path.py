@@ -43,8 +43,8 @@ def test_an_upload_leads_to_its_answer_in_five_presses(
     press(app, "start")
     (job,) = jobs_of(app)
     row = method_row(*method)
-    assert job.problem.row == row
-    assert job.problem.settings.values == row.values({})
+    assert job.prepared.row == row
+    assert job.prepared.spec.values == row.values({})
     until(app, lambda: job.inspect().verdict is not None)
     press(app.run(), f"open_{job.id}")
     assert app.title[0].value == page

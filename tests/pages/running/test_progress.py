@@ -13,7 +13,7 @@ from acvb_core.engine.job import Job
 from pages.ui.running.live import MOST_WAITING
 from pages.ui.shared import services
 from pages.ui.shared.format import ordinal
-from tests.engine.fakes import small_problem
+from tests.engine.fakes import small_run
 from tests.engine.jobs import gated
 from tests.pages.session import OTHER, SECONDS, WORKSPACE, Open, press, texts, until
 
@@ -25,8 +25,8 @@ def bars(app: object) -> list[tuple[str, int]]:
 
 
 def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_only(open_app: Open) -> None:
-    problem, gate = gated(small_problem("vb", tol=1e-12, max_sweeps=1_000_000))
-    job = services.job_manager().add(WORKSPACE, problem)
+    prepared, gate = gated(small_run("vb", tol=1e-12, max_sweeps=1_000_000))
+    job = services.job_manager().add(WORKSPACE, prepared)
     gate.tickets.release(6)
     app = open_app("run")
     until(app, lambda: len(job.history) == 6)
@@ -45,8 +45,8 @@ def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_o
 
 
 def test_compiling_is_said_on_the_card(open_app: Open) -> None:
-    problem, gate = gated(small_problem("vb", max_sweeps=5))
-    job: Job = services.job_manager().add(WORKSPACE, problem)
+    prepared, gate = gated(small_run("vb", max_sweeps=5))
+    job: Job = services.job_manager().add(WORKSPACE, prepared)
     assert gate.waiting.wait(180)
     job._publish(Status.COMPILING)
     app = open_app("run")
@@ -57,11 +57,11 @@ def test_compiling_is_said_on_the_card(open_app: Open) -> None:
 
 def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services.places().here, "_limit", 1)
-    problem, gate = gated(small_problem("vb", max_sweeps=3))
+    prepared, gate = gated(small_run("vb", max_sweeps=3))
     book = services.job_manager()
-    jobs = [book.add(WORKSPACE, problem)]
+    jobs = [book.add(WORKSPACE, prepared)]
     assert gate.waiting.wait(180)
-    jobs += [book.add(WORKSPACE, problem) for _ in range(MOST_WAITING + 2)]
+    jobs += [book.add(WORKSPACE, prepared) for _ in range(MOST_WAITING + 2)]
     app = open_app("run")
     assert len(bars(app)) == 1 + MOST_WAITING
     assert "2 more runs wait for a place" in texts(app)
@@ -72,12 +72,12 @@ def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: 
 
 def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACVB_RUNS", "1")
-    problem, gate = gated(small_problem("vb", max_sweeps=5))
+    prepared, gate = gated(small_run("vb", max_sweeps=5))
     book = services.job_manager()
-    foreign = book.add(OTHER, problem)
+    foreign = book.add(OTHER, prepared)
     assert gate.waiting.wait(180)
-    first, second, third = (book.add(WORKSPACE, small_problem("cvb0", seed=seed)) for seed in range(3))
-    book.add(OTHER, small_problem("cvb0"))  # it waits until this workspace has had its turn
+    first, second, third = (book.add(WORKSPACE, small_run("cvb0", seed=seed)) for seed in range(3))
+    book.add(OTHER, small_run("cvb0"))  # it waits until this workspace has had its turn
     app = open_app("run")
     assert sorted(text for text, _ in bars(app)) == [
         "Waiting: 1st in line",

@@ -12,7 +12,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import RunLabel, build_problem
+from acvb_core.engine.prepared import RunLabel, prepare_run
 from acvb_core.engine.result import Result
 from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
@@ -164,7 +164,7 @@ def test_a_run_shown_by_itself_gives_way_to_a_better_one(open_app: Open, runs: l
     app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
     assert shown(app) == f"{1:012x}"
     go(app, "run")
-    better = services.job_manager().add(WORKSPACE, runs[1].problem)
+    better = services.job_manager().add(WORKSPACE, runs[1].prepared)
     assert better.wait(180)
     go(app, "blocks")
     assert shown(app) == better.id
@@ -181,9 +181,7 @@ def test_the_run_that_was_clicked_is_shown(open_app: Open, runs: list[Result]) -
 
 def test_the_list_has_runs_that_began_while_the_page_was_open(open_app: Open, runs: list[Result]) -> None:
     app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
-    job = services.job_manager().add(
-        WORKSPACE, build_problem(relation(0), "gibbs", {"max_sweeps": 1_000_000})
-    )
+    job = services.job_manager().add(WORKSPACE, prepare_run(relation(0), "gibbs", {"max_sweeps": 1_000_000}))
     until(app, lambda: (seen := job.inspect().snapshot) is not None and seen.sweep > 0)
     app.run()
     assert len(app.selectbox(key="blocks_run").options) == 3

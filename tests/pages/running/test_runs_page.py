@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store import results
@@ -86,7 +86,7 @@ def test_every_page_renders_with_many_runs(open_app: Open, sample: str) -> None:
         sample
     ]
     book = services.job_manager()
-    endless = build_problem(data, method, {"tol": 1e-12, "max_sweeps": 1_000_000, **size}, heldout=0.1)
+    endless = prepare_run(data, method, {"tol": 1e-12, "max_sweeps": 1_000_000, **size}, heldout=0.1)
     going, paused, failed = (book.add(WORKSPACE, endless) for _ in range(3))
     paused.pause()
     failed.stop()
@@ -182,10 +182,10 @@ def test_runs_are_taken_along_in_folders_of_their_names(open_app: Open) -> None:
 @pytest.mark.usefixtures("full")
 def test_the_best_score_comes_first_and_few_sizes_are_no_grid(open_app: Open) -> None:
     jobs = jobs_of(open_app("home"))
-    women = [job for job in jobs if job.problem.data.name == jobs[0].problem.data.name]
+    women = [job for job in jobs if job.prepared.data.name == jobs[0].prepared.data.name]
     scores = [job.result().snapshot.heldout[0] for job in sort_runs(women, "Best score first")]
     assert scores == sorted(scores, reverse=True)
-    grid = [job for job in jobs if job.problem.row.name == "cvb0"]
+    grid = [job for job in jobs if job.prepared.row.name == "cvb0"]
     alone, grids = fold_grids(grid[:2])
     assert (alone, grids) == (grid[:2], [])
     assert [len(one.jobs) for one in fold_grids(grid)[1]] == [6]
@@ -214,7 +214,7 @@ def test_the_data_chosen_in_the_sidebar_are_those_of_every_page(open_app: Open) 
     assert choice.value == women.fingerprint
     choice.set_value(bars.fingerprint).run()
     app.switch_page("pages/run.py").run()
-    on_bars = {job.id for job in jobs_of(app) if job.problem.fingerprint == bars.fingerprint}
+    on_bars = {job.id for job in jobs_of(app) if job.prepared.fingerprint == bars.fingerprint}
     assert {str(button.key) for button in app.button if str(button.key).startswith("open_")} == {
         f"open_{job_id}" for job_id in on_bars
     }
@@ -235,7 +235,7 @@ def test_opening_a_run_takes_its_data_into_use_and_loses_none(open_app: Open) ->
     app = select(app, 0)
     job = jobs_of(app)[-1]
     assert job.id in [box.value for box in app.selectbox]
-    assert in_use(app) == job.problem.fingerprint
+    assert in_use(app) == job.prepared.fingerprint
     again = open_app("home")
     again.selectbox(key="data_in_use").set_value(new.fingerprint).run()
     assert in_use(again) == new.fingerprint
@@ -251,8 +251,8 @@ def many_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store, women = RunStore(folder), load_sample("southern_women").data
     result = run("southern_women", "vb", 0, k_rows=4, k_cols=3)
     for number in range(MANY):
-        settings = replace(result.problem.settings, seed=number)
-        one = result.with_state(problem=replace(result.problem, settings=settings))
+        settings = replace(result.prepared.spec, seed=number)
+        one = result.with_state(prepared=replace(result.prepared, spec=settings))
         store.save(WORKSPACE, f"{number:012x}", 1e9 + number, one)
     store.save_dataset(WORKSPACE, women, [], {"name": women.name, "heldout": 0.1})
     JobManager(Executor(1), RunStore(folder)).jobs(WORKSPACE)
@@ -263,15 +263,15 @@ class Counted:
     """Counts the files that are read, the problems that are built, and the curves that are drawn."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.files = self.problems = self.curves = 0
-        read, build, draw = np.load, results.rebuild_problem, live.live_figure
+        self.files = self.prepared_runs = self.curves = 0
+        read, build, draw = np.load, results.rebuild_run, live.live_figure
 
         def count_file(*given: Any, **how: Any) -> Any:
             self.files += 1
             return read(*given, **how)
 
         def count_problem(*given: Any, **how: Any) -> Any:
-            self.problems += 1
+            self.prepared_runs += 1
             return build(*given, **how)
 
         def count_curves(curves: list[Any], **how: Any) -> Any:
@@ -279,13 +279,13 @@ class Counted:
             return draw(curves, **how)
 
         monkeypatch.setattr(np, "load", count_file)
-        monkeypatch.setattr(results, "rebuild_problem", count_problem)
+        monkeypatch.setattr(results, "rebuild_run", count_problem)
         monkeypatch.setattr(live, "live_figure", count_curves)
 
     def take(self) -> tuple[int, int, int]:
         """Return what was counted since the last time: files, problems, curves."""
-        taken = self.files, self.problems, self.curves
-        self.files = self.problems = self.curves = 0
+        taken = self.files, self.prepared_runs, self.curves
+        self.files = self.prepared_runs = self.curves = 0
         return taken
 
 
@@ -295,20 +295,22 @@ def test_a_page_reads_and_draws_no_more_of_many_runs_than_it_shows(
     (tmp_path / "home").symlink_to(many_runs)
     counted = Counted(monkeypatch)
     app = open_app("home")
-    files, problems, _ = counted.take()
-    assert (problems, files < 14) == (1, True), "the data in use, and the arrays of the run in the picture"
+    files, prepared_runs, _ = counted.take()
+    assert (prepared_runs, files < 14) == (1, True), (
+        "the data in use, and the arrays of the run in the picture"
+    )
     app.switch_page("pages/runs.py").run()
     assert len(app.dataframe[0].value) == MANY
     assert counted.take() == (0, 0, 0)
     app.switch_page("pages/run.py").run()
-    files, problems, curves = counted.take()
-    assert (problems, curves) == (live.ENDED_ON_PAGE - 1, live.ENDED_ON_PAGE)
+    files, prepared_runs, curves = counted.take()
+    assert (prepared_runs, curves) == (live.ENDED_ON_PAGE - 1, live.ENDED_ON_PAGE)
     assert files < 13 * live.ENDED_ON_PAGE
     app.run()
     assert counted.take() == (0, 0, live.ENDED_ON_PAGE), "a visit later reads nothing again"
     app.switch_page("pages/blocks.py").run()
-    files, problems, curves = counted.take()
-    assert (problems, files < 13) == (0, True), "the newest run is shown, as none predicts better"
+    files, prepared_runs, curves = counted.take()
+    assert (prepared_runs, files < 13) == (0, True), "the newest run is shown, as none predicts better"
     assert len(app.selectbox(key="blocks_run").options) == MANY
     app.run()
     assert counted.take() == (0, 0, 0)

@@ -24,7 +24,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
-from acvb_core.engine.problem import Problem, RunLabel, build_problem
+from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.run import StopRun
 from acvb_core.store import results
 from acvb_core.store.archives.contents import OpenArchive
@@ -42,7 +42,7 @@ SECONDS = 300
 LABEL = RunLabel("Figure 2", "a note", ("paper", "<b>"), True)
 
 
-def small_problem(seed: int = 0, sweeps: int = 10) -> Problem:
+def small_run(seed: int = 0, sweeps: int = 10) -> PreparedRun:
     relation = Relation.build(np.random.default_rng(5).random((30, 20)) < 0.3, name="links")
     values = {
         "k_rows": 4,
@@ -52,12 +52,12 @@ def small_problem(seed: int = 0, sweeps: int = 10) -> Problem:
         "hyper": "fixed",
         "init": "random",
     }
-    return build_problem(relation, "acvb0", values, heldout=0.1, seed=seed)
+    return prepare_run(relation, "acvb0", values, heldout=0.1, seed=seed)
 
 
-def topics_problem() -> Problem:
+def topics_run() -> PreparedRun:
     corpus = Corpus.build(np.random.default_rng(5).poisson(0.4, (30, 20)), name="texts")
-    return build_problem(corpus, "cvb0", {"k": 3, "max_sweeps": 4, "tol": 1e-12})
+    return prepare_run(corpus, "cvb0", {"k": 3, "max_sweeps": 4, "tol": 1e-12})
 
 
 class Home:
@@ -71,9 +71,9 @@ class Home:
     def jobs(self) -> list[Job]:
         return self.book.jobs(self.workspace)
 
-    def finish(self, *problems: Problem) -> None:
-        for problem in problems:
-            assert self.book.add(self.workspace, problem).wait(SECONDS)
+    def finish(self, *prepared_runs: PreparedRun) -> None:
+        for prepared in prepared_runs:
+            assert self.book.add(self.workspace, prepared).wait(SECONDS)
         assert self.book.close(SECONDS)
 
     def write(self) -> bytes:
@@ -90,8 +90,8 @@ class Home:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """Two runs on a relation, one of them interrupted before its first sweep, and one on texts."""
     home = Home(tmp_path_factory.mktemp("one"))
-    home.finish(small_problem(), topics_problem())
-    home.store.save("mine", "waiting", 1.0, small_problem(seed=7))
+    home.finish(small_run(), topics_run())
+    home.store.save("mine", "waiting", 1.0, small_run(seed=7))
     home = Home(home.store.folder)
     home.book.relabel("mine", home.jobs[-1].id, **vars(LABEL))
     TopicNames(home.store.folder).rename(home.jobs[-1].id, [[0, 1], [2, 3], [4, 5]], 2, "Sport")
@@ -128,7 +128,7 @@ def test_runs_come_back_to_the_bit_in_another_store(filled: Home, other: Home) -
         assert [job.created for job in home.jobs] == [job.created for job in filled.jobs]
     assert other.jobs[-1].label == LABEL
     assert TopicNames(other.store.folder).names(other.jobs[-1].id, [[4, 5], [2, 3]]) == (None, "Sport")
-    first, second, third = (job.problem.data for job in other.jobs)
+    first, second, third = (job.prepared.data for job in other.jobs)
     assert first is second
     assert type(third) is Corpus
 
@@ -136,7 +136,7 @@ def test_runs_come_back_to_the_bit_in_another_store(filled: Home, other: Home) -
 def test_an_archive_does_not_tell_the_key_of_its_workspace(tmp_path: Path, other: Home) -> None:
     """Who has a view-only link may download it; whoever has the key may change the workspace."""
     home = Home(tmp_path / "one", "0123456789abcdef" * 2)
-    home.finish(small_problem())
+    home.finish(small_run())
     archive = home.write()
     assert home.workspace.encode() in (home.store.folder / "runs" / f"{home.jobs[0].id}.npz").read_bytes()
     assert home.workspace.encode() not in archive
@@ -155,7 +155,7 @@ def test_imported_runs_go_on_as_they_would_have_at_home(filled: Home, other: Hom
     assert waiting.inspect().status is Status.INTERRUPTED
     waiting.continue_run()
     short.extend(10)
-    for job, wanted in ((waiting, small_problem(7)), (short, small_problem(0, 20))):
+    for job, wanted in ((waiting, small_run(7)), (short, small_run(0, 20))):
         straight = Job(wanted, Executor(1)).start()
         assert straight.wait(SECONDS)
         assert job.wait(SECONDS)
@@ -368,7 +368,7 @@ def test_damaged_data_cost_the_runs_on_them_alone(filled: Home, other: Home) -> 
     report = other.read(rewrite(filled.write(), damage))
     assert len(report.refused) == 2
     assert all("relations/" in why for why in report.refused.values())
-    assert [type(job.problem.data) for job in other.jobs] == [Corpus]
+    assert [type(job.prepared.data) for job in other.jobs] == [Corpus]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])

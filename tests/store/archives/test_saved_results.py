@@ -62,9 +62,9 @@ def result(request: pytest.FixtureRequest) -> Result:
 def test_a_copy_is_the_same_result(result: Result, copied: Callable[[Any], Any]) -> None:
     other = copied(result)
     assert_same_result(result, other)
-    assert other.problem.settings == result.problem.settings
-    assert other.problem.row is result.problem.row
-    assert other.problem.model_row is result.problem.model_row
+    assert other.prepared.spec == result.prepared.spec
+    assert other.prepared.row is result.prepared.row
+    assert other.prepared.model_row is result.prepared.model_row
 
 
 def test_a_saved_result_is_read_as_it_was(result: Result, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_saved_result_is_read_as_it_was(result: Result, tmp_path: Path) -> Non
 def test_it_prints_short(result: Result) -> None:
     assert len(repr(result).splitlines()) <= MOST_LINES
     assert len(result._repr_html_()) <= MOST_HTML
-    assert len(repr(result.problem.data)) < 200
+    assert len(repr(result.prepared.data)) < 200
     assert str(result.verdict) in repr(result)
 
 

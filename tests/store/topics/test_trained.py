@@ -90,7 +90,7 @@ def test_training_goes_on_from_the_file_bit_for_bit(tmp_path: Path, first: str, 
         assert np.array_equal(array, other.snapshot.posterior[name]), name
     begun_anew = fit(NEW, then, k=5, seed=3, **length)
     assert not begun_anew.topics.equals(one.topics)
-    assert one.problem.settings.start == f"5 topics of bars by {first}"
+    assert one.prepared.spec.start == f"5 topics of bars by {first}"
 
 
 def test_a_result_topics_and_whatever_gives_topics_can_be_saved(tmp_path: Path) -> None:

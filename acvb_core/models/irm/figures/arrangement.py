@@ -118,7 +118,7 @@ def arrange_result(result: Result) -> Arrangement:
 
     All entries are shown, the held-out ones included; the posterior is the run's, which did not see those.
     """
-    relation = result.problem.data
+    relation = result.prepared.data
     down, across = sides(result.posterior)
     shape = block_shape(result.posterior)
     strengths = shown_strengths(result.blocks, shape)

@@ -42,7 +42,7 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
     `narrow`: for a window as narrow as that of a phone.
     """
     annotated, roomy = (ANNOTATED_NARROW, ROOMY_NARROW) if narrow else (ANNOTATED, ROOMY)
-    relation = result.problem.data
+    relation = result.prepared.data
     n_rows, n_columns = shape = block_shape(result.posterior)
     mean = block_matrix(result.blocks, "mean", shape)
     top = float(mean.max()) or 1.0
@@ -82,7 +82,7 @@ def strength_hover(result: Result) -> list[list[str]]:
     shape = block_shape(result.posterior)
     mean, low, high, interval = shown_strengths(result.blocks, shape)
     ones, entries = (block_matrix(result.blocks, name, shape) for name in ("ones", "entries"))
-    one, undirected = one_clustering(result.posterior), is_mirrored(result.problem.data)
+    one, undirected = one_clustering(result.posterior), is_mirrored(result.prepared.data)
     what = "pairs" if one else "entries"
     return [
         [
@@ -100,7 +100,7 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
     """Return the sizes of a domain's clusters ("rows" or "cols") as bars in the clusters' colours."""
     sizes = np.bincount(result.posterior.labels(domain), minlength=result.posterior.n_clusters()[domain])
     expected = result.posterior[domain].sum(axis=0)
-    relation = result.problem.data
+    relation = result.prepared.data
     kind = relation.row_kind if domain == "rows" else relation.column_kind
     numbers = [str(k + 1) for k in range(len(sizes))]
     few = len(sizes) <= 24

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.core.protocols import Array, Checkpoint
+from acvb_core.core.protocols import Array, Poll
 from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
@@ -47,9 +47,9 @@ class ChainStart(NamedTuple):
     samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS`, `PRIORS` and `BOUNDS`
 
 
-def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoint) -> ChainStart:
+def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainStart:
     """Draw samples until there are enough or the work is done; a chain over many objects ends once it has settled."""
-    state = sampler.init(rng, checkpoint)
+    state = sampler.init(rng, poll)
     best, highest, risen = state, -np.inf, _MERGE_AFTER
     work, sweeps, at_rest, burning = 0.0, 0, 0, True
     may_settle = sum(map(len, state.labels.values())) >= _MANY
@@ -57,9 +57,9 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, checkpoint: Checkpoin
     while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
         burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < _WORK / 3
         # The chain's own numbers stay the same, whether merges are tried or not.
-        merged = try_merges(sampler, state, rng.spawn(1)[0], checkpoint) if sweeps == _MERGE_AFTER else None
+        merged = try_merges(sampler, state, rng.spawn(1)[0], poll) if sweeps == _MERGE_AFTER else None
         if merged is None:
-            state, moved = _draw_share(sampler, state, rng, checkpoint)
+            state, moved = _draw_share(sampler, state, rng, poll)
             at_rest = at_rest + 1 if may_settle and moved <= _AT_REST else 0
         else:
             state, at_rest = merged, int(may_settle)
@@ -86,27 +86,27 @@ def measure_bound(state: GibbsState, layout: Layout) -> float:
 
 
 def try_merges(
-    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
+    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, poll: Poll
 ) -> GibbsState | None:
     """Return the sample after merging clusters for the bound; None where the next sweep does not leave it at rest.
 
     Objects that move at once say that there are many clusterings as good, between which the chain finds its own way.
     """
-    merged, n_merged = merge_clusters(sampler.irm_state(state), checkpoint=checkpoint)
+    merged, n_merged = merge_clusters(sampler.irm_state(state), poll=poll)
     if not n_merged:
         return None
     labels = {domain: q.argmax(axis=1) for domain, q in merged.q.items()}
     state, moved = _draw_share(
-        sampler, GibbsState(labels, state.hyper, merged.ones, merged.entries), rng, checkpoint
+        sampler, GibbsState(labels, state.hyper, merged.ones, merged.entries), rng, poll
     )
     return state if moved <= _AT_REST else None
 
 
 def _draw_share(
-    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
+    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, poll: Poll
 ) -> tuple[GibbsState, float]:
     """Return the next sample, and the share of the objects that have changed company."""
-    state, info = sampler.sweep(state, rng, checkpoint)
+    state, info = sampler.sweep(state, rng, poll)
     return state, (info.change or 0.0) / 2.0
 
 

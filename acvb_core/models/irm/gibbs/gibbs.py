@@ -11,7 +11,7 @@ import numpy as np
 
 from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.kernels import Labels, Side
@@ -53,15 +53,13 @@ class GibbsIrm(UnaveragedMethod):
     hyper_rule: str = "tied"  #: sample them, under Gamma(1, 1) priors, or keep them
     layout: Layout = TWO_DOMAINS  #: which clusterings there are
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> GibbsState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> GibbsState:
         """Return the first sample."""
-        q = self.start.responsibilities(self.relation, self.layout, rng, checkpoint)
+        q = self.start.responsibilities(self.relation, self.layout, rng, poll)
         labels = {domain: close_gaps(array.argmax(axis=1)) for domain, array in q.items()}
-        return GibbsState(labels, self.hyper, *count_blocks(self.relation, labels, self.layout, checkpoint))
+        return GibbsState(labels, self.hyper, *count_blocks(self.relation, labels, self.layout, poll))
 
-    def draw(
-        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> tuple[GibbsState, int]:
+    def draw(self, state: GibbsState, rng: np.random.Generator, poll: Poll) -> tuple[GibbsState, int]:
         """Draw every row object's cluster, then every column object's; return also how many changed company."""
         relation, alpha = self.relation, state.hyper.alpha
         prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
@@ -70,24 +68,24 @@ class GibbsIrm(UnaveragedMethod):
         if self.layout.one_domain:
             (domain,) = self.layout.domains
             side = Side.of(relation, None, directed=not self.layout.symmetric)
-            drawn = draw_side(side, state.labels[domain], ones, zeros, prior, alpha[domain], rng, checkpoint)
+            drawn = draw_side(side, state.labels[domain], ones, zeros, prior, alpha[domain], rng, poll)
             labels, ones, zeros, moved = {domain: drawn.labels}, drawn.ones, drawn.zeros, drawn.moved
         else:
             side = Side.of(relation, state.labels["cols"])
-            rows = draw_side(side, state.labels["rows"], ones, zeros, prior, alpha["rows"], rng, checkpoint)
+            rows = draw_side(side, state.labels["rows"], ones, zeros, prior, alpha["rows"], rng, poll)
             side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.zeros.T)
-            cols = draw_side(side, state.labels["cols"], *turned, prior, alpha["cols"], rng, checkpoint)
+            cols = draw_side(side, state.labels["cols"], *turned, prior, alpha["cols"], rng, poll)
             labels, ones, zeros = {"rows": rows.labels, "cols": cols.labels}, cols.ones.T, cols.zeros.T
             moved = rows.moved + cols.moved
         counted, entries = (np.ascontiguousarray(n, dtype=np.float64) for n in (ones, ones + zeros))
         return GibbsState(labels, state.hyper, counted, entries), moved
 
     def sweep(
-        self, state: GibbsState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: GibbsState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[GibbsState, SweepInfo]:
         """Draw every object's cluster, then the hyper-parameters."""
         hyper = state.hyper
-        state, moved = self.draw(state, rng, checkpoint)
+        state, moved = self.draw(state, rng, poll)
         labels, ones, entries = state.labels, state.ones, state.entries
         if self.hyper_rule == "tied":
             prior, symmetric = (float(hyper.a[0, 0]), float(hyper.b[0, 0])), self.layout.symmetric

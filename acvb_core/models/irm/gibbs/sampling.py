@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs.kernels import (
     BlockTable,
@@ -38,7 +38,7 @@ def close_gaps(labels: Labels) -> Labels:
 
 
 def count_blocks(
-    relation: Relation, labels: Mapping[str, Labels], layout: Layout, checkpoint: Checkpoint = no_checkpoint
+    relation: Relation, labels: Mapping[str, Labels], layout: Layout, poll: Poll = no_poll
 ) -> tuple[Floats, Floats]:
     """Return the ones and the observed entries of each block, shape (K1, K2): `block_counts` of labels."""
     rows, columns = (labels[domain] for domain in layout.axes)
@@ -46,7 +46,7 @@ def count_blocks(
     ones, missing = np.zeros((2, len(sizes[0]), len(sizes[1])))
     for pattern, out in ((relation.ones, ones), (relation.missing, missing)):
         _count_pattern(pattern.indptr, pattern.indices, rows, columns, out)
-        checkpoint()
+        poll()
     zeros = np.outer(*sizes) - ones - missing
     if layout.one_domain:
         for pairs, own in zip((ones, zeros), relation.self_links.T, strict=True):
@@ -89,7 +89,7 @@ def draw_side(
     prior: tuple[float, float],
     alpha: float,
     rng: np.random.Generator,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
 ) -> Draw:
     """Draw the cluster of every object of a side in turn, in a fresh random order.
 
@@ -114,7 +114,7 @@ def draw_side(
                 objects[at : at + length], at, uniforms, members, side, blocks, width, gammas, alpha
             )
             moved += changed
-            checkpoint()
+            poll()
         labels = members.places[labels]
         across = width if side.is_network else shape[2]
         ones, zeros = (counts[0, :width, :across] for counts in (blocks.ones, blocks.zeros))

@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import INLINE, lbeta, x_log_x
 from acvb_core.models.irm.kernels import OPTIONS, Floats, block_terms
 from acvb_core.models.irm.state import IrmState, stick_log_evidence
@@ -33,7 +33,7 @@ class _Pair(NamedTuple):
 
 
 def merge_clusters(
-    state: IrmState, *, largest_first: bool = True, checkpoint: Checkpoint = no_checkpoint
+    state: IrmState, *, largest_first: bool = True, poll: Poll = no_poll
 ) -> tuple[IrmState, int]:
     """Merge pairs of clusters, best first, while the lower bound rises; return the state and the number of merges.
 
@@ -44,7 +44,7 @@ def merge_clusters(
     while True:
         best: _Pair | None = None
         for domain in state.q:
-            pair = _best_pair(state, domain, largest_first, checkpoint)
+            pair = _best_pair(state, domain, largest_first, poll)
             if pair is not None and (best is None or pair.gain > best.gain):
                 best = pair
         if best is None:
@@ -54,7 +54,7 @@ def merge_clusters(
 
 
 def promising_merges(
-    state: IrmState, n: int, worst: float, checkpoint: Checkpoint = no_checkpoint
+    state: IrmState, n: int, worst: float, poll: Poll = no_poll
 ) -> Iterator[tuple[IrmState, str, NDArray[np.bool_]]]:
     """Give the states after the n merges of each domain that change the bound's blocks and sticks most to the good.
 
@@ -62,7 +62,7 @@ def promising_merges(
     the two clusters' members.
     """
     for domain, q in state.q.items():
-        limits = _gains_without_entropy(state, domain, True, checkpoint)
+        limits = _gains_without_entropy(state, domain, True, poll)
         labels = q.argmax(axis=1)
         for pair in np.argsort(-limits, axis=None, kind="stable")[:n]:
             k, other = divmod(int(pair), len(limits))
@@ -71,12 +71,12 @@ def promising_merges(
                 yield _merge_pair(state, domain, k, other), f"merge {domain}", members
 
 
-def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint) -> _Pair | None:
+def _best_pair(state: IrmState, domain: str, largest_first: bool, poll: Poll) -> _Pair | None:
     """Return the best merge of a domain that raises the bound, None if none does."""
     q = state.q[domain]
     if q.shape[1] < 2:
         return None
-    limits = _gains_without_entropy(state, domain, largest_first, checkpoint)
+    limits = _gains_without_entropy(state, domain, largest_first, poll)
     # The entropy only falls in a merge, so the gain without it is an upper limit: look at the highest first.
     best: _Pair | None = None
     for pair in np.argsort(-limits, axis=None, kind="stable"):
@@ -88,13 +88,11 @@ def _best_pair(state: IrmState, domain: str, largest_first: bool, checkpoint: Ch
         entropy = float((x_log_x(q[:, k]) + x_log_x(q[:, other]) - x_log_x(both)).sum())
         if limits[k, other] + entropy > least:
             best = _Pair(float(limits[k, other]) + entropy, domain, k, other)
-        checkpoint()
+        poll()
     return best
 
 
-def _gains_without_entropy(
-    state: IrmState, domain: str, largest_first: bool, checkpoint: Checkpoint
-) -> Floats:
+def _gains_without_entropy(state: IrmState, domain: str, largest_first: bool, poll: Poll) -> Floats:
     """Return what the bound's blocks and sticks gain when a later cluster of a domain is put into an earlier one.
 
     Shape (K, K), -inf on and below the diagonal.
@@ -117,7 +115,7 @@ def _gains_without_entropy(
         end = min(begin + n_rows, len(mass) - 1)
         _write_gains(begin, end, blocks, turned, layout.one_domain, not layout.symmetric, gains)
         _add_stick_gains(begin, end, mass, alpha, sticks, largest_first, gains)
-        checkpoint()
+        poll()
     return gains
 
 

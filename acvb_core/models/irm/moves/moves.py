@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
 from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
 from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
@@ -67,7 +67,7 @@ class Moves:
         return self.merge or self.split
 
     def after(
-        self, state: IrmState, method: VariationalMethod, rng: np.random.Generator, checkpoint: Checkpoint
+        self, state: IrmState, method: VariationalMethod, rng: np.random.Generator, poll: Poll
     ) -> tuple[IrmState, dict[str, int]]:
         """Make the moves that are due after a sweep.
 
@@ -79,9 +79,9 @@ class Moves:
             return state, {}
         merged = split = 0
         rejected, by_size = memory.rejected, not method.keep_bound
-        trials, tried = _Trials(method, rng, checkpoint), TriedSplits(TRIALS)
+        trials, tried = _Trials(method, rng, poll), TriedSplits(TRIALS)
         if self.merge:
-            state, merged = merge_clusters(state, largest_first=by_size, checkpoint=checkpoint)
+            state, merged = merge_clusters(state, largest_first=by_size, poll=poll)
         if not merged and self.split:
             state, split, rejected = split_clusters(
                 state,
@@ -89,15 +89,15 @@ class Moves:
                 self.most,
                 rejected,
                 rng,
-                checkpoint,
+                poll,
                 largest_first=by_size,
                 tried=tried,
             )
         if not merged and not split and self.merge:
-            candidates = promising_merges(state, TRIALS, _WORST, checkpoint)
+            candidates = promising_merges(state, TRIALS, _WORST, poll)
             state, merged, rejected = trials.best_of(state, candidates, rejected)
         if not merged and not split and self.split:
-            limits = (self.most, TRIALS, _WORST, rejected, rng, checkpoint)
+            limits = (self.most, TRIALS, _WORST, rejected, rng, poll)
             candidates = promising_splits(state, method.relation, *limits, largest_first=by_size, tried=tried)
             state, split, rejected = trials.best_of(state, candidates, rejected)
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
@@ -118,8 +118,8 @@ MOVES: Moves = Moves()
 class _Trials:
     """Moves that lower the bound at first, tried with sweeps and merges after them."""
 
-    def __init__(self, method: VariationalMethod, rng: np.random.Generator, checkpoint: Checkpoint) -> None:
-        self.method, self.rng, self.checkpoint = method, rng, checkpoint
+    def __init__(self, method: VariationalMethod, rng: np.random.Generator, poll: Poll) -> None:
+        self.method, self.rng, self.poll = method, rng, poll
         self.least: float | None = None
 
     def best_of(
@@ -137,7 +137,7 @@ class _Trials:
             tried, _ = merge_clusters(
                 self._run_sweeps(tried, self.least),
                 largest_first=not method.keep_bound,
-                checkpoint=self.checkpoint,
+                poll=self.poll,
             )
             # The order of the clusters is part of the bound: another one that is not kept is no gain.
             tried, _ = tidy(tried, method.relation, method.shrink, keep_bound=method.keep_bound)
@@ -152,7 +152,7 @@ class _Trials:
         height = lower_bound(state)
         state = replace(state, rest=None, at_rest=_TRIAL_REST)
         for left in reversed(range(_TRIAL_SWEEPS)):
-            state = self.method.plain_sweep(state, self.rng, self.checkpoint).state
+            state = self.method.plain_sweep(state, self.rng, self.poll).state
             before, height = height, lower_bound(state)
             if height + _HOPE * left * (height - before) < least:
                 break

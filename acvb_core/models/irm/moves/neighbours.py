@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.parallel import map_together
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.irm.kernels import NEGLIGIBLE, OPTIONS, Floats
 
 #: Additions a kernel call may do: some 10 ms.
@@ -24,14 +24,12 @@ _ROWS = 10_000
 _COMPRESS_BELOW = 0.4
 
 
-def neighbour_sums(
-    pattern: sparse.csr_array, responsibilities: Floats, checkpoint: Checkpoint = no_checkpoint
-) -> Floats:
+def neighbour_sums(pattern: sparse.csr_array, responsibilities: Floats, poll: Poll = no_poll) -> Floats:
     """Return pattern @ responsibilities, shape (N, K), for values in [0, 1]; those below 1e-12 may count as zero."""
     responsibilities = np.ascontiguousarray(responsibilities, dtype=np.float64)
     even, n_counted = count_apart(responsibilities)
     if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:
-        return pattern_product(pattern, responsibilities, checkpoint)
+        return pattern_product(pattern, responsibilities, poll)
     out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
     pairs, shares, starts, clusters, values = compress(responsibilities, n_counted, even)
     per_link = max(n_counted / len(responsibilities), 1.0)
@@ -39,7 +37,7 @@ def neighbour_sums(
     def add(rows: tuple[int, int]) -> None:
         _add_compressed(pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, *rows, out)
 
-    map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), checkpoint)
+    map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), poll)
     if even:
         out += even * np.diff(pattern.indptr)[:, None]
     return out
@@ -62,9 +60,7 @@ def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
     return np.asarray(sums + even * values.sum(axis=0) if even else sums)
 
 
-def pattern_product(
-    pattern: sparse.csr_array, values: Floats, checkpoint: Checkpoint = no_checkpoint
-) -> Floats:
+def pattern_product(pattern: sparse.csr_array, values: Floats, poll: Poll = no_poll) -> Floats:
     """Return pattern @ values for any values, shape (N, K)."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     out = np.zeros((pattern.shape[0], values.shape[1]))
@@ -74,7 +70,7 @@ def pattern_product(
     def add(rows: tuple[int, int]) -> None:
         _add_dense(pattern.indptr, pattern.indices, values, *rows, out)
 
-    map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), checkpoint)
+    map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), poll)
     return out
 
 

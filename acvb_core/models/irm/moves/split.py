@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import DomainPass
@@ -51,7 +51,7 @@ def split_clusters(
     most: Mapping[str, int],
     rejected: RejectedMoves,
     rng: np.random.Generator,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     *,
     largest_first: bool = True,
     tried: TriedSplits | None = None,
@@ -65,19 +65,19 @@ def split_clusters(
     """
     split = 0
     for domain in state.q:
-        side = _Side(state, relation, domain, largest_first, checkpoint)
+        side = _Side(state, relation, domain, largest_first, poll)
         for k in range(state.q[domain].shape[1]):
             about = f"split {domain}", state.q[domain][:, k] > 0.5
             if rejected.contains(*about) or _is_full(state, domain, most):
                 continue
-            trial = side.best_split(state, k, rng, checkpoint)
+            trial = side.best_split(state, k, rng, poll)
             if tried is not None:
                 wanted = not rejected.contains(f"{_ON_TRIAL} {domain}", about[1])
                 tried.add(domain, k, trial if wanted else None)
             if trial is None or trial.gain <= _LEAST_GAIN:
                 rejected = rejected.add(*about)
             else:
-                state, split = side.rebuild_counts(trial.state, checkpoint), split + 1
+                state, split = side.rebuild_counts(trial.state, poll), split + 1
     return state, split, rejected
 
 
@@ -89,7 +89,7 @@ def promising_splits(
     worst: float,
     rejected: RejectedMoves,
     rng: np.random.Generator,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     *,
     largest_first: bool = True,
     tried: TriedSplits | None = None,
@@ -103,7 +103,7 @@ def promising_splits(
     for domain in state.q:
         if _is_full(state, domain, most):
             continue
-        side = _Side(state, relation, domain, largest_first, checkpoint)
+        side = _Side(state, relation, domain, largest_first, poll)
         for k in range(state.q[domain].shape[1]):
             what, members = f"{_ON_TRIAL} {domain}", state.q[domain][:, k] > 0.5
             if rejected.contains(what, members):
@@ -111,7 +111,7 @@ def promising_splits(
             if tried is not None and tried.has_tried(domain, k):
                 best = tried.find(domain, k)
             else:
-                best = side.best_split(state, k, rng, checkpoint)
+                best = side.best_split(state, k, rng, poll)
             if best is not None and best.gain > worst:
                 trials = heapq.nlargest(n, [*trials, (best.gain, -len(trials), best.state, what, members)])
     for _, _, after, what, members in trials:
@@ -130,7 +130,7 @@ class _Side:
     """One domain of a relation, seen as its row objects."""
 
     def __init__(
-        self, state: IrmState, relation: Relation, domain: str, largest_first: bool, checkpoint: Checkpoint
+        self, state: IrmState, relation: Relation, domain: str, largest_first: bool, poll: Poll
     ) -> None:
         self.domain, self.layout, self.largest_first = domain, state.layout, largest_first
         self.turned = domain != state.layout.axes[0]
@@ -141,28 +141,26 @@ class _Side:
         if not state.layout.one_domain:
             # The other domain is not touched, so these hold for every split of this one.
             other = state.q[state.layout.axes[1] if not self.turned else state.layout.axes[0]]
-            self.links, self.zeros = observed_sums(self.relation, other, checkpoint)
+            self.links, self.zeros = observed_sums(self.relation, other, poll)
 
-    def best_split(
-        self, state: IrmState, k: int, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> SplitTrial | None:
+    def best_split(self, state: IrmState, k: int, rng: np.random.Generator, poll: Poll) -> SplitTrial | None:
         """Return the best of the ways to split cluster k, None if there are none."""
         q = state.q[self.domain]
         members = np.flatnonzero(q[:, k] > _MEMBER)
         before = block_log_evidence(state)
         cuts: list[SplitTrial] = []
-        for direction in self._directions(state, k, members, rng, checkpoint):
+        for direction in self._directions(state, k, members, rng, poll):
             share = np.where(cut_in_two(direction), _SHARE, 1.0 - _SHARE)
-            cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, checkpoint)
+            cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, poll)
             cuts = _best_trials([*cuts, SplitTrial(block_log_evidence(cut), cut)], _FOLLOWED)
-            checkpoint()
+            poll()
         best: SplitTrial | None = None
         for _, cut in cuts:
-            tried = self._optimise_split(cut, k, members, checkpoint)
+            tried = self._optimise_split(cut, k, members, poll)
             risen = block_log_evidence(tried) - before + self._other_gains(state, tried, k, members)
             if best is None or risen > best.gain:
                 best = SplitTrial(risen, tried)
-            checkpoint()
+            poll()
         return best
 
     def _directions(
@@ -171,31 +169,29 @@ class _Side:
         k: int,
         members: NDArray[np.int64],
         rng: np.random.Generator,
-        checkpoint: Checkpoint,
+        poll: Poll,
     ) -> Iterator[Floats]:
         """Give vectors over the members of cluster k, along which they may be cut in two."""
         if len(members) == 2:
             yield np.array([0.0, 1.0])
         elif len(members) >= _FEWEST:
             residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
-            yield from residuals.directions(rng, checkpoint)
+            yield from residuals.directions(rng, poll)
 
-    def rebuild_counts(self, state: IrmState, checkpoint: Checkpoint) -> IrmState:
+    def rebuild_counts(self, state: IrmState, poll: Poll) -> IrmState:
         """Return a network's state with its counts made anew: they were kept up by adding and subtracting."""
         if not self.layout.one_domain:
             return state
-        ones, entries = block_counts(self.relation, state.q, self.layout, checkpoint)
+        ones, entries = block_counts(self.relation, state.q, self.layout, poll)
         return replace(state, ones=ones, entries=entries)
 
-    def _optimise_split(
-        self, cut: IrmState, k: int, members: NDArray[np.int64], checkpoint: Checkpoint
-    ) -> IrmState:
+    def _optimise_split(self, cut: IrmState, k: int, members: NDArray[np.int64], poll: Poll) -> IrmState:
         """Return the state after some sweeps over the members of cluster k, which was cut in two."""
         if self.layout.one_domain:
             objects = NetworkPass(self.relation, cut)
             halves = np.array([k, objects.q.shape[1] - 1])
             for _ in range(_SWEEPS):
-                objects.run("zeroth", members, checkpoint, choices=halves)
+                objects.run("zeroth", members, poll, choices=halves)
             ones, entries = objects.counts()
             return replace(cut, q={self.domain: objects.q}, ones=ones, entries=entries)
         assert self.links is not None
@@ -211,7 +207,7 @@ class _Side:
         sums = self.links[members], self.zeros[members]
         pair = DomainPass.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha)
         for _ in range(_SWEEPS):
-            pair.run("zeroth", np.arange(len(members)), checkpoint)
+            pair.run("zeroth", np.arange(len(members)), poll)
         q = q.copy()
         q[members, k], q[members, -1] = held * pair.own[:, 0], held * pair.own[:, 1]
         return self._recount_sums(replace(cut, q={**cut.q, self.domain: q}))
@@ -227,11 +223,11 @@ class _Side:
         )
         return replace(state, ones=ones, entries=entries)
 
-    def _recount(self, state: IrmState, tried: IrmState, k: int, checkpoint: Checkpoint) -> IrmState:
+    def _recount(self, state: IrmState, tried: IrmState, k: int, poll: Poll) -> IrmState:
         """Return the state with cluster k split and new counts."""
         if self.split_counts is None:
             return self._recount_sums(tried)
-        ones, entries = self.split_counts.count(state, tried.q[self.domain][:, -1], k, checkpoint)
+        ones, entries = self.split_counts.count(state, tried.q[self.domain][:, -1], k, poll)
         return replace(tried, ones=ones, entries=entries)
 
     def _other_gains(self, state: IrmState, tried: IrmState, k: int, members: NDArray[np.int64]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.moves.subspace import leading_vectors
@@ -57,14 +57,14 @@ class Residuals:
         ]
         self.given = None if links is None or zeros is None else (links[members], zeros[members])
 
-    def directions(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
+    def directions(self, rng: np.random.Generator, poll: Poll) -> Iterator[Floats]:
         """Give vectors over the members, shape (n_members,): of whole rows, of block profiles, of their own block."""
-        yield from self._of_rows(rng, checkpoint)
-        yield from self._of_profiles(checkpoint)
+        yield from self._of_rows(rng, poll)
+        yield from self._of_profiles(poll)
         if self.layout.one_domain:
-            yield from self._of_own_block(rng, checkpoint)
+            yield from self._of_own_block(rng, poll)
 
-    def _of_rows(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
+    def _of_rows(self, rng: np.random.Generator, poll: Poll) -> Iterator[Floats]:
         """Members' rows against the other objects one by one, scaled to unit variance."""
         known, expected = [], []
         for (ones, missing), (_, strength, other) in zip(self.known, self.sides, strict=True):
@@ -73,29 +73,29 @@ class Residuals:
             # An unknown entry is taken to be what is expected of it.
             known.append(_scale_columns(ones, scale) + _scale_columns(missing, p * scale))
             expected.append(p * scale)
-            checkpoint()
+            poll()
         is_dense, mean = isinstance(known[0], np.ndarray), np.concatenate(expected)
         matrix: Any = np.hstack(known) if is_dense else sparse.hstack(known, format="csr")
         turned = matrix.T if is_dense else matrix.T.tocsr()
 
         def forward(vectors: Floats) -> Floats:
-            checkpoint()
+            poll()
             return np.asarray(matrix @ vectors - mean @ vectors)
 
         def backward(vectors: Floats) -> Floats:
-            checkpoint()
+            poll()
             return np.asarray(turned @ vectors - np.outer(mean, vectors.sum(axis=0)))
 
         yield from self._leading(forward, backward, matrix.shape, rng)
 
-    def _of_profiles(self, checkpoint: Checkpoint) -> Iterator[Floats]:
+    def _of_profiles(self, poll: Poll) -> Iterator[Floats]:
         """Members' links by cluster of the other objects, scaled to unit variance."""
         parts = []
         for (ones, missing), (_, strength, other) in zip(self.known, self.sides, strict=True):
             if self.given is not None:
                 links, zeros = self.given
             else:
-                links, zeros = _sums_of(ones, missing, other, checkpoint)
+                links, zeros = _sums_of(ones, missing, other, poll)
             expected = (links + zeros) * strength
             parts.append((links - expected) / np.sqrt(np.maximum(expected, 1e-9)))
         profiles = np.hstack(parts)
@@ -103,7 +103,7 @@ class Residuals:
         left = np.linalg.svd(profiles, full_matrices=False)[0]
         yield from left[:, :_DIRECTIONS].T
 
-    def _of_own_block(self, rng: np.random.Generator, checkpoint: Checkpoint) -> Iterator[Floats]:
+    def _of_own_block(self, rng: np.random.Generator, poll: Poll) -> Iterator[Floats]:
         """Members' links among each other, in both directions: a group that avoids itself has a negative eigenvalue."""
         ones, missing = (rows[:, self.members].astype(np.float64) for rows in self.known[0])
         n_links, n_members = ones.sum(), len(self.members)
@@ -116,7 +116,7 @@ class Residuals:
             density *= 2.0
 
         def product(vectors: Floats) -> Floats:
-            checkpoint()
+            poll()
             return np.asarray(matrix @ vectors - density * vectors.sum(axis=0))
 
         yield from self._leading(product, product, matrix.shape, rng)
@@ -147,8 +147,8 @@ def _scale_columns(rows: Any, scale: Floats) -> Any:
     return sparse.csr_array((scale[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _sums_of(ones: Any, missing: Any, other: Floats, checkpoint: Checkpoint) -> tuple[Floats, Floats]:
+def _sums_of(ones: Any, missing: Any, other: Floats, poll: Poll) -> tuple[Floats, Floats]:
     """Return the members' ones and zeros by cluster of the other objects (an object's link to itself included)."""
     links = ones @ other
-    checkpoint()
+    poll()
     return links, np.maximum(other.sum(axis=0) - links - missing @ other, 0.0)

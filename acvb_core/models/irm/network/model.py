@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import Order, Step, observed_counts, visit_in_chunks
 from acvb_core.models.irm.kernels import BlockCounts, Floats
@@ -53,7 +53,7 @@ class NetworkPass:
         self,
         order: Order,
         objects: NDArray[np.int64],
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
         update: bool = True,
         choices: NDArray[np.int64] | None = None,
         least: float = -1.0,
@@ -65,20 +65,18 @@ class NetworkPass:
         """
         every = np.arange(len(self.blocks.mass)) if choices is None else choices
         if order == "exact":
-            return self._update_exactly(objects, every, checkpoint, update)
+            return self._update_exactly(objects, every, poll, update)
         step = self._zeroth(every, update, least) if order == "zeroth" else self._second(every, update)
         length = self.chunk_length(len(every), 6.0 if order == "zeroth" else 40.0)
-        return visit_in_chunks(step, objects, length, checkpoint)
+        return visit_in_chunks(step, objects, length, poll)
 
     def _update_exactly(
-        self, objects: NDArray[np.int64], choices: NDArray[np.int64], checkpoint: Checkpoint, update: bool
+        self, objects: NDArray[np.int64], choices: NDArray[np.int64], poll: Poll, update: bool
     ) -> float:
         shape, directed = self.blocks.ones.shape, not self.layout.symmetric
         a, b = (np.broadcast_to(prior, shape) for prior in (self.a, self.b))
         updates = ExactUpdates.of(self.relation, a, b, self.alpha, directed=directed)
-        total = visit_in_chunks(
-            lambda some: updates.update(self.q, some, choices, update), objects, 1, checkpoint
-        )
+        total = visit_in_chunks(lambda some: updates.update(self.q, some, choices, update), objects, 1, poll)
         ones, entries = block_counts(self.relation, {self.layout.axes[0]: self.q}, self.layout)
         self.blocks = BlockCounts(a + ones, b + np.maximum(entries - ones, 0.0), self.q.sum(axis=0))
         return total

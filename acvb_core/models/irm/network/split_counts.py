@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import OPTIONS, Floats
 from acvb_core.models.irm.network.kernels import Indices
@@ -22,16 +22,16 @@ class SplitCounts:
         self.relation = relation
         self._known: tuple[Floats, Sums, Sums] | None = None
 
-    def count(self, state: IrmState, moved: Floats, k: int, checkpoint: Checkpoint) -> tuple[Floats, Floats]:
+    def count(self, state: IrmState, moved: Floats, k: int, poll: Poll) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of each block, shape (K + 1, K + 1), the new cluster last.
 
         `moved`: shape (N,); what each object gives of cluster k to the new one.
         """
-        symmetric, (going, coming) = state.layout.symmetric, self._sums_of(state, checkpoint)
+        symmetric, (going, coming) = state.layout.symmetric, self._sums_of(state, poll)
         patterns, self_links = (self.relation.ones, self.relation.missing), self.relation.self_links
         moved = np.ascontiguousarray(moved)
         linked, unknown = (sum_pairs(pattern.indptr, pattern.indices, moved) for pattern in patterns)
-        checkpoint()
+        poll()
         among = np.array([linked, moved.sum() ** 2 - linked - unknown]) - moved**2 @ self_links
         counts = []
         for which, before in enumerate((state.ones, state.entries - state.ones)):
@@ -49,13 +49,13 @@ class SplitCounts:
             counts.append(counted)
         return counts[0], counts[0] + counts[1]
 
-    def _sums_of(self, state: IrmState, checkpoint: Checkpoint) -> tuple[Sums, Sums]:
+    def _sums_of(self, state: IrmState, poll: Poll) -> tuple[Sums, Sums]:
         """Return the links of every object to each cluster, and from each."""
         (q,) = state.q.values()
         if self._known is None or self._known[0] is not q:
-            going = coming = _sum_between(self.relation, q, checkpoint)
+            going = coming = _sum_between(self.relation, q, poll)
             if not state.layout.symmetric:
-                coming = _sum_between(self.relation.transposed, q, checkpoint)
+                coming = _sum_between(self.relation.transposed, q, poll)
             self._known = q, going, coming
         return self._known[1:]
 
@@ -73,8 +73,8 @@ def sum_pairs(indptr: Indices, indices: Indices, shares: Floats) -> float:
     return total
 
 
-def _sum_between(relation: Relation, q: Floats, checkpoint: Checkpoint) -> Sums:
+def _sum_between(relation: Relation, q: Floats, poll: Poll) -> Sums:
     """Return the ones and the zeros of each object by cluster of the others, itself left out."""
-    links, zeros = observed_sums(relation, q, checkpoint)
+    links, zeros = observed_sums(relation, q, poll)
     own = relation.self_links
     return links - own[:, :1] * q, zeros - own[:, 1:] * q

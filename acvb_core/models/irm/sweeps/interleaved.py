@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.domain import Order
 from acvb_core.models.irm.kernels import NO_LIMITS, BlockCounts, Floats, ObjectSums, make_room, zeroth_order
@@ -92,7 +92,7 @@ def _no_neighbours(side: Side) -> Neighbours:
 
 
 def update_interleaved(
-    relation: Relation, state: IrmState, order: Order, rng: np.random.Generator, checkpoint: Checkpoint
+    relation: Relation, state: IrmState, order: Order, rng: np.random.Generator, poll: Poll
 ) -> tuple[IrmState, float]:
     """Update every object of both domains once, in one random order; return the state and the sum of log C_i (nats).
 
@@ -107,7 +107,7 @@ def update_interleaved(
     )
     variance = np.zeros((3, *a.shape))
     if order != "zeroth":
-        variance = count_variances(relation, q1, q2, exact=False, checkpoint=checkpoint)
+        variance = count_variances(relation, q1, q2, exact=False, poll=poll)
     sides[0].take_counts(a + state.ones, b + np.maximum(state.entries - state.ones, 0.0), variance)
     visits = rng.permutation(len(q1) + len(q2))
     runs, last, total = np.split(visits, np.flatnonzero(np.diff(visits >= len(q1))) + 1), 0, 0.0
@@ -118,7 +118,7 @@ def update_interleaved(
             sides[at].take_counts(ones.T, zeros.T, sides[last].variance.transpose(0, 2, 1))
         total += sides[at].update(objects - at * len(q1), sides[1 - at], order)
         last = at
-        checkpoint()
+        poll()
     q = dict(zip(state.layout.axes, (side.q for side in sides), strict=True))
-    ones, entries = block_counts(relation, q, state.layout, checkpoint)
+    ones, entries = block_counts(relation, q, state.layout, poll)
     return replace(state, q=q, ones=ones, entries=entries), total

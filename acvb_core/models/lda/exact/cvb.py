@@ -10,7 +10,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Responsibilities, SweepInfo, no_checkpoint
+from acvb_core.core.protocols import Poll, Responsibilities, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
@@ -104,12 +104,12 @@ class ExactLda(CollapsedLda):
         return PAIR_NS
 
     def sweep(
-        self, state: CollapsedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: CollapsedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[CollapsedState, SweepInfo]:
         """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
         if state.buffers.belongs_to(state):
-            state.buffers.work = transform_counts(self.tokens, state.buffers.q, state.hyper, checkpoint)
-        return super().sweep(state, rng, checkpoint)
+            state.buffers.work = transform_counts(self.tokens, state.buffers.q, state.hyper, poll)
+        return super().sweep(state, rng, poll)
 
     def responsibilities(self, state: CollapsedState) -> Responsibilities | None:
         """Return the responsibilities of all pairs; None once the state is being swept."""

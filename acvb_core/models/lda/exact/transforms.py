@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Responsibilities, no_checkpoint
+from acvb_core.core.protocols import Poll, Responsibilities, no_poll
 from acvb_core.core.special import log
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
@@ -102,7 +102,7 @@ def expect_log(c: float, mean: float, transform: Floats, left_out: Floats, nodes
 
 
 def transform_counts(
-    tokens: Tokens, q: Any, hyper: Concentrations, checkpoint: Checkpoint = no_checkpoint
+    tokens: Tokens, q: Any, hyper: Concentrations, poll: Poll = no_poll
 ) -> tuple[Nodes, Transforms]:
     """Return the nodes for a corpus, and the transforms of all its counts there."""
     nodes = make_nodes(*node_range(tokens.n_tokens, tokens.n_words, hyper.alpha, hyper.beta))
@@ -111,7 +111,7 @@ def transform_counts(
     documents, words = (np.zeros((n, *shape)) for n in (tokens.n_documents, tokens.n_words))
     transforms = Transforms(documents, words, np.zeros(shape))
     for begin, end in tokens.chunks(n_topics, PAIR_NS):
-        checkpoint()
+        poll()
         add_transforms(begin, end, tokens.documents, q, nodes, transforms)
     return nodes, transforms
 

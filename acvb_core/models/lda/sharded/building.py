@@ -10,6 +10,7 @@ from acvb_core.core.protocols import Algorithm
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.cvb import build_collapsed
+from acvb_core.models.lda.hyper import check_concentrations
 from acvb_core.models.lda.sharded.costs import shards_needed
 from acvb_core.models.lda.sharded.methods import spread_cvb0, spread_vb
 from acvb_core.models.lda.trained import TrainedTopics
@@ -35,11 +36,11 @@ def build_vb(data: Any, values: Values) -> Algorithm:
     return spread_vb(data, values, n_shards) if n_shards else build_whole_vb(data, values)
 
 
-def _count_shards(data: Any, values: Values) -> int:
-    """Return how many shards there are to be; 0 where the data are not cut."""
-    on_disk = isinstance(data, DiskCorpus)
-    if not (values[SHARDS] or on_disk):
-        return 0
+def check_settings(data: Any, values: Values) -> None:
+    """Raise ParameterError where alpha is too small, or runs over shards do not have a setting."""
+    check_concentrations(data, values)
+    if not (values[SHARDS] or isinstance(data, DiskCorpus)):
+        return
     for name, label, usual in (
         ("hyper", "Learning of alpha and beta", ("minka", "fixed")),
         ("init", "Start", ("even",)),
@@ -48,4 +49,9 @@ def _count_shards(data: Any, values: Values) -> int:
             raise ParameterError(
                 f"{label} ({name}) is {values[name]!r}; over shards it must be {' or '.join(usual)}."
             )
-    return int(values[SHARDS]) or shards_needed(data, values)
+
+
+def _count_shards(data: Any, values: Values) -> int:
+    """Return how many shards there are to be; 0 where the data are not cut."""
+    on_disk = isinstance(data, DiskCorpus)
+    return int(values[SHARDS]) or (shards_needed(data, values) if on_disk else 0)

@@ -11,12 +11,12 @@ import numpy as np
 from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import (
     Array,
-    Checkpoint,
+    Poll,
     Posterior,
     RemoteResponsibilities,
     SweepInfo,
     UnaveragedMethod,
-    no_checkpoint,
+    no_poll,
 )
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
@@ -130,7 +130,7 @@ class ShardedLda(UnaveragedMethod, ABC):
         """Return the topics to begin with, and their sums."""
 
     @abstractmethod
-    def pass_over(self, state: ShardedState, checkpoint: Checkpoint) -> tuple[ShardedState, float | None]:
+    def pass_over(self, state: ShardedState, poll: Poll) -> tuple[ShardedState, float | None]:
         """Return the state after all shards were swept, and the pseudo leave-one-out where it is known."""
 
     @abstractmethod
@@ -141,20 +141,20 @@ class ShardedLda(UnaveragedMethod, ABC):
     def gains(self, state: ShardedState) -> tuple[DocumentGains, Array | None]:
         """Return what a step of the concentrations takes: sums over documents, and of words the absences."""
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> ShardedState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> ShardedState:
         """Open the shards and return the first state."""
-        checkpoint()
+        poll()
         parts = cut(self.corpus, self.n_shards)
         group = current_place().open([self.factory(part) for part in parts])
         by_word, totals = self.begin(group, rng)
         return ShardedState(group, SweepCourse(), by_word, totals, self.start, learning=self.learn)
 
     def sweep(
-        self, state: ShardedState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: ShardedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[ShardedState, SweepInfo]:
         """Sweep all shards; nothing is drawn.
 
-        Where the checkpoint raises, the shards go on with the sweep, and the next call waits for its end.
+        Where the poll raises, the shards go on with the sweep, and the next call waits for its end.
 
         Raises ValueError: the state was swept before.
         """
@@ -164,15 +164,17 @@ class ShardedLda(UnaveragedMethod, ABC):
                 f"the state after sweep {state.age} was swept already: its documents were handed on; "
                 "start a run of its own to go another way"
             )
-        checkpoint()
+        poll()
         before = group.tally()
-        swept, loo = self.pass_over(state, checkpoint)
+        swept, loo = self.pass_over(state, poll)
         # From here on nothing may stop the sweep: the documents belong to the new state.
         swept, order = self._drop(replace(swept, age=state.age + 1))
         swept = self._learn(swept)
         group.end_sweep()
-        settling = swept.learning or is_beginning(swept.age, swept.change, state.change)
-        return swept, SweepInfo(loo, order, change=swept.change, settling=settling, **group.since(before))
+        not_stationary = swept.learning or is_beginning(swept.age, swept.change, state.change)
+        return swept, SweepInfo(
+            loo, order, change=swept.change, not_stationary=not_stationary, **group.since(before)
+        )
 
     def posterior(self, state: ShardedState) -> Posterior:
         """Return what the state says: of topics and words only."""

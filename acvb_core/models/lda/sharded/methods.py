@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.clusters import Order
-from acvb_core.core.protocols import Array, Checkpoint
+from acvb_core.core.protocols import Array, Poll
 from acvb_core.core.rows import Values
 from acvb_core.models.lda.cvb import REBUILD_EVERY
 from acvb_core.models.lda.hyper import Concentrations, DocumentGains
@@ -50,7 +50,7 @@ class ShardedCvb0(ShardedLda):
         before = [sum(sizes[:number]) for number in range(len(sizes))]
         return tree_sum(group.change("begin", self.n_topics, rng.bit_generator.state, before))
 
-    def pass_over(self, state: ShardedState, checkpoint: Checkpoint) -> tuple[ShardedState, float | None]:
+    def pass_over(self, state: ShardedState, poll: Poll) -> tuple[ShardedState, float | None]:
         """Sweep all shards; every so many sweeps add the counts up anew, so that rounding cannot pile up.
 
         In the beginning, when all topics are alike, the shards exchange them several times in a sweep.
@@ -61,7 +61,7 @@ class ShardedCvb0(ShardedLda):
             course.sums = SweepSums(TopicSums(state.by_word, state.totals), 0.0, 0.0)
         while course.turn < rounds:
             given = (*course.sums.topics, state.hyper, course.turn, rounds)
-            sums = tree_sum(group.change("sweep", *given, checkpoint=checkpoint))
+            sums = tree_sum(group.change("sweep", *given, poll=poll))
             course.add(sums._replace(moved=course.sums.moved + sums.moved, loo=course.sums.loo + sums.loo))
         topics, moved, loo = course.end()
         if (state.age + 1) % REBUILD_EVERY == 0:
@@ -97,10 +97,10 @@ class ShardedVb(ShardedLda):
         by_word = draw_noisy_topics(self.corpus.n_words, self.n_topics, rng)
         return by_word, by_word.sum(axis=0)
 
-    def pass_over(self, state: ShardedState, checkpoint: Checkpoint) -> tuple[ShardedState, float | None]:
+    def pass_over(self, state: ShardedState, poll: Poll) -> tuple[ShardedState, float | None]:
         """Update the documents with the topics fixed, then the topics."""
         given = (state.by_word, state.totals, state.hyper)
-        by_word, entropy, moved, mass = tree_sum(state.group.change("sweep", *given, checkpoint=checkpoint))
+        by_word, entropy, moved, mass = tree_sum(state.group.change("sweep", *given, poll=poll))
         change = moved / mass if mass else 0.0
         return replace(
             state, by_word=by_word, totals=by_word.sum(axis=0), entropy=entropy, change=change
@@ -123,7 +123,6 @@ def spread_cvb0(
     """Return CVB0 over shards, to go on from trained topics if any are given."""
     start, warm = Concentrations.of_values(values), None
     if trained is not None:
-        trained.check(values["k"])
         start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
     common = (data, n_shards, values["k"], start, values["hyper"] == "minka", values["shrink"])
     return ShardedCvb0(*common, values["short"], warm)

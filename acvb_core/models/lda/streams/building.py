@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from acvb_core.core.averaging import AveragedInference
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import SHARDS, Values
-from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.hyper import Concentrations, check_concentrations
+from acvb_core.models.lda.sharded.parts import cut
 from acvb_core.models.lda.streams.kernels_prior import BOUND, FIXED, LEFT_TO_RIGHT, PAPER
+from acvb_core.models.lda.streams.limits import fit_turn, fit_window
 from acvb_core.models.lda.streams.scvb0 import StochasticCvb0
 from acvb_core.models.lda.streams.sdm import DivergenceMinimisation
 from acvb_core.models.lda.streams.sharded import ShardedStream
@@ -62,14 +66,34 @@ def _svb(values: Values, **common: Any) -> StreamMethod:
 def build_stream(name: str, data: Any, values: Values) -> Any:
     """Return a method that streams (sdm, scvb0 or svb) with the values of its parameters, averaged if they say so."""
     common = _common(data, values, Concentrations.of_values(values))
-    return _average(_spread(_METHODS[name](values, **common), data, values), values)
+    return _average(_spread(_METHODS[name](values, **common), data, values), data, values)
 
 
 def continue_stream(name: str, data: Any, values: Values, trained: TrainedTopics) -> Any:
     """Return the same, to go on from trained topics."""
-    trained.check(values["k"])
     common = _common(data, values, trained.concentrations)
-    return _average(_spread(_METHODS[name](values, **common, trained=trained), data, values), values)
+    return _average(_spread(_METHODS[name](values, **common, trained=trained), data, values), data, values)
+
+
+def check_settings(data: Any, values: Values) -> None:
+    """Raise ParameterError where alpha is too small, or a stream over shards is to guess its size."""
+    check_concentrations(data, values)
+    if values.get(SHARDS) and values["totals"] != "corpus":
+        raise ParameterError(
+            f"totals is {values['totals']!r}; over shards the size of the stream must be that of the corpus."
+        )
+
+
+def count_windows(data: Any, values: Values, epochs: float) -> int:
+    """Return how many windows it takes to go through the documents so often."""
+    whole, rest = divmod(epochs, 1.0)
+    n, batch, merges, n_shards = as_source(data).n_documents, values["batch"], 1, values.get(SHARDS) or 0
+    read = fit_window(n, values["window"], batch)
+    if n_shards:  # by the largest of them
+        n, merges = max(part.n_documents for part in cut(data, n_shards)), values["merges"]
+        read = fit_turn(read, batch, n_shards * merges)
+    turns, part = -(-n // read), int(np.ceil(rest * n / (read * merges) - 1e-6))
+    return max(int(whole) * -(-turns // merges) + part, 1)
 
 
 _METHODS = {"sdm": _sdm, "scvb0": _scvb0, "svb": _svb}
@@ -79,23 +103,10 @@ def _spread(method: StreamMethod, data: Any, values: Values) -> StreamMethod | S
     """Return the method over shards where the settings ask for them."""
     if not values.get(SHARDS):
         return method
-    if not method.known:
-        raise ParameterError(
-            f"totals is {values['totals']!r}; over shards the size of the stream must be that of the corpus."
-        )
     return ShardedStream(method, data, values[SHARDS], values["merges"])
 
 
-def _average(method: StreamMethod | ShardedStream, values: Values) -> Any:
+def _average(method: StreamMethod | ShardedStream, data: Any, values: Values) -> Any:
     if "burn_in_epochs" not in values:
         return method
-    return AveragedStream(method, max(method.sweeps_of(values["burn_in_epochs"]), 1), track=False)
-
-
-class AveragedStream(AveragedInference):
-    """The running mean of a stream's topics over its windows."""
-
-    def sweeps_of(self, epochs: float) -> int:
-        """Return how many windows it takes to go through the documents so often."""
-        sweeps: int = self.inner.sweeps_of(epochs)  # type: ignore[attr-defined]
-        return sweeps
+    return AveragedInference(method, count_windows(data, values, values["burn_in_epochs"]), track=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.references import references_to
@@ -205,10 +206,14 @@ def stream_methods(
          "Hoffman, Blei, Wang, Paisley, JMLR 14 (2013)", _SVB, _TUNED, _SVB_PAPER),
     ):  # fmt: skip
         shared = (*size, *concentrations, *own, *_RUN)
+        given: dict[str, Any] = {
+            "check": _METHODS("check_settings"),
+            "count_sweeps": _METHODS("count_windows"),
+        }
         build, go_on = (partial(_METHODS(way), name) for way in ("build_stream", "continue_stream"))
         rows.append(
             MethodSpec("lda", name, label, summary, reference, (*shared, _epochs(5.0)), build,
-                   None, streams=True, build_from=go_on, tuned=tuned, paper=paper)
+                   None, streams=True, build_from=go_on, **given, tuned=tuned, paper=paper)
         )  # fmt: skip
         rows.append(
             MethodSpec("lda", f"a{name}", f"Averaged {label}",
@@ -216,6 +221,6 @@ def stream_methods(
                    "converge: the run stops by itself.",
                    f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
                    (*shared, *_AVERAGED, _epochs(100.0)), build,
-                   "mean_change", averaged=True, streams=True, build_from=go_on, paper=paper)
+                   "mean_change", averaged=True, streams=True, build_from=go_on, **given, paper=paper)
         )  # fmt: skip
     return (*rows[::2], *rows[1::2])

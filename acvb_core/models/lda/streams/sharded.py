@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.sharded.parts import Part, PartSource, cut
 from acvb_core.models.lda.streams.kernels_prior import EASE, FLOOR, LEAST, LEFT_TO_RIGHT
-from acvb_core.models.lda.streams.limits import FROZEN
+from acvb_core.models.lda.streams.limits import FROZEN, fit_turn
 from acvb_core.models.lda.streams.state import Prior, Renewal, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod, column_sums, l1_change
 from acvb_core.shards.group import ShardGroup
@@ -85,8 +85,7 @@ class ShardedStream(UnaveragedMethod):
     @cached_property
     def most_documents(self) -> int:
         """Documents that a shard reads between two merges, at most: whole batches."""
-        parts, batch = self.n_shards * self.merges, self.method.batch
-        return self.method.in_window if parts == 1 else -(-self.method.in_window // (parts * batch)) * batch
+        return fit_turn(self.method.in_window, self.method.batch, self.n_shards * self.merges)
 
     @cached_property
     def largest(self) -> int:
@@ -98,28 +97,22 @@ class ShardedStream(UnaveragedMethod):
         """Merges in an epoch."""
         return -(-self.largest // self.most_documents)
 
-    def sweeps_of(self, epochs: float) -> int:
-        """Return how many windows it takes to go through the documents so often."""
-        whole, rest = divmod(epochs, 1.0)
-        part = int(np.ceil(rest * self.largest / (self.most_documents * self.merges) - 1e-6))
-        return max(int(whole) * -(-self.n_turns // self.merges) + part, 1)
-
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> StreamState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> StreamState:
         """Return the first state."""
-        return self.method.init(rng, checkpoint)
+        return self.method.init(rng, poll)
 
     def posterior(self, state: StreamState) -> Posterior:
         """Return what the state says: of topics and words only."""
         return self.method.posterior(state)
 
     def sweep(
-        self, state: StreamState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: StreamState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[StreamState, SweepInfo]:
         """Go through the next window; `rng` draws the order of a pass when one begins."""
         before, loo, seen, read = self.group.tally(), 0.0, 0.0, 0
         now = state if state.position else replace(state, order=int(rng.integers(2**62)))
         for _ in range(self.merges):
-            checkpoint()
+            poll()
             documents = self.find_documents(now.position)
             readings = self.group.ask("read", now, documents)
             after = merge(self.method, now, [reading.state for reading in readings])

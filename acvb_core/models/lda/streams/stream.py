@@ -11,12 +11,12 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Array, Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.disk_corpus import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, chunk_pairs
 from acvb_core.models.lda.state import padded_zeros
-from acvb_core.models.lda.streams.limits import MOST_IN_WINDOW, WINDOW_SHARE
+from acvb_core.models.lda.streams.limits import fit_window
 from acvb_core.models.lda.streams.source import DocumentFeed, Source
 from acvb_core.models.lda.streams.state import Prior, StreamBuffers, StreamState
 
@@ -68,12 +68,7 @@ class StreamMethod(UnaveragedMethod, ABC):
     @cached_property
     def in_window(self) -> int:
         """Documents in a window: whole batches."""
-        wanted = self.window
-        if not wanted:
-            most = min(max(round(WINDOW_SHARE * self.n_documents), 1), MOST_IN_WINDOW)
-            # All of about one size: a last one of a few documents would stand out of the curves.
-            wanted = -(-self.n_documents // -(-self.n_documents // most))
-        return -(-wanted // self.batch) * self.batch
+        return fit_window(self.n_documents, self.window, self.batch)
 
     @property
     def all_beta(self) -> float:
@@ -89,13 +84,6 @@ class StreamMethod(UnaveragedMethod, ABC):
     def feed(self) -> DocumentFeed:
         """The documents in the order of each pass."""
         return DocumentFeed(self.source, self.shuffle)
-
-    def sweeps_of(self, epochs: float) -> int:
-        """Return how many windows it takes to go through the documents so often."""
-        whole, rest = divmod(epochs, 1.0)
-        windows = -(-self.n_documents // self.in_window)
-        part = int(np.ceil(rest * self.n_documents / self.in_window - 1e-6))
-        return max(int(whole) * windows + part, 1)
 
     @abstractmethod
     def start_counts(self, rng: np.random.Generator) -> Singles:
@@ -129,9 +117,9 @@ class StreamMethod(UnaveragedMethod, ABC):
     def flush(self, buffers: StreamBuffers) -> None:
         """Bring what was put off into the counts: at the end of a window."""
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> StreamState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> StreamState:
         """Return the first state."""
-        checkpoint()
+        poll()
         n_words = self.source.n_words
         if self.trained is not None:
             return replace(self.trained.build_state(self), noise=int(rng.integers(2**62)))
@@ -146,12 +134,12 @@ class StreamMethod(UnaveragedMethod, ABC):
         )  # fmt: skip
 
     def sweep(
-        self, state: StreamState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: StreamState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[StreamState, SweepInfo]:
         """Go through the next window; `rng` draws the order of a pass when one begins."""
         order = state.order if state.position else int(rng.integers(2**62))
         end = min(state.position + self.in_window, self.n_documents)
-        buffers = self.read(state, order, (state.position, end), checkpoint)
+        buffers = self.read(state, order, (state.position, end), poll)
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
         swept = buffers.build_state(epoch, position, order)
@@ -168,7 +156,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         state: StreamState,
         order: int,
         documents: tuple[int, int],
-        checkpoint: Checkpoint = no_checkpoint,
+        poll: Poll = no_poll,
     ) -> StreamBuffers:
         """Go through documents of a pass, from the first to the one before the last; return what they leave.
 
@@ -179,7 +167,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         self.begin(buffers, state)
         for piece in self.feed.iterate(order, *documents):
             for part in _parts(piece.shard, piece.order, self.n_topics):
-                checkpoint()
+                poll()
                 self.learn(buffers, piece.shard, part)
                 buffers.gone += len(part)
         self.flush(buffers)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
@@ -51,7 +51,7 @@ class Fab(UnaveragedMethod):
     start: Literal["auto", "ica", "random", "binary"] = "auto"
     merge_only: bool = False  #: of the moves at convergence, merge features alone
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> FabState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> FabState:
         """Return E[z] as `start` has it, and the weights that are best for it.
 
         A small table is tried from a random start as well: the start that ends at the higher bound is returned.
@@ -62,33 +62,33 @@ class Fab(UnaveragedMethod):
             mu = mu if self.start == "random" else (mu > 0.5).astype(np.float64)
         else:
             make = independent_start if self.start == "ica" else suitable_start
-            mu = make(cells, self.k_max, rng, checkpoint)
-        state = self._begin(mu, checkpoint)
+            mu = make(cells, self.k_max, rng, poll)
+        state = self._begin(mu, poll)
         if self.start != "auto" or not is_small(cells):
             return state
-        other = self._begin(random_start(cells, self.k_max, rng), checkpoint)
-        return max(state, other, key=lambda start: self._find_end(start, rng, checkpoint))
+        other = self._begin(random_start(cells, self.k_max, rng), poll)
+        return max(state, other, key=lambda start: self._find_end(start, rng, poll))
 
-    def _begin(self, mu: Floats, checkpoint: Checkpoint) -> FabState:
+    def _begin(self, mu: Floats, poll: Poll) -> FabState:
         """Return the state of E[z], with the weights that are best for it."""
         mu = mu[order_by_size(mu.sum(axis=1))]
-        fit = fit_weights(self.cells, mu, lost=self.penalty.lost_degrees(len(mu)), checkpoint=checkpoint)
+        fit = fit_weights(self.cells, mu, lost=self.penalty.lost_degrees(len(mu)), poll=poll)
         return FabState(mu, fit, lower_bound(self.cells, mu, fit, self.penalty))
 
-    def _find_end(self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint) -> float:
+    def _find_end(self, state: FabState, rng: np.random.Generator, poll: Poll) -> float:
         """Return the bound, in nats, at which a run from a state converges."""
         for _ in range(TRIAL_SWEEPS):
             before = state.bound
-            state, info = self.sweep(state, rng, checkpoint)
-            if not info.settling and abs(state.bound - before) < self.tol * self.cells.n_objects:
+            state, info = self.sweep(state, rng, poll)
+            if not info.not_stationary and abs(state.bound - before) < self.tol * self.cells.n_objects:
                 break
         return state.bound
 
     def sweep(
-        self, state: FabState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: FabState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[FabState, SweepInfo]:
         """Update E[z] of all features, drop those that died, then the weights; at convergence look for moves."""
-        swept, names = self._update(state, checkpoint)
+        swept, names = self._update(state, poll)
         dropped = state.n_features - len(names)
         warming = swept.sweeps <= self.warmup
         swept = replace(
@@ -97,7 +97,7 @@ class Fab(UnaveragedMethod):
         moves = {"dropped": dropped} if dropped else {}
         risen = (swept.bound - state.bound) / self.cells.n_objects
         if self.merge and swept.still and state.still and not swept.moves_over and abs(risen) < self.tol:
-            swept, names, made = self._make_moves(swept, names, checkpoint)
+            swept, names, made = self._make_moves(swept, names, poll)
             swept, names = sort_by_share(swept, names)
             moves |= made
         same = is_identity(names, state.n_features)
@@ -106,17 +106,17 @@ class Fab(UnaveragedMethod):
             None,
             None if same else {FEATURES: names},
             change=float(np.abs(swept.mu - old).mean()) if swept.mu.size else 0.0,
-            settling=not swept.still or (self.merge and not swept.moves_over),
+            not_stationary=not swept.still or (self.merge and not swept.moves_over),
             moves=moves or None,
         )
         return swept, info
 
-    def _update(self, state: FabState, checkpoint: Checkpoint) -> tuple[FabState, Order]:
+    def _update(self, state: FabState, poll: Poll) -> tuple[FabState, Order]:
         """Return the state after its E and M steps, features by share, and the old index of each."""
         cells, penalty, names = self.cells, self.penalty, np.arange(state.n_features, dtype=np.int64)
         mu, fit, shares = state.mu, state.fit, state.shares
         for rounds in (ROUNDS, 1) if self.accelerate and state.sweeps >= self.warmup else (1,):
-            mu, shares = update_activations(cells, mu, fit, shares, penalty.slope(cells), rounds, checkpoint)
+            mu, shares = update_activations(cells, mu, fit, shares, penalty.slope(cells), rounds, poll)
             alive = alive_features(mu)
             if not alive.all():
                 always = mu.mean(axis=1) > 0.5
@@ -124,25 +124,25 @@ class Fab(UnaveragedMethod):
                 fit = replace(fit, weights=fit.weights[alive], bias=bias)
                 mu, shares, names = mu[alive], shares[alive], names[alive]
         swept, names = sort_by_share(replace(state, mu=mu, fit=fit), names)
-        return swept.with_activations(cells, swept.mu, penalty, checkpoint, sweeps=state.sweeps + 1), names
+        return swept.with_activations(cells, swept.mu, penalty, poll, sweeps=state.sweeps + 1), names
 
     def _make_moves(
-        self, state: FabState, names: Order, checkpoint: Checkpoint
+        self, state: FabState, names: Order, poll: Poll
     ) -> tuple[FabState, Order, dict[str, int]]:
         """Make all moves that raise the bound; return the state, its features' old indices, and moves by kind."""
         made: dict[str, int] = {}
         kinds = ("merged",) if self.merge_only else ("merged", "dropped")
-        while (move := find_move(self.cells, state, self.penalty, checkpoint, kinds)) is not None:
+        while (move := find_move(self.cells, state, self.penalty, poll, kinds)) is not None:
             state, names = move.state, names[move.features]
             made[move.kind] = made.get(move.kind, 0) + 1
         if self.merge_only:
             return replace(state, still=not made, moves_over=not made, turned=True), names, made
-        again = recode_pair(self.cells, state, self.penalty, checkpoint)
+        again = recode_pair(self.cells, state, self.penalty, poll)
         if again is not None:
             state, made["recoded"] = again, 1
         if made:
             return replace(state, still=False, turned=False), names, made
-        flipped = None if state.turned else flip_features(self.cells, state, self.penalty, checkpoint)
+        flipped = None if state.turned else flip_features(self.cells, state, self.penalty, poll)
         if flipped is not None:
             return replace(flipped[0], still=False, turned=True), names, {"turned": flipped[1]}
         return replace(state, moves_over=True, turned=True), names, {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from acvb_core.core.clusters import Order
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.activations import update_activations
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.least_squares import Fit, fit_weights
@@ -41,7 +41,7 @@ def find_move(
     cells: Cells,
     state: FabState,
     penalty: Penalty,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     kinds: tuple[str, ...] = ("merged", "dropped"),
 ) -> Move | None:
     """Return the first move of some kinds that raises the bound after one sweep at the new number of features."""
@@ -49,26 +49,24 @@ def find_move(
         if kind not in kinds:
             continue
         fewer = replace(state, fit=replace(state.fit, weights=state.fit.weights[features]))
-        tried = try_activations(cells, fewer, mu, penalty, checkpoint)
+        tried = try_activations(cells, fewer, mu, penalty, poll)
         if tried is not None:
             return Move(tried, features, kind)
     return None
 
 
 def try_activations(
-    cells: Cells, state: FabState, mu: Floats, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
+    cells: Cells, state: FabState, mu: Floats, penalty: Penalty, poll: Poll = no_poll
 ) -> FabState | None:
     """Return the state one sweep after other E[z]; None if the bound does not rise, or a feature dies."""
-    tried = state.with_activations(cells, mu, penalty, checkpoint)
+    tried = state.with_activations(cells, mu, penalty, poll)
     if tried.bound < state.bound - HOPELESS * cells.n_objects:
         return None
-    swept, _ = update_activations(
-        cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), checkpoint=checkpoint
-    )
+    swept, _ = update_activations(cells, tried.mu, tried.fit, tried.shares, penalty.slope(cells), poll=poll)
     totals = swept.sum(axis=1)
     if (totals < 1.0).any() or (totals > cells.n_objects - 1.0).any():
         return None
-    tried = tried.with_activations(cells, swept, penalty, checkpoint)
+    tried = tried.with_activations(cells, swept, penalty, poll)
     return tried if tried.bound > state.bound else None
 
 
@@ -104,7 +102,7 @@ def _similar_pairs(state: FabState) -> list[tuple[int, int, bool]]:
 
 
 def flip_features(
-    cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
+    cells: Cells, state: FabState, penalty: Penalty, poll: Poll = no_poll
 ) -> tuple[FabState, int] | None:
     """Return the state with features flipped that are more readable so, and their number; None if there are none.
 
@@ -118,12 +116,10 @@ def flip_features(
     if not flip.any():
         return None
     mu = np.where(flip[:, None], 1.0 - state.mu, state.mu)
-    return state.with_activations(cells, mu, penalty, checkpoint), int(flip.sum())
+    return state.with_activations(cells, mu, penalty, poll), int(flip.sum())
 
 
-def recode_pair(
-    cells: Cells, state: FabState, penalty: Penalty, checkpoint: Checkpoint = no_checkpoint
-) -> FabState | None:
+def recode_pair(cells: Cells, state: FabState, penalty: Penalty, poll: Poll = no_poll) -> FabState | None:
     """Return the first state with a clearly higher bound and two features made anew; None if there is none.
 
     A run may find features u and v of the data as u and u + v, or as v and u - v: a local optimum, as no object can
@@ -135,12 +131,12 @@ def recode_pair(
         fixed = [k for k in range(state.n_features) if k not in pair]
         rest = cells.residuals(state.mu[fixed].T, state.fit.weights[fixed], state.fit.bias)
         left = replace(cells, values=rest)
-        new = _best_pair(left, state, pair, penalty, checkpoint)
+        new = _best_pair(left, state, pair, penalty, poll)
         if new is None:
             continue
         mu = state.mu.copy()
         mu[pair] = new
-        tried = try_activations(cells, state, mu, penalty, checkpoint)
+        tried = try_activations(cells, state, mu, penalty, poll)
         # A smaller gain could come from flipping signs alone.
         if tried is not None and tried.bound > state.bound + 2.0 * INDIFFERENT:
             return tried
@@ -162,33 +158,29 @@ def _correlated_pairs(state: FabState) -> Iterator[Order]:
         yield np.array([first[i], second[i]])
 
 
-def _best_pair(
-    left: Cells, state: FabState, pair: Order, penalty: Penalty, checkpoint: Checkpoint
-) -> Floats | None:
+def _best_pair(left: Cells, state: FabState, pair: Order, penalty: Penalty, poll: Poll) -> Floats | None:
     """Return the best new E[z] of two features on what the others leave, (2, N); None if the old is as good."""
     old = state.mu[pair]
     best, best_mu = (
-        lower_bound(left, old, fit_weights(left, old, checkpoint=checkpoint), penalty) + _GAIN,
+        lower_bound(left, old, fit_weights(left, old, poll=poll), penalty) + _GAIN,
         None,
     )
     u, v = state.fit.weights[pair]
     for weights in ((u - v, v), (u, v - u), (u + v, v), (u, u + v)):
-        mu = _fit_pair(left, np.stack(weights), state, penalty, checkpoint)
-        bound = lower_bound(left, mu, fit_weights(left, mu, checkpoint=checkpoint), penalty)
+        mu = _fit_pair(left, np.stack(weights), state, penalty, poll)
+        bound = lower_bound(left, mu, fit_weights(left, mu, poll=poll), penalty)
         if bound > best:
             best, best_mu = bound, mu
     return best_mu
 
 
-def _fit_pair(
-    left: Cells, weights: Floats, state: FabState, penalty: Penalty, checkpoint: Checkpoint
-) -> Floats:
+def _fit_pair(left: Cells, weights: Floats, state: FabState, penalty: Penalty, poll: Poll) -> Floats:
     """Return E[z] of two features after some rounds from given weights, and from even chances, shape (2, N)."""
     mu, shares = np.full((2, left.n_objects), 0.5), np.full(2, 0.5)
     bias = left.values.sum(axis=0) / left.per_column - 0.5 * weights.sum(axis=0)
     fit = Fit(weights, bias, state.fit.precision, state.fit.squared_error)
     for _ in range(_ROUNDS):
-        mu, _ = update_activations(left, mu, fit, shares, penalty.slope(left), checkpoint=checkpoint)
-        fit = fit_weights(left, mu, fit, lost=penalty.lost_degrees(state.n_features), checkpoint=checkpoint)
+        mu, _ = update_activations(left, mu, fit, shares, penalty.slope(left), poll=poll)
+        fit = fit_weights(left, mu, fit, lost=penalty.lost_degrees(state.n_features), poll=poll)
         shares = np.clip(mu.mean(axis=1), 1e-3, 1.0 - 1e-3)
     return mu

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.feature_mean import FeatureMean
@@ -38,17 +38,17 @@ class BestSample(UnaveragedMethod):
 
     inner: IbpGibbs
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> BestState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> BestState:
         """Return the first sample, which is the best so far."""
-        first = self.inner.init(rng, checkpoint)
-        return BestState(first, first, log_probability(self.inner, first, checkpoint))
+        first = self.inner.init(rng, poll)
+        return BestState(first, first, log_probability(self.inner, first, poll))
 
     def sweep(
-        self, state: BestState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: BestState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[BestState, SweepInfo]:
         """Draw the next sample; keep it where it is more probable than all before."""
-        drawn, info = self.inner.sweep(state.inner, rng, checkpoint)
-        found = log_probability(self.inner, drawn, checkpoint)
+        drawn, info = self.inner.sweep(state.inner, rng, poll)
+        found = log_probability(self.inner, drawn, poll)
         if found > state.log_probability:
             return BestState(drawn, drawn, found), info
         return BestState(drawn, state.best, state.log_probability), info
@@ -62,14 +62,14 @@ class BestSample(UnaveragedMethod):
         return self.inner.posterior(state.inner)
 
 
-def log_probability(method: IbpGibbs, state: IbpState, checkpoint: Checkpoint = no_checkpoint) -> float:
+def log_probability(method: IbpGibbs, state: IbpState, poll: Poll = no_poll) -> float:
     """Return the log density of the cells, the features and what is drawn beside them, weights integrated out (nats).
 
     Features that the same objects have are counted as if they were told apart (a factor of their orders is left out).
     """
     cells, widths = method.cells, state.widths
-    known = moments(cells, state.z, checkpoint)
-    value = log_joint(cells, state.z, known, weight_posterior(known, widths, checkpoint), widths, state.alpha)
+    known = moments(cells, state.z, poll)
+    value = log_joint(cells, state.z, known, weight_posterior(known, widths, poll), widths, state.alpha)
     squares = np.einsum("nd,nd->d", cells.values, cells.values)
     value -= 0.5 * float(
         (cells.per_column * (_LOG_2PI + np.log(widths.noise)) + squares / widths.noise).sum()

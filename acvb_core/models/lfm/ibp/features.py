@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.ibp.kernels import BIRTHS, Bits, FeatureSlots, Floats, NoisyCells, visit
 from acvb_core.models.lfm.ibp.weights import WeightPosterior, Widths
 
-#: Operations of the kernel, about 30 ms of them, between two checkpoints.
+#: Operations of the kernel, about 30 ms of them, between two polls.
 _PIECE = 3e7
 
 
@@ -26,7 +26,7 @@ def draw_features(
     alpha: float,
     most: int,
     rng: np.random.Generator,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
 ) -> tuple[Bits, WeightPosterior, int]:
     """Draw the features of every object, in a fresh random order.
 
@@ -58,7 +58,7 @@ def draw_features(
             done, width, moved = visit(chunk, slots, width, noisy, widths.weights, alpha, most, uniforms)
             at += done
             changed += moved
-            checkpoint()
+            poll()
     return z[:, 1:width].copy(), WeightPosterior(cov[:width, :width], mean[:width]), changed
 
 

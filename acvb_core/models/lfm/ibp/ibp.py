@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.clusters import order_by_size
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.ibp.features import draw_features, flip_features, log_joint
 from acvb_core.models.lfm.ibp.kernels import Bits
@@ -93,26 +93,26 @@ class IbpGibbs(UnaveragedMethod):
         """Mean scale of the columns."""
         return float(self.scales.mean())
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> IbpState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> IbpState:
         """Return a sample of random features; the noise explains all cells so far."""
         n = self.cells.n_objects
         z = (rng.random((n, min(START, self.most))) < 0.5).astype(np.int8)
         z = z[:, z.any(axis=0)]
         noise = self.noise_sd**2 * self.scales if self.noise_sd else self.scales
         widths = Widths(noise, self.scale, self.scale)
-        return _state(z, self._weights(z, widths, checkpoint), widths, self.alpha, 0)
+        return _state(z, self._weights(z, widths, poll), widths, self.alpha, 0)
 
     def sweep(
-        self, state: IbpState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: IbpState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[IbpState, SweepInfo]:
         """Draw the noise, the variances and alpha, then every object's features."""
-        before, widths = self._draw_widths(state, self._weights(state.z, state.widths, checkpoint), rng)
+        before, widths = self._draw_widths(state, self._weights(state.z, state.widths, poll), rng)
         alpha = self._draw_alpha(before.shape[1], rng) if self.learn else state.alpha
         sweeps = state.sweeps + 1
-        z, posterior, changed = self._draw(before, widths, alpha, self.most, rng, checkpoint)
+        z, posterior, changed = self._draw(before, widths, alpha, self.most, rng, poll)
         new, moves = _state(z, posterior, widths, alpha, sweeps), None
         if sweeps < PRUNE_UNTIL * self.burn_in and sweeps % PRUNE_EVERY == 0 and z.shape[1]:
-            pruned = self._prune(new, rng, checkpoint)
+            pruned = self._prune(new, rng, poll)
             if pruned is not None:
                 new, moves = pruned, {"dropped": 1}
         entries = len(z) * max(z.shape[1], before.shape[1], 1)
@@ -137,8 +137,8 @@ class IbpGibbs(UnaveragedMethod):
             },
         )
 
-    def _weights(self, z: Bits, widths: Widths, checkpoint: Checkpoint) -> WeightPosterior:
-        return weight_posterior(moments(self.cells, z, checkpoint), widths, checkpoint)
+    def _weights(self, z: Bits, widths: Widths, poll: Poll) -> WeightPosterior:
+        return weight_posterior(moments(self.cells, z, poll), widths, poll)
 
     def _draw(
         self,
@@ -147,10 +147,10 @@ class IbpGibbs(UnaveragedMethod):
         alpha: float,
         most: int,
         rng: np.random.Generator,
-        checkpoint: Checkpoint,
+        poll: Poll,
     ) -> tuple[Bits, WeightPosterior, int]:
-        posterior = self._weights(z, widths, checkpoint)
-        return draw_features(self.cells, z, posterior, widths, alpha, most, rng, checkpoint)
+        posterior = self._weights(z, widths, poll)
+        return draw_features(self.cells, z, posterior, widths, alpha, most, rng, poll)
 
     def _draw_widths(
         self, state: IbpState, posterior: WeightPosterior, rng: np.random.Generator
@@ -183,15 +183,15 @@ class IbpGibbs(UnaveragedMethod):
         harmonic = float((1.0 / np.arange(1, self.cells.n_objects + 1)).sum())
         return float(rng.gamma(shape + n_features)) / (rate + harmonic)
 
-    def _prune(self, state: IbpState, rng: np.random.Generator, checkpoint: Checkpoint) -> IbpState | None:
+    def _prune(self, state: IbpState, rng: np.random.Generator, poll: Poll) -> IbpState | None:
         """Return the sample without a random feature and the others drawn anew, or None if it is less probable."""
         n_features, widths, alpha = state.z.shape[1], state.widths, state.alpha
         z = np.delete(state.z, rng.integers(n_features), axis=1)
         for _ in range(PRUNE_PASSES):
-            z, posterior, _ = self._draw(z, widths, alpha, n_features - 1, rng, checkpoint)
+            z, posterior, _ = self._draw(z, widths, alpha, n_features - 1, rng, poll)
         now, new = (
-            log_joint(self.cells, each, known, weight_posterior(known, widths, checkpoint), widths, alpha)
-            for each, known in ((each, moments(self.cells, each, checkpoint)) for each in (state.z, z))
+            log_joint(self.cells, each, known, weight_posterior(known, widths, poll), widths, alpha)
+            for each, known in ((each, moments(self.cells, each, poll)) for each in (state.z, z))
         )
         return _state(z, posterior, widths, alpha, state.sweeps) if new > now else None
 

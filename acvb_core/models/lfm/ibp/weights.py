@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 
 #: Least precision of a weight's prior, as a share of the largest that the cells give any weight. It keeps features of
@@ -43,9 +43,7 @@ class WeightPosterior(NamedTuple):
         return np.ascontiguousarray(np.einsum("kkd->kd", self.cov))
 
 
-def moments(
-    cells: Cells, z: NDArray[np.int8], checkpoint: Checkpoint = no_checkpoint
-) -> tuple[Floats, Floats]:
+def moments(cells: Cells, z: NDArray[np.int8], poll: Poll = no_poll) -> tuple[Floats, Floats]:
     """Return the sums of z z', (K + 1, K + 1, D), and of x z, (K + 1, D), over the known cells of each column.
 
     `z` is int8, shape (N, K); the baseline has slot 0.
@@ -61,13 +59,11 @@ def moments(
         own = design[:, k] > 0
         zz[k, : k + 1] = design[own, : k + 1].T @ cells.observed[own]
         zz[:k, k] = zz[k, :k]
-        checkpoint()
+        poll()
     return zz, xz
 
 
-def weight_posterior(
-    known: tuple[Floats, Floats], widths: Widths, checkpoint: Checkpoint = no_checkpoint
-) -> WeightPosterior:
+def weight_posterior(known: tuple[Floats, Floats], widths: Widths, poll: Poll = no_poll) -> WeightPosterior:
     """Return the posterior of the weights of every column, given the sums that `moments` returns."""
     zz, xz = known
     width, n_columns = xz.shape
@@ -81,7 +77,7 @@ def weight_posterior(
         least = LEAST_PRIOR * information[:, inner, inner].max(axis=1, keepdims=True)
         information[:, inner, inner] += np.maximum(prior, least)
         cov[:, :, part] = np.linalg.inv(information).transpose(1, 2, 0)
-        checkpoint()
+        poll()
     return WeightPosterior(cov, np.einsum("kld,ld->kd", cov, xz / widths.noise))
 
 

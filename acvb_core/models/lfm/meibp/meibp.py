@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.clusters import order_by_size
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import moments
@@ -82,7 +82,7 @@ class SubmodularIbp(UnaveragedMethod):
         """Number of features of the model."""
         return self.k_max or min(self.cells.values.shape)
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> MeibpState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> MeibpState:
         """Return the state without features, or with random ones and the weights that fit them."""
         n, n_columns = self.cells.values.shape
         none, variance = np.empty((0, n_columns)), self.cells.variance
@@ -97,29 +97,31 @@ class SubmodularIbp(UnaveragedMethod):
             scales=variance,
         )
         if self.start == "empty":
-            return self._evaluate(self._improve(start, checkpoint)[0])
+            return self._evaluate(self._improve(start, poll)[0])
         z = (rng.random((n, self.most)) < 0.5).astype(np.int8)
         zeros = np.zeros((self.most, n_columns))
         start = replace(start, z=z, parent=zeros, spread=zeros + start.prior).alive()
-        start = learn_weights(self.cells, start, checkpoint)
+        start = learn_weights(self.cells, start, poll)
         return self._evaluate(learn_rest(self.cells, start, self.most, self.noise == "one"))
 
     def sweep(
-        self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: MeibpState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[MeibpState, SweepInfo]:
         """Improve the state; where that has become slow, try another number of features."""
-        better, changed = self._improve(state.answer, checkpoint)
+        better, changed = self._improve(state.answer, poll)
         new = replace(self._evaluate(better), births=state.births, deaths=state.deaths)
         moving = self.start == "empty"
         if moving and new.bound - state.bound < CALM * self.cells.n_objects:
-            new = self._try_move(new, rng, checkpoint)
+            new = self._try_move(new, rng, poll)
         before, now = state.answer.n_features, new.answer.n_features
         if now != before:
             new = replace(new, births=0, deaths=0)
         over = not moving or (new.births >= ATTEMPTS and new.deaths >= now)
         moves = {"dropped": before - now} if now < before else None
         change = self._change(state.answer, new.answer, changed)
-        return new, SweepInfo(None, None, change=change, settling=now != before or not over, moves=moves)
+        return new, SweepInfo(
+            None, None, change=change, not_stationary=now != before or not over, moves=moves
+        )
 
     def posterior(self, state: MeibpState) -> Posterior:
         """Return Z, the moments of the weights and the rest, the most frequent feature first."""
@@ -142,8 +144,8 @@ class SubmodularIbp(UnaveragedMethod):
             },
         )
 
-    def _improve(self, answer: Meibp, checkpoint: Checkpoint) -> tuple[Meibp, int]:
-        return improve_state(self.cells, answer, self.most, self.noise == "one", checkpoint)
+    def _improve(self, answer: Meibp, poll: Poll) -> tuple[Meibp, int]:
+        return improve_state(self.cells, answer, self.most, self.noise == "one", poll)
 
     def _evaluate(self, answer: Meibp) -> MeibpState:
         return MeibpState(answer, lower_bound(self.cells, answer, self.most))
@@ -155,24 +157,22 @@ class SubmodularIbp(UnaveragedMethod):
             changed += int(now.z[:, -more:].sum())
         return changed / (self.cells.n_objects * max(now.n_features, before.n_features, 1))
 
-    def _try_move(self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint) -> MeibpState:
+    def _try_move(self, state: MeibpState, rng: np.random.Generator, poll: Poll) -> MeibpState:
         """Try a new feature, or when that was in vain, to drop one; return the better state."""
         answer = state.answer
         if state.births < ATTEMPTS:
-            tried = self._add_features(state, rng, checkpoint)
+            tried = self._add_features(state, rng, poll)
             return tried or replace(state, births=state.births + 1)
         if state.deaths >= answer.n_features:
             return state
         rarest = order_by_size(answer.z.sum(axis=0))[-1 - state.deaths]
         fewer = answer.without(int(rarest))
         for _ in range(RECOVERY):
-            fewer, _ = self._improve(fewer, checkpoint)
+            fewer, _ = self._improve(fewer, poll)
         other = self._evaluate(fewer)
         return other if other.bound > state.bound else replace(state, deaths=state.deaths + 1)
 
-    def _add_features(
-        self, state: MeibpState, rng: np.random.Generator, checkpoint: Checkpoint
-    ) -> MeibpState | None:
+    def _add_features(self, state: MeibpState, rng: np.random.Generator, poll: Poll) -> MeibpState | None:
         """Return a better state with more features, up to `DEPTH` steps away; None without any.
 
         The first of several features that belong together may not be worth it by itself.
@@ -180,8 +180,7 @@ class SubmodularIbp(UnaveragedMethod):
         now = state
         for _ in range(DEPTH):
             grown = [
-                self._evaluate(self._improve(each, checkpoint)[0])
-                for each in self._candidates(now.answer, rng)
+                self._evaluate(self._improve(each, poll)[0]) for each in self._candidates(now.answer, rng)
             ]
             if not grown:
                 return None

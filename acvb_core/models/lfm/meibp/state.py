@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.half_normal import divergence, moments
 from acvb_core.models.lfm.ibp.ibp import PSEUDO
@@ -21,7 +21,7 @@ _LOG_2PI = math.log(2.0 * math.pi)
 LEAST_PRIOR = 1e-6
 #: Between what values alpha is looked for.
 ALPHAS = (1e-2, 1e3)
-#: Objects times columns (times features) between two checkpoints.
+#: Objects times columns (times features) between two polls.
 _PIECE = 2e7
 
 
@@ -107,9 +107,7 @@ def squared_errors(cells: Cells, state: Meibp, first: Floats, second: Floats) ->
     )
 
 
-def choose_all(
-    cells: Cells, state: Meibp, most: int, checkpoint: Checkpoint = no_checkpoint
-) -> tuple[Meibp, int]:
+def choose_all(cells: Cells, state: Meibp, most: int, poll: Poll = no_poll) -> tuple[Meibp, int]:
     """Choose every object's features; return the state, without features nobody has, and how many entries changed."""
     if not state.n_features:
         return state, 0
@@ -132,11 +130,11 @@ def choose_all(
         changed += choose_features(
             begin, end, z, size, worth, overlap, first, observed, precision, state.alpha / most
         )
-        checkpoint()
+        poll()
     return replace(state, z=z).alive(), changed
 
 
-def learn_weights(cells: Cells, state: Meibp, checkpoint: Checkpoint = no_checkpoint) -> Meibp:
+def learn_weights(cells: Cells, state: Meibp, poll: Poll = no_poll) -> Meibp:
     """Update the distributions of the weights, one feature after the other, each the best given the others."""
     first, _ = moments(state.parent, state.spread)
     error = residual(cells, state, first)
@@ -150,7 +148,7 @@ def learn_weights(cells: Cells, state: Meibp, checkpoint: Checkpoint = no_checkp
         new, _ = moments(parent[k], spread[k])
         moved = first[k] - new
         error[own] += moved if cells.observed is None else moved * cells.observed[own]
-        checkpoint()
+        poll()
     return replace(state, parent=parent, spread=spread)
 
 
@@ -188,10 +186,8 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
     return math.exp(best) if loss(best) < loss(math.log(alpha)) else alpha
 
 
-def improve_state(
-    cells: Cells, state: Meibp, most: int, one: bool, checkpoint: Checkpoint
-) -> tuple[Meibp, int]:
+def improve_state(cells: Cells, state: Meibp, most: int, one: bool, poll: Poll) -> tuple[Meibp, int]:
     """Return the state after one round of all steps, none of which lowers the bound."""
-    state, changed = choose_all(cells, state, most, checkpoint)
-    state = learn_weights(cells, state, checkpoint)
+    state, changed = choose_all(cells, state, most, poll)
+    state = learn_weights(cells, state, poll)
     return learn_rest(cells, state, most, one), changed

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.vb.state import VbState
@@ -41,25 +41,25 @@ class EverySize(UnaveragedMethod):
         """Return VB with a number of features."""
         return replace(self.largest, k_max=size)
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> SizesState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> SizesState:
         """Return the start of the first run."""
         size = min(FEWEST, self.largest.prior.size)
-        return SizesState(size, self.of_size(size).init(rng, checkpoint))
+        return SizesState(size, self.of_size(size).init(rng, poll))
 
     def sweep(
-        self, state: SizesState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: SizesState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[SizesState, SweepInfo]:
         """Sweep the run under way; begin the next one where it is over."""
-        swept, info = self.of_size(state.size).sweep(state.inner, rng, checkpoint)
+        swept, info = self.of_size(state.size).sweep(state.inner, rng, poll)
         rise = swept.bound - state.inner.bound
         over = swept.age > WARM and not info.moves and rise < self.tolerance * self.largest.cells.n_objects
         last = state.size >= self.largest.prior.size
-        info = info._replace(order=None, settling=not (over and last))
+        info = info._replace(cluster_permutation=None, not_stationary=not (over and last))
         if not over or last:
             return replace(state, inner=swept), info
         best = swept if state.best is None or swept.bound > state.best.bound else state.best
         size = state.size + 1
-        return SizesState(size, self.of_size(size).init(rng, checkpoint), best), info._replace(moves=None)
+        return SizesState(size, self.of_size(size).init(rng, poll), best), info._replace(moves=None)
 
     def posterior(self, state: SizesState) -> Posterior:
         """Return the answer of the best run so far, or of the one under way where it is better."""

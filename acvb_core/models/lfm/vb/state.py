@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, gammaln, psi
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.kernels import negative_entropy
 
@@ -71,9 +71,7 @@ class VbState:
         return np.asarray(psi(self.tau[:, 0]) - psi(self.tau[:, 1]))
 
 
-def lower_bound(
-    cells: Cells, state: VbState, prior: VbPrior, errors: Floats, checkpoint: Checkpoint = no_checkpoint
-) -> float:
+def lower_bound(cells: Cells, state: VbState, prior: VbPrior, errors: Floats, poll: Poll = no_poll) -> float:
     """Return E_q log p(x, z, w, pi, lambda) + H(q) in nats, whatever the factors of `state` are.
 
     `errors` (D,) is sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells. No object has a feature that died,
@@ -92,7 +90,7 @@ def lower_bound(
     bound += float(((n - mass + 1.0 - state.tau[:, 1]) * log_rest).sum())
     bound += float(betaln(state.tau[:, 0], state.tau[:, 1]).sum()) - len(mass) * betaln(first, 1.0)
     for begin in range(0, n, _PIECE):
-        checkpoint()
+        poll()
         bound -= negative_entropy(state.nu[begin : begin + _PIECE])
     return float(bound + (prior.size - len(mass)) * (betaln(first, n + 1.0) - betaln(first, 1.0)))
 

@@ -19,7 +19,7 @@ import numba as nb
 import numpy as np
 from scipy.special import betaln
 
-from acvb_core.core.protocols import Checkpoint, no_checkpoint
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import OPTIONS
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.vb.state import VbState
@@ -44,12 +44,12 @@ class Sums(NamedTuple):
     second: Floats
 
     @classmethod
-    def of(cls, cells: Cells, nu: Floats, checkpoint: Checkpoint = no_checkpoint) -> Sums:
+    def of(cls, cells: Cells, nu: Floats, poll: Poll = no_poll) -> Sums:
         """Return the sums of activations (N, K)."""
         width = 1 if cells.observed is None else cells.n_columns
         first, second = np.zeros((2, nu.shape[1], width))
         for rows in pieces(cells, nu.shape[1], 0.5):
-            checkpoint()
+            poll()
             here = nu[rows]
             known = np.ones((len(here), 1)) if cells.observed is None else cells.observed[rows]
             first += here.T @ known
@@ -66,9 +66,7 @@ def residuals(cells: Cells, state: VbState, rows: slice) -> Floats:
     return left
 
 
-def update_activations(
-    cells: Cells, state: VbState, checkpoint: Checkpoint = no_checkpoint
-) -> tuple[Floats, float]:
+def update_activations(cells: Cells, state: VbState, poll: Poll = no_poll) -> tuple[Floats, float]:
     """Return nu after an update of q(z) of every object, one feature after the other, and the mean of |new - old|.
 
     nu_nk = sigmoid( log_odds_k + sum_d lambda_d [ m_kd (x_nd - b_d - sum_(l != k) nu_nl m_ld) - E w_kd^2 / 2 ] )
@@ -81,7 +79,7 @@ def update_activations(
     updated, change = np.empty_like(nu), 0.0
     all_known = np.ones((1, cells.n_columns))
     for rows in pieces(cells, len(means)):
-        checkpoint()
+        poll()
         left = residuals(cells, state, rows)
         known = all_known if cells.observed is None else cells.observed[rows]
         updated[rows] = nu[rows]
@@ -124,14 +122,12 @@ def sweep_rows(
                     rest[d] -= change * means[k, d] * known[i, d]
 
 
-def expected_errors(
-    cells: Cells, state: VbState, sums: Sums, checkpoint: Checkpoint = no_checkpoint
-) -> Floats:
+def expected_errors(cells: Cells, state: VbState, sums: Sums, poll: Poll = no_poll) -> Floats:
     """Return sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells of each column, shape (D,)."""
     squares = state.means * state.means
     errors = np.asarray((sums.first * (squares + state.variances) - sums.second * squares).sum(axis=0))
     for rows in pieces(cells, len(squares), 0.2):
-        checkpoint()
+        poll()
         errors += (residuals(cells, state, rows) ** 2).sum(axis=0)
     return errors
 
@@ -152,7 +148,7 @@ def update_weights(
     cells: Cells,
     state: VbState,
     sums: Sums,
-    checkpoint: Checkpoint = no_checkpoint,
+    poll: Poll = no_poll,
     steps: int = STEPS,
     least: float = LEAST_GAIN,
 ) -> VbState:
@@ -171,11 +167,11 @@ def update_weights(
     ridge = 1.0 / (state.variance * precision)
     own = np.vstack([sums.first - sums.second + ridge, np.zeros((1, cells.n_columns))])
     diagonal = np.vstack([sums.first + ridge, cells.per_column])
-    product = _second_moments(cells, nu, checkpoint)
+    product = _second_moments(cells, nu, poll)
     solution = np.vstack([state.means, state.bias])
     left = -product(solution) - own * solution
     for rows in pieces(cells, nu.shape[1], 0.2):
-        checkpoint()
+        poll()
         left[:-1] += nu[rows].T @ cells.values[rows]
         left[-1] += cells.values[rows].sum(axis=0)
     scaled = left / diagonal
@@ -197,7 +193,7 @@ def update_weights(
     return replace(state, means=solution[:-1], variances=variances, bias=solution[-1])
 
 
-def _second_moments(cells: Cells, nu: Floats, checkpoint: Checkpoint) -> Callable[[Floats], Floats]:
+def _second_moments(cells: Cells, nu: Floats, poll: Poll) -> Callable[[Floats], Floats]:
     """Return the product with sum_n nu_n nu_n' over the known cells, nu_n = (nu_n1 … nu_nK, 1), of a (K + 1, D)."""
     size = nu.shape[1]
     known = cells.observed
@@ -206,14 +202,14 @@ def _second_moments(cells: Cells, nu: Floats, checkpoint: Checkpoint) -> Callabl
         gram[:size, :size] = 0.0
         gram[size, :size] = gram[:size, size] = nu.sum(axis=0)
         for rows in pieces(cells, size, 0.2):
-            checkpoint()
+            poll()
             gram[:size, :size] += nu[rows].T @ nu[rows]
         return lambda theta: np.asarray(gram @ theta)
 
     def product(theta: Floats) -> Floats:
         total = np.zeros_like(theta)
         for rows in pieces(cells, size, 0.2):
-            checkpoint()
+            poll()
             fitted = nu[rows] @ theta[:-1]
             fitted += theta[-1]
             fitted *= known[rows]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from acvb_core.core.clusters import Order, is_identity
-from acvb_core.core.protocols import Checkpoint, Posterior, SweepInfo, UnaveragedMethod, no_checkpoint
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.models.lfm.cells import Cells, Floats
 from acvb_core.models.lfm.state import FEATURES, build_posterior
 from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
@@ -58,7 +58,7 @@ class VariationalLfm(UnaveragedMethod):
         most = self.k_max or self.cells.n_columns
         return VbPrior.of(self.cells, self.alpha, min(most, self.cells.n_objects), self.noise_weight)
 
-    def init(self, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint) -> VbState:
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> VbState:
         """Return random activations, even between 0 and 1, with the weights that fit them."""
         cells, prior = self.cells, self.prior
         nothing = np.zeros((prior.size, cells.n_columns))
@@ -72,29 +72,29 @@ class VariationalLfm(UnaveragedMethod):
             rate=prior.rate,
             variance=float((prior.rate / prior.shape).mean()),
         )
-        sums = Sums.of(cells, state.nu, checkpoint)
-        state = update_weights(cells, state, sums, checkpoint)
-        errors = expected_errors(cells, state, sums, checkpoint)
-        return replace(state, bound=lower_bound(cells, state, prior, errors, checkpoint))
+        sums = Sums.of(cells, state.nu, poll)
+        state = update_weights(cells, state, sums, poll)
+        errors = expected_errors(cells, state, sums, poll)
+        return replace(state, bound=lower_bound(cells, state, prior, errors, poll))
 
     def sweep(
-        self, state: VbState, rng: np.random.Generator, checkpoint: Checkpoint = no_checkpoint
+        self, state: VbState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[VbState, SweepInfo]:
         """Update the activations, the weights, and once warm the shares, the weights' prior and the noise."""
         cells, learn = self.cells, state.age >= WARM
-        nu, change = update_activations(cells, state, checkpoint)
-        sums = Sums.of(cells, nu, checkpoint)
-        swept = update_weights(cells, replace(state, nu=nu, age=state.age + 1), sums, checkpoint)
+        nu, change = update_activations(cells, state, poll)
+        sums = Sums.of(cells, nu, poll)
+        swept = update_weights(cells, replace(state, nu=nu, age=state.age + 1), sums, poll)
         order = np.arange(nu.shape[1])
         if learn:
             swept = self._flip_features(swept, sums)
             order = live_features(swept.nu)
             swept = self._learn_priors(take_features(swept, order))
-            sums = Sums.of(cells, swept.nu, checkpoint)
-        errors = expected_errors(cells, swept, sums, checkpoint)
+            sums = Sums.of(cells, swept.nu, poll)
+        errors = expected_errors(cells, swept, sums, poll)
         if learn:
             swept = self._learn_noise(swept, errors)
-        swept = replace(swept, bound=lower_bound(cells, swept, self.prior, errors, checkpoint))
+        swept = replace(swept, bound=lower_bound(cells, swept, self.prior, errors, poll))
         return swept, _sweep_info(swept, order, nu.shape[1], change)
 
     def posterior(self, state: VbState) -> Posterior:
@@ -141,7 +141,7 @@ def _sweep_info(state: VbState, order: Order, before: int, change: float) -> Swe
         None,
         None if is_identity(order, before) else {FEATURES: order},
         change=change,
-        settling=state.age <= WARM,
+        not_stationary=state.age <= WARM,
         moves={"dropped": dropped} if dropped else None,
         effective={FEATURES: int((state.nu.sum(axis=0) >= 1.0).sum())},
     )

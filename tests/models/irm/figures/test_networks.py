@@ -60,7 +60,7 @@ def circle() -> Result:
 
 
 def graph_of(result: Result) -> GroupGraph:
-    return group_graph(result.problem.data, result.posterior, result.blocks)
+    return group_graph(result.prepared.data, result.posterior, result.blocks)
 
 
 def trace(figure: dict[str, Any], uid: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_pairs_of_an_undirected_network_are_counted_once(club: Result) -> None:
     mean = arrangement.strengths.mean
     assert (mean == mean.T).all()
     assert np.isfinite(mean).all()
-    whole = arrange_as_read(club.problem.data)
+    whole = arrange_as_read(club.prepared.data)
     assert (whole.ones.tolist(), whole.observed.tolist()) == ([[78]], [[561]])
 
 
@@ -105,7 +105,7 @@ def test_self_links_of_an_undirected_network_are_counted_once() -> None:
 
 def test_links_of_a_directed_network_are_counted_by_direction(circle: Result) -> None:
     arrangement = arrange_result(circle)
-    assert arrangement.ones.sum() == circle.problem.data.n_ones
+    assert arrangement.ones.sum() == circle.prepared.data.n_ones
     assert arrangement.observed.sum() == 300 * 300
     assert (arrangement.ones != arrangement.ones.T).any()
     figure = block_figure(arrangement)
@@ -145,7 +145,7 @@ def test_what_is_unknown_off_the_diagonal_is_shown() -> None:
 
 
 def test_two_clusterings_of_a_network_still_have_two_sides(club: Result) -> None:
-    result = fit(club.problem.data, "vb", model="irm", k_rows=3, k_cols=3)
+    result = fit(club.prepared.data, "vb", model="irm", k_rows=3, k_cols=3)
     arrangement = arrange_result(result)
     assert not arrangement.one
     assert arrangement.ones.sum() == 156
@@ -169,7 +169,7 @@ def test_blocks_are_named_by_what_joins_them(club: Result, circle: Result) -> No
 
 def test_every_other_figure_of_a_network_is_drawn(club: Result, circle: Result) -> None:
     for result in (club, circle):
-        relation = result.problem.data
+        relation = result.prepared.data
         for figure in (
             thumbnail(relation),
             size_figure(result, "rows"),
@@ -178,8 +178,8 @@ def test_every_other_figure_of_a_network_is_drawn(club: Result, circle: Result) 
             go.Figure(figure)
         image = Image.open(io.BytesIO(block_png(arrange_result(result), title="a network")))
         assert min(image.size) > 1000
-    assert len(degree_histograms(club.problem.data)["data"]) == 1
-    out, into = degree_histograms(circle.problem.data)["layout"]["annotations"]
+    assert len(degree_histograms(club.prepared.data)["data"]) == 1
+    out, into = degree_histograms(circle.prepared.data)["layout"]["annotations"]
     assert "links out on average" in out["text"]
     assert "links in on average" in into["text"]
 
@@ -244,19 +244,19 @@ def test_a_network_without_links_has_its_groups() -> None:
     figure = group_graph_figure(graph_of(result))
     assert sum(int(n) for n in graph_of(result).members) == 6
     go.Figure(figure)
-    go.Figure(node_link_figure(result.problem.data, result.posterior, graph_of(result)))
+    go.Figure(node_link_figure(result.prepared.data, result.posterior, graph_of(result)))
 
 
 def test_every_object_and_every_link_is_drawn_once(club: Result, circle: Result) -> None:
     for result in (club, circle):
-        relation = result.problem.data
+        relation = result.prepared.data
         figure = node_link_figure(relation, result.posterior, graph_of(result))
         dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
         shown = sorted(i for item in dots for i in item["customdata"])
         assert shown == list(range(relation.shape[0]))
         go.Figure(figure)
-    ends = values(trace(node_link_figure(club.problem.data, club.posterior, graph_of(club)), "links")["x"])
-    assert len(ends) == 3 * club.problem.data.n_links
+    ends = values(trace(node_link_figure(club.prepared.data, club.posterior, graph_of(club)), "links")["x"])
+    assert len(ends) == 3 * club.prepared.data.n_links
     assert np.isnan(ends[2::3]).all()
 
 
@@ -266,7 +266,7 @@ def test_uncertain_objects_are_hollow_and_hover_tells_all(club: Result) -> None:
     q[3] = 0.0
     q[3, :2] = 0.4, 0.6
     changed = posterior.with_arrays({"rows": q})
-    figure = node_link_figure(club.problem.data, changed, graph_of(club))
+    figure = node_link_figure(club.prepared.data, changed, graph_of(club))
     hollow = trace(figure, "uncertain")
     assert 3 in hollow["customdata"]
     assert (q.max(axis=1)[hollow["customdata"]] < SURE).all()
@@ -369,7 +369,7 @@ def crowd(n: int, groups: int) -> Result:
 @pytest.mark.parametrize(("n", "groups"), [(300, 6), (500, 12), (400, 20)])
 def test_numbers_of_clusters_hide_no_dot_and_no_other_number(n: int, groups: int) -> None:
     result = crowd(n, groups)
-    figure = node_link_figure(result.problem.data, result.posterior, graph_of(result))
+    figure = node_link_figure(result.prepared.data, result.posterior, graph_of(result))
     dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
     place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
     cluster = result.posterior.labels("rows")[np.concatenate([item["customdata"] for item in dots])]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Checkpoint
+from acvb_core.core.protocols import Poll
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
@@ -112,9 +112,9 @@ def moves_made(monkeypatch: pytest.MonkeyPatch) -> list[Move]:
         state: IrmState,
         method: VariationalMethod,
         rng: np.random.Generator,
-        checkpoint: Checkpoint,
+        poll: Poll,
     ) -> tuple[IrmState, dict[str, int]]:
-        new, made = real(self, state, method, rng, checkpoint)
+        new, made = real(self, state, method, rng, poll)
         if made:
             record.append(Move(state, new, made, method.relation))
         return new, made

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from acvb_core.core.protocols import no_checkpoint
+from acvb_core.core.protocols import no_poll
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.evaluate.agreement import agreement
@@ -92,7 +92,7 @@ def test_gain_of_a_merge_is_what_the_bound_gains(
             a, b = a + a.T, b + b.T
         state = replace(state, hyper=replace(state.hyper, a=a, b=b))
     for domain, q in state.q.items():
-        gains = merge._gains_without_entropy(state, domain, largest_first, no_checkpoint)
+        gains = merge._gains_without_entropy(state, domain, largest_first, no_poll)
         for k in range(q.shape[1]):
             for other in range(k + 1, q.shape[1]):
                 after = merge._merge_pair(state, domain, k, other)
@@ -102,7 +102,7 @@ def test_gain_of_a_merge_is_what_the_bound_gains(
                 gained = lower_bound(after) - lower_bound(state) + entropy
                 assert gains[k, other] == pytest.approx(gained, abs=1e-6)
         monkeypatch.setattr(merge, "_TERMS", 1)
-        one_by_one = merge._gains_without_entropy(state, domain, largest_first, no_checkpoint)
+        one_by_one = merge._gains_without_entropy(state, domain, largest_first, no_poll)
         np.testing.assert_array_equal(one_by_one, gains)
 
 
@@ -252,9 +252,9 @@ def test_bound_of_vb_never_falls_with_moves(kind: str, k: int, alpha: float) -> 
         assert np.diff(bound).min() >= -1e-9 * np.abs(bound).max()
 
 
-def small_problem(method: str, kind: str = "undirected", **values: Any) -> Problem:
+def small_run(method: str, kind: str = "undirected", **values: Any) -> PreparedRun:
     relation, truth = small_relation(kind, 1)
-    return build_problem(
+    return prepare_run(
         relation, method, {f"k_{domain}": 12 for domain in truth} | {"init": "spectral"} | values
     )
 
@@ -267,20 +267,20 @@ def inner(snapshot: SweepRecord) -> IrmState:
 @pytest.mark.parametrize("method", VARIATIONAL)
 def test_what_sweeps_tell_of_moves(method: str, kind: str) -> None:
     """When they are tried, what was made, that the order says nothing then, and that a run waits for them."""
-    inference: Any = small_problem(method, kind, **({"burn_in": 3} if method[0] == "a" else {})).inference
-    state = inference.init(np.random.default_rng([0, 0]))
+    algorithm: Any = small_run(method, kind, **({"burn_in": 3} if method[0] == "a" else {})).algorithm
+    state = algorithm.init(np.random.default_rng([0, 0]))
     tried, since, samples = [], 0, 0
     for sweep in range(1, 60):
         before = getattr(state, "inner", state)
-        state, info = inference.sweep(state, np.random.default_rng([0, sweep]))
+        state, info = algorithm.sweep(state, np.random.default_rng([0, sweep]))
         now = getattr(state, "inner", state)
         passed_over = now.rest is not None and not now.rest.is_whole
-        assert info.settling == (now.moves is not None or passed_over)
+        assert info.not_stationary == (now.moves is not None or passed_over)
         if now.moves is None or before.moves is None or now.moves.due != before.moves.due:
             tried.append(sweep)
         widths = [sum(q.shape[1] for q in s.q.values()) for s in (before, now)]
         if info.moves is not None:
-            assert info.order is None
+            assert info.cluster_permutation is None
             assert sweep == tried[-1]
             assert sum(info.moves.values()) > 0
             assert widths[0] != widths[1] or "split" in info.moves
@@ -321,7 +321,7 @@ def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(moves, "split_clusters", split_clusters)
     monkeypatch.setattr(moves, "merge_clusters", lambda state, **_: (state, 0))
     relation, _ = small_relation("undirected", 0)
-    snapshots = list(run(build_problem(relation, "cvb0", {"k_rows": 4, "init": "spectral"})))
+    snapshots = list(run(prepare_run(relation, "cvb0", {"k_rows": 4, "init": "spectral"})))
     assert calls == list(range(MOVES_FROM, MOVES_UNTIL + 1, MOVES_EVERY))
     over = [inner(snapshot).moves is None for snapshot in snapshots]
     assert over.index(True) == MOVES_UNTIL - 1
@@ -330,23 +330,21 @@ def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_moves_are_over_after_two_attempts_in_vain_or_one_after_a_chain() -> None:
     relation, truth = small_relation("undirected", 0)
-    method: Any = build_problem(relation, "cvb0", {"k_rows": 6}).inference
+    method: Any = prepare_run(relation, "cvb0", {"k_rows": 6}).algorithm
     state = replace(state_with(relation, truth, sure=1.0), age=15, moves=MoveMemory())
     rng = np.random.default_rng(0)
-    early, made = MOVES.after(replace(state, age=14), method, rng, no_checkpoint)
+    early, made = MOVES.after(replace(state, age=14), method, rng, no_poll)
     assert early.moves == state.moves
-    once, made = MOVES.after(state, method, rng, no_checkpoint)
+    once, made = MOVES.after(state, method, rng, no_poll)
     assert not made
     assert once.moves.last_look
     assert once.moves.due == 20
     assert len(once.moves.rejected) > 0
-    twice, made = MOVES.after(replace(once, age=20), method, rng, no_checkpoint)
+    twice, made = MOVES.after(replace(once, age=20), method, rng, no_poll)
     assert not made
     assert twice.moves is None
-    assert (
-        MOVES.after(replace(state, samples={}), method, rng, no_checkpoint)[0].moves is None
-    )  # after a chain
-    assert MOVES.after(replace(twice, age=25), method, rng, no_checkpoint) == (replace(twice, age=25), {})
+    assert MOVES.after(replace(state, samples={}), method, rng, no_poll)[0].moves is None  # after a chain
+    assert MOVES.after(replace(twice, age=25), method, rng, no_poll) == (replace(twice, age=25), {})
 
 
 def bits(snapshot: SweepRecord) -> list[bytes]:
@@ -359,11 +357,11 @@ def bits(snapshot: SweepRecord) -> list[bytes]:
 @pytest.mark.parametrize("kind", ["undirected", "two domains"])
 @pytest.mark.parametrize("method", VARIATIONAL)
 def test_a_run_gone_on_with_in_the_middle_of_the_moves_is_the_same(method: str, kind: str) -> None:
-    problem = small_problem(method, kind)
-    whole = list(run(problem))
-    assert [bits(s) for s in run(small_problem(method, kind))] == [bits(s) for s in whole]
+    prepared = small_run(method, kind)
+    whole = list(run(prepared))
+    assert [bits(s) for s in run(small_run(method, kind))] == [bits(s) for s in whole]
     moved = [snapshot.sweep for snapshot in whole if snapshot.moves]
     assert moved
     for sweep in (moved[0], moved[-1] + 2):
-        rest = list(run(small_problem(method, kind), resume=whole[sweep - 1]))
+        rest = list(run(small_run(method, kind), resume=whole[sweep - 1]))
         assert [bits(s) for s in rest] == [bits(s) for s in whole[sweep:]]

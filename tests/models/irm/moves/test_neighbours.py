@@ -21,7 +21,7 @@ def test_sums(concentration: float, rng: np.random.Generator, monkeypatch: pytes
     monkeypatch.setattr(neighbours, "_ADDITIONS", 50)  # many runs of rows
     pattern, q = a_pattern(rng), rng.dirichlet(np.full(6, concentration), 45)
     calls = []
-    with use_threads(1):  # others call no checkpoint
+    with use_threads(1):  # others call no poll
         found = neighbour_sums(pattern, q, lambda: calls.append(1))
     np.testing.assert_allclose(found, pattern.astype(float) @ q, atol=1e-10)
     assert len(calls) > 3

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.core.protocols import no_checkpoint
+from acvb_core.core.protocols import no_poll
 from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.moves import split
@@ -126,9 +126,9 @@ def test_gain_of_a_split_is_what_the_bound_gains(
         state = tidy(state, relation, 0.0, keep_bound=True)[0]
     gains = []
     for domain in state.q:
-        side = _Side(state, relation, domain, largest_first, no_checkpoint)
+        side = _Side(state, relation, domain, largest_first, no_poll)
         for k in range(state.q[domain].shape[1]):
-            found = side.best_split(state, k, rng, no_checkpoint)
+            found = side.best_split(state, k, rng, no_poll)
             assert found is not None
             check_counts(found.state, relation)
             after = tidy(found.state, relation, 0.0, keep_bound=not largest_first)[0]
@@ -145,9 +145,9 @@ def test_gain_of_a_split_of_clusters_out_of_order_is_that_of_the_order_to_come(l
     state = replace(tidied, q={"rows": backwards})
     state = replace(state, **counts_of(relation, state))
     assert lower_bound(tidied) > lower_bound(state) + 0.1
-    side = _Side(state, relation, "rows", largest_first, no_checkpoint)
+    side = _Side(state, relation, "rows", largest_first, no_poll)
     for k in range(backwards.shape[1]):
-        found = side.best_split(state, k, np.random.default_rng(0), no_checkpoint)
+        found = side.best_split(state, k, np.random.default_rng(0), no_poll)
         assert found is not None
         after = tidy(found.state, relation, 0.0)[0]
         assert lower_bound(after) - lower_bound(tidied) == pytest.approx(found.gain, abs=1e-6)
@@ -159,7 +159,7 @@ def directions_of(relation: Relation, labels: dict[str, np.ndarray], k: int) -> 
     members = np.flatnonzero(state.q["rows"][:, k] > 0.5)
     sums = (None, None) if state.layout.one_domain else observed_sums(relation, state.q["cols"])
     residuals = Residuals(state, relation, "rows", k, members, *sums)
-    return members, np.array(list(residuals.directions(np.random.default_rng(0), no_checkpoint)))
+    return members, np.array(list(residuals.directions(np.random.default_rng(0), no_poll)))
 
 
 def test_directions_of_whole_rows_of_profiles_and_of_the_own_block() -> None:
@@ -202,8 +202,8 @@ def test_every_one_of_several_splits_raises_the_bound(monkeypatch: pytest.Monkey
     states: list[IrmState] = []
     real = _Side.rebuild_counts
 
-    def rebuild_counts(self: _Side, state: IrmState, checkpoint: Any) -> IrmState:
-        states.append(real(self, state, checkpoint))
+    def rebuild_counts(self: _Side, state: IrmState, poll: Any) -> IrmState:
+        states.append(real(self, state, poll))
         return states[-1]
 
     monkeypatch.setattr(_Side, "rebuild_counts", rebuild_counts)
@@ -376,7 +376,7 @@ def large_relation(n: int) -> tuple[Relation, dict[str, np.ndarray]]:
 
 
 def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
-    """Return the gaps between checkpoints while clusters of joined groups are split."""
+    """Return the gaps between polls while clusters of joined groups are split."""
     state = state_with(relation, pairs_joined(truth))
     gaps = Gaps()
     _, count, _ = split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(0), gaps)

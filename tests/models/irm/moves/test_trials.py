@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import no_checkpoint
-from acvb_core.engine.problem import Problem, build_problem
+from acvb_core.core.protocols import no_poll
+from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.models.irm.moves import moves, split
@@ -23,27 +23,27 @@ from acvb_core.samples.planted_relations import sparse_relation
 from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with
 
 
-def sparse_case(seed: int, **values: Any) -> Problem:
+def sparse_case(seed: int, **values: Any) -> PreparedRun:
     """A sparse relation of 250 x 250 objects in 10 groups, two domains, from twice as many clusters."""
-    return build_problem(
+    return prepare_run(
         sparse_relation(seed, 250, 10, 0.04).relation,
         "cvb0",
         {"k_rows": 20, "k_cols": 20, "init": "spectral"} | values,
     )
 
 
-def last_of(problem: Problem) -> SweepRecord:
-    *_, last = run(problem)
+def last_of(prepared: PreparedRun) -> SweepRecord:
+    *_, last = run(prepared)
     return last
 
 
 def settled(seed: int) -> tuple[Any, IrmState]:
     """Return a method and the state in which its run ends when nothing is tried that does not pay at once."""
-    problem = sparse_case(seed)
+    prepared = sparse_case(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moves, "TRIALS", 0)
-        state = last_of(problem).state
-    return problem.inference, replace(state, moves=MoveMemory(due=0))
+        state = last_of(prepared).state
+    return prepared.algorithm, replace(state, moves=MoveMemory(due=0))
 
 
 class Counting:
@@ -75,13 +75,13 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     assert split_clusters(state, method.relation, {}, RejectedMoves(), np.random.default_rng(seed))[1] == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(moves, "TRIALS", 0)
-        assert not allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)[1]
-    found, made = allowed.after(state, method, np.random.default_rng(seed), no_checkpoint)
+        assert not allowed.after(state, method, np.random.default_rng(seed), no_poll)[1]
+    found, made = allowed.after(state, method, np.random.default_rng(seed), no_poll)
     assert made == {"merged" if kind == "merge" else "split": 1}
     assert found.age == state.age  # its sweeps are no sweeps of the run
     swept = state
     for _ in range(5):
-        swept = method.plain_sweep(swept, np.random.default_rng(9), no_checkpoint).state
+        swept = method.plain_sweep(swept, np.random.default_rng(9), no_poll).state
     assert lower_bound(found) > max(lower_bound(swept), lower_bound(state) + moves._TRIAL_GAIN)
     ones, entries = block_counts(method.relation, found.q, found.layout)
     np.testing.assert_allclose(found.ones, ones, atol=1e-8)
@@ -91,17 +91,17 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", ["merge", "split"])
 def test_trials_in_vain_leave_the_state_and_are_not_made_again(kind: str) -> None:
-    inference, state = settled(3)
-    method = Counting(inference)
+    algorithm, state = settled(3)
+    method = Counting(algorithm)
     allowed = Moves(merge=kind == "merge", split=kind == "split")
-    found, made = allowed.after(state, method, np.random.default_rng(0), no_checkpoint)
+    found, made = allowed.after(state, method, np.random.default_rng(0), no_poll)
     assert not made
     assert found.q is state.q
     assert found.hyper is state.hyper
     assert method.sweeps > 5  # those of the state itself, and of something tried
     again = replace(found, moves=replace(found.moves, due=0))
     method.sweeps = 0
-    after, made = allowed.after(again, method, np.random.default_rng(0), no_checkpoint)
+    after, made = allowed.after(again, method, np.random.default_rng(0), no_poll)
     assert not made
     assert method.sweeps == 0 or kind == "split"  # other splits may come up in another's place
     assert after.moves is None  # the second time in vain
@@ -109,9 +109,9 @@ def test_trials_in_vain_leave_the_state_and_are_not_made_again(kind: str) -> Non
 
 def test_a_trial_without_prospect_is_given_up() -> None:
     """A far too low state is not swept to the end, one that rises fast is."""
-    inference, state = settled(1)
-    method = Counting(inference)
-    trials = _Trials(method, np.random.default_rng(0), no_checkpoint)
+    algorithm, state = settled(1)
+    method = Counting(algorithm)
+    trials = _Trials(method, np.random.default_rng(0), no_poll)
     trials._run_sweeps(state)
     assert method.sweeps == moves._TRIAL_SWEEPS
     method.sweeps = 0
@@ -129,11 +129,11 @@ def test_a_trial_without_prospect_is_given_up() -> None:
 def test_a_trial_ends_where_twice_the_last_gain_would_not_do(
     least: float, sweeps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inference, state = settled(1)
-    method = Counting(inference)
+    algorithm, state = settled(1)
+    method = Counting(algorithm)
     bounds = iter([0.0, 1.0, 1.0])
     monkeypatch.setattr(moves, "lower_bound", lambda _: next(bounds))
-    _Trials(method, np.random.default_rng(0), no_checkpoint)._run_sweeps(state, least)
+    _Trials(method, np.random.default_rng(0), no_poll)._run_sweeps(state, least)
     assert method.sweeps == sweeps
 
 
@@ -171,8 +171,8 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
     inside: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relation, _ = mixed_network(0)
-    problem = build_problem(relation, "cvb0", {"k_rows": 5})
-    whole = list(run(problem, max_sweeps=60))
+    prepared = prepare_run(relation, "cvb0", {"k_rows": 5})
+    whole = list(run(prepared, max_sweeps=60))
     entered: list[bool] = []
     owner, name = (split._Side, "best_split") if inside == "split" else (_Trials, "_run_sweeps")
     real = getattr(owner, name)
@@ -181,12 +181,12 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
         entered.append(True)
         return real(*args)
 
-    def checkpoint() -> None:
+    def poll() -> None:
         if entered:
             raise StopRun
 
     monkeypatch.setattr(owner, name, enter)
-    stopped = list(run(problem, checkpoint=checkpoint))
+    stopped = list(run(prepared, poll=poll))
     last = stopped[-1]
     assert entered
     assert str(last.verdict) == "STOPPED"
@@ -197,6 +197,6 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
     assert last.lower_bound == same.lower_bound
     # … and goes on from there.
     monkeypatch.undo()
-    *_, end = run(problem, resume=last)
+    *_, end = run(prepared, resume=last)
     assert end.state.q["rows"].tobytes() == whole[end.sweep - 1].state.q["rows"].tobytes()
     assert end.sweep == len(whole)

@@ -11,7 +11,7 @@ from scipy.special import gammaln, logsumexp, polygamma
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.irm.network.exact import MOST_OBJECTS, Pairs
 from tests.models.irm.network.adapters import method_of, relation_of, state_of
 from tests.oracles.dense_irm import log_prior_terms
@@ -128,4 +128,4 @@ def test_exact_variances_change_the_answer_and_are_for_small_networks() -> None:
     many = MOST_OBJECTS + 1
     large = Relation.build(np.zeros((many, many), dtype=bool), network=Network(True, False))
     with pytest.raises(ParameterError, match=r"networks of at most 2,000 nodes; this one has 2,001"):
-        build_problem(large, "cvb", {"variance": "exact", "k_rows": 2}, model="network")
+        prepare_run(large, "cvb", {"variance": "exact", "k_rows": 2}, model="network")

@@ -138,13 +138,13 @@ def test_turning_all_links_round_turns_the_blocks_and_leaves_the_clusters(method
         relation = Relation.build(way(links), way(unknown), network=Network(*KINDS[kind]))
         row = method_row("network", method)
         settings = {"k_rows": 3, "hyper": "fixed", "shrink": 0.0, "merge": False, "split": False}
-        inference: Any = row.build(relation, row.values(settings))
+        algorithm: Any = row.build(relation, row.values(settings))
         rng = np.random.default_rng(0)
-        state = inference.init(rng)
+        state = algorithm.init(rng)
         ones, entries = block_counts(relation, {"rows": start}, state.layout)
         state = replace(state, q={"rows": start}, ones=ones, entries=entries)
         for _ in range(60):
-            state, _ = inference.sweep(state, rng)
+            state, _ = algorithm.sweep(state, rng)
         found.append(state)
     one, other = found
     assert not np.allclose(one.ones, one.ones.T, atol=5.0)  # which way round matters

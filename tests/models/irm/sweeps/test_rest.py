@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import no_checkpoint
-from acvb_core.engine.problem import build_problem
+from acvb_core.core.protocols import no_poll
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Limits
@@ -22,28 +22,28 @@ from tests.models.irm.moves.adapters import RELATIONS, small_relation
 CALM = {"merge": False, "split": False, "init": "spectral"}
 
 
-def problem_of(kind: str, method: str = "cvb0", **values: Any) -> Any:
+def run_of(kind: str, method: str = "cvb0", **values: Any) -> Any:
     relation, truth = small_relation(kind, 1, missing=0.1)
-    return build_problem(relation, method, CALM | {f"k_{domain}": 6 for domain in truth} | values)
+    return prepare_run(relation, method, CALM | {f"k_{domain}": 6 for domain in truth} | values)
 
 
-def sweeps_of(inference: Any, n: int, **changes: Any) -> list[IrmState]:
-    states = [replace(inference.init(np.random.default_rng(0)), **changes)]
+def sweeps_of(algorithm: Any, n: int, **changes: Any) -> list[IrmState]:
+    states = [replace(algorithm.init(np.random.default_rng(0)), **changes)]
     for sweep in range(n):
-        states.append(inference.sweep(states[-1], np.random.default_rng(sweep))[0])
+        states.append(algorithm.sweep(states[-1], np.random.default_rng(sweep))[0])
     return states
 
 
 @pytest.mark.parametrize("order", ["cvb0", "cvb"])
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_only_restless_objects_are_updated_between_whole_sweeps(kind: str, order: str) -> None:
-    problem = problem_of(kind, order)
-    states = sweeps_of(problem.inference, 12)
+    prepared = run_of(kind, order)
+    states = sweeps_of(prepared.algorithm, 12)
     passed_over = 0
     for sweep, (before, after) in enumerate(zip(states, states[1:], strict=False)):
         assert after.rest is not None
         assert after.rest.is_whole == (sweep % 4 == 0)
-        ones, entries = block_counts(problem.train, after.q, after.layout)
+        ones, entries = block_counts(prepared.train, after.q, after.layout)
         np.testing.assert_allclose(after.ones, ones, atol=1e-8)
         np.testing.assert_allclose(after.entries, entries, atol=1e-8)
         for domain, q in after.q.items():
@@ -65,17 +65,17 @@ def test_only_restless_objects_are_updated_between_whole_sweeps(kind: str, order
 
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_passing_over_ends_where_updating_everybody_does(kind: str) -> None:
-    inference = problem_of(kind).inference
-    every = sweeps_of(inference, 40, at_rest=0.0)
+    algorithm = run_of(kind).algorithm
+    every = sweeps_of(algorithm, 40, at_rest=0.0)
     assert all(state.rest is not None and state.rest.is_whole for state in every[1:])
-    some = sweeps_of(inference, 40)
+    some = sweeps_of(algorithm, 40)
     assert lower_bound(some[-1]) == pytest.approx(lower_bound(every[-1]), abs=0.5)
     assert lower_bound(some[-1]) > lower_bound(some[1]) + 1.0
 
 
 @pytest.mark.parametrize("method", ["cvb0", "acvb0"])
 def test_a_run_ends_in_a_whole_sweep(method: str) -> None:
-    *snapshots, last = run(problem_of("undirected", method))
+    *snapshots, last = run(run_of("undirected", method))
     assert str(last.verdict) == "CONVERGED"
     states = [getattr(snapshot.state, "inner", snapshot.state) for snapshot in (*snapshots, last)]
     assert states[-1].rest.is_whole
@@ -85,8 +85,8 @@ def test_a_run_ends_in_a_whole_sweep(method: str) -> None:
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some_of_it(kind: str) -> None:
     """Its share of them is divided as all of it would be; one that a single cluster holds is left alone."""
-    state = sweeps_of(problem_of(kind).inference, 3)[-1]
-    relation = problem_of(kind).train
+    state = sweeps_of(run_of(kind).algorithm, 3)[-1]
+    relation = run_of(kind).train
     domain = state.layout.domains[0]
     rng = np.random.default_rng(0)
     q = rng.dirichlet(np.full(state.q[domain].shape[1], 0.3), len(state.q[domain]))
@@ -111,17 +111,17 @@ def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some
 @pytest.mark.parametrize("when", ["moves over", "whole sweep", "moves to come", "no moves", "more is held"])
 def test_objects_stay_among_plausible_clusters_only_once_moves_are_over(kind: str, when: str) -> None:
     """Not in the whole sweeps, which alone can end a run, nor where moves are made later or never."""
-    inference = problem_of(kind).inference
+    algorithm = run_of(kind).algorithm
     if when != "no moves":
-        inference = replace(inference, moves=MOVES)
-    state = sweeps_of(problem_of(kind).inference, 5)[-1]
+        algorithm = replace(algorithm, moves=MOVES)
+    state = sweeps_of(run_of(kind).algorithm, 5)[-1]
     assert state.rest is not None
     domain = state.layout.domains[-1]
     q = state.q[domain].copy()
     share = 1e-4 if when == "more is held" else 1e-7
     q[:, 0] += q[:, -1] - share
     q[:, -1] = share
-    ones, entries = block_counts(inference.relation, {**state.q, domain: q}, state.layout)
+    ones, entries = block_counts(algorithm.relation, {**state.q, domain: q}, state.layout)
     restless = {name: np.ones(len(values)) for name, values in state.rest.moved.items()}
     state = replace(
         state,
@@ -131,7 +131,7 @@ def test_objects_stay_among_plausible_clusters_only_once_moves_are_over(kind: st
         moves=MoveMemory() if when == "moves to come" else None,
         rest=replace(state.rest, moved=restless, sweeps=3 if when == "whole sweep" else 0),
     )
-    after, _ = inference.update(state, np.random.default_rng(0), no_checkpoint)
+    after, _ = algorithm.update(state, np.random.default_rng(0), no_poll)
     assert after.rest is not None
     assert after.rest.is_whole == (when == "whole sweep")
     stayed = after.q[domain][:, -1] == q[:, -1]

@@ -197,8 +197,8 @@ def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(me
 @pytest.mark.parametrize("method", STREAMS)
 def test_words_that_are_new_are_in_the_totals(method: str) -> None:
     row = method_row("lda", method)
-    inference = row.build(CORPUS, row.values({"k": 4, "window": 100}))
-    state, _ = inference.sweep(inference.init(np.random.default_rng(0)), np.random.default_rng(1))
+    algorithm = row.build(CORPUS, row.values({"k": 4, "window": 100}))
+    state, _ = algorithm.sweep(algorithm.init(np.random.default_rng(0)), np.random.default_rng(1))
     longer = add_words(state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
     assert longer.by_word.shape == (len(state.by_word) + 3, 4)
     np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-5)
@@ -315,7 +315,7 @@ def test_batch_methods_go_on_from_a_stream() -> None:
     assert warm.snapshot.lower_bound is not None
     assert cold.snapshot.lower_bound is not None
     assert warm.snapshot.lower_bound > cold.snapshot.lower_bound
-    assert warm.problem.settings.start == "4 topics of news by sdm"
+    assert warm.prepared.spec.start == "4 topics of news by sdm"
 
 
 def test_a_stream_is_saved_and_goes_on(tmp_path: Path) -> None:

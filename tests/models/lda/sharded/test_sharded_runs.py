@@ -15,7 +15,7 @@ import acvb_core
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.sharded.collapsed_shard import CollapsedShard
@@ -48,18 +48,18 @@ def course(corpus: Corpus, name: str, **given: Any) -> list[Any]:
     """Return all that a run says, sweep by sweep: past drops of topics, steps of alpha and a rebuilding."""
     row, model = method_row("lda", name), model_row("lda").build(corpus)
     values = {"k": 12, "shrink": 0.06, "burn_in": 30} | given
-    inference = row.build(
+    algorithm = row.build(
         corpus, row.values({n: v for n, v in values.items() if n in {p.name for p in row.parameters}})
     )
-    state, said = inference.init(np.random.default_rng([3, 0])), []
+    state, said = algorithm.init(np.random.default_rng([3, 0])), []
     for sweep in range(53):
-        state, info = inference.sweep(state, np.random.default_rng([3, sweep + 1]))
-        posterior, rows = inference.posterior(state), inference.responsibilities(state)
+        state, info = algorithm.sweep(state, np.random.default_rng([3, sweep + 1]))
+        posterior, rows = algorithm.posterior(state), algorithm.responsibilities(state)
         bound = model.lower_bound(posterior, rows) if sweep % 4 == 0 else None
-        order = None if info.order is None else info.order["topics"].tolist()
+        order = None if info.cluster_permutation is None else info.cluster_permutation["topics"].tolist()
         arrays = [posterior[array].tobytes() for array in ("words", "alpha")]
         said.append(
-            (*arrays, info.pseudo_loo, info.change, inference.phase(state), bound, order, info.settling)
+            (*arrays, info.pseudo_loo, info.change, algorithm.phase(state), bound, order, info.not_stationary)
         )
     return said
 
@@ -70,8 +70,8 @@ def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) ->
     assert any(said[6] for said in serial)  # topics were dropped
     if name == "vb":  # its change is added up in another order
         for said in (serial, sharded):
-            for at, (*before, change, phase, bound, order, settling) in enumerate(said):
-                said[at] = (*before, round(change, 12), phase, bound, order, settling)
+            for at, (*before, change, phase, bound, order, not_stationary) in enumerate(said):
+                said[at] = (*before, round(change, 12), phase, bound, order, not_stationary)
     assert sharded == serial
 
 
@@ -85,7 +85,7 @@ def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on
 
 
 def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
-    def kill(problem: Any, snapshot: Any) -> None:
+    def kill(prepared: Any, snapshot: Any) -> None:
         if snapshot.sweep in (2, 7):
             workers = snapshot.state.inner.group.workers
             os.kill(workers[snapshot.sweep % 2].process.pid, signal.SIGKILL)
@@ -105,12 +105,12 @@ def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCo
 
 def test_counts_of_many_shards_are_those_of_the_responsibilities(corpus: Corpus) -> None:
     for shards in (2, 7):
-        inference = method_row("lda", "cvb0").build(
+        algorithm = method_row("lda", "cvb0").build(
             corpus, method_row("lda", "cvb0").values({"k": 6, "shards": shards})
         )
-        state = inference.init(np.random.default_rng(0))
+        state = algorithm.init(np.random.default_rng(0))
         for sweep in range(12):
-            state, _ = inference.sweep(state, np.random.default_rng(sweep))
+            state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
         np.testing.assert_allclose(state.by_word.sum(axis=1), corpus.frequencies, rtol=1e-5, atol=1e-4)
         recounted = state.group.ask("recount")
         np.testing.assert_allclose(state.by_word, sum(part.by_word for part in recounted), atol=2e-3)
@@ -125,8 +125,8 @@ def test_all_start_alike_however_the_documents_are_cut(corpus: Corpus) -> None:
         3,
         11,
     ):  # with an odd number of topics, some cut falls between two draws of one number
-        inference = row.build(corpus, row.values({"k": 3, "shards": shards}))
-        starts.append(inference.init(np.random.default_rng(5)).by_word)
+        algorithm = row.build(corpus, row.values({"k": 3, "shards": shards}))
+        starts.append(algorithm.init(np.random.default_rng(5)).by_word)
     for start in starts[1:]:
         np.testing.assert_allclose(start, starts[0], rtol=1e-5)
 
@@ -143,8 +143,8 @@ def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acvb_core.shards.group._LOOK_EVERY", 0.0)
-    problem = build_problem(corpus, "acvb0", {"k": 200, "shards": 3, "max_sweeps": 9, "burn_in": 2})
-    wanted = list(run(problem))[-1]
+    prepared = prepare_run(corpus, "acvb0", {"k": 200, "shards": 3, "max_sweeps": 9, "burn_in": 2})
+    wanted = list(run(prepared))[-1]
     last: Any = None
     busy = 0
     for stop_at in (9, 2, 3, 2, 4, None):
@@ -154,7 +154,7 @@ def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(
             if next(calls) == stop_at:
                 raise StopRun
 
-        last = list(run(problem, resume=last, checkpoint=stop))[-1]
+        last = list(run(prepared, resume=last, poll=stop))[-1]
         busy += last.state.inner.group.is_busy
     assert busy  # a sweep was under way when the run was stopped
     assert last.sweep == wanted.sweep
@@ -168,12 +168,12 @@ def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(
 
 def test_a_state_is_swept_once(corpus: Corpus) -> None:
     row = method_row("lda", "cvb0")
-    inference = row.build(corpus, row.values({"k": 3, "shards": 2}))
-    first = inference.init(np.random.default_rng(0))
-    inference.sweep(first, np.random.default_rng(1))
-    assert inference.responsibilities(first) is None
+    algorithm = row.build(corpus, row.values({"k": 3, "shards": 2}))
+    first = algorithm.init(np.random.default_rng(0))
+    algorithm.sweep(first, np.random.default_rng(1))
+    assert algorithm.responsibilities(first) is None
     with pytest.raises(ValueError, match="after sweep 0 was swept already"):
-        inference.sweep(first, np.random.default_rng(1))
+        algorithm.sweep(first, np.random.default_rng(1))
 
 
 def test_short_rows_hold_twelve_bits(corpus: Corpus) -> None:

@@ -12,10 +12,11 @@ import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.sharded.parts import PartSource, cut
 from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.streams.building import count_windows
 from acvb_core.models.lda.streams.kernels_prior import EASE, LEAST
 from acvb_core.models.lda.streams.sharded import merge, scale_moves
 from acvb_core.models.lda.streams.state import StreamState
@@ -57,32 +58,31 @@ def test_neither_workers_nor_the_loss_of_one_change_a_bit(name: str, on_disk: Di
 
 
 def test_a_run_goes_on_from_its_state(corpus: Corpus) -> None:
-    problem = build_problem(corpus, "sdm", {"k": 8, "epochs": 1.5, "shards": 2, "merges": 3})
-    *_, whole = run(problem)
-    *_, half = run(problem, max_sweeps=whole.sweep - 5)
+    prepared = prepare_run(corpus, "sdm", {"k": 8, "epochs": 1.5, "shards": 2, "merges": 3})
+    *_, whole = run(prepared)
+    *_, half = run(prepared, max_sweeps=whole.sweep - 5)
     calls = iter(range(100))
 
     def stop() -> None:
         if next(calls) == 4:  # in the midst of a window
             raise StopRun
 
-    *_, stopped = run(
-        build_problem(corpus, "sdm", dict(problem.settings.values)), resume=half, checkpoint=stop
-    )
+    *_, stopped = run(prepare_run(corpus, "sdm", dict(prepared.spec.values)), resume=half, poll=stop)
     assert stopped.sweep < whole.sweep
-    *_, last = run(build_problem(corpus, "sdm", dict(problem.settings.values)), resume=stopped)
+    *_, last = run(prepare_run(corpus, "sdm", dict(prepared.spec.values)), resume=stopped)
     assert last.posterior["words"].tobytes() == whole.posterior["words"].tobytes()
 
 
 def test_each_shard_reads_all_its_documents_in_an_epoch(corpus: Corpus, on_disk: DiskCorpus) -> None:
     row = method_row("lda", "scvb0")
     for shards, merges, batch in ((1, 1, 100), (3, 2, 7), (16, 1, 100), (4, 5, 1)):
-        method = row.build(on_disk, row.values({"shards": shards, "merges": merges, "batch": batch}))
+        values = row.values({"shards": shards, "merges": merges, "batch": batch})
+        method = row.build(on_disk, values)
         read = np.array([method.find_documents(turn) for turn in range(method.n_turns)])
         assert (read[1:, :, 0] == read[:-1, :, 1]).all()
         assert read[0, :, 0].tolist() == [0] * shards
         assert read[-1, :, 1].tolist() == [part.n_documents for part in method.parts]
-        assert method.sweeps_of(1.0) == -(-method.n_turns // merges)
+        assert count_windows(on_disk, values, 1.0) == -(-method.n_turns // merges)
     tokens = Tokens.of(corpus)
     for part in cut(on_disk, 4):
         source = PartSource(part)
@@ -149,9 +149,10 @@ def test_merged_topics_are_those_of_one_shard_after_another(name: str, corpus: C
 
 def test_renewed_counts_of_shards_add_up(corpus: Corpus) -> None:
     row = method_row("lda", "sdm")
-    method = row.build(corpus, row.values({"k": 4, "shuffle": False, "window": 200}))
+    values = row.values({"k": 4, "shuffle": False, "window": 200})
+    method = row.build(corpus, values)
     state = method.init(np.random.default_rng(0))
-    for window in range(method.sweeps_of(1.0)):
+    for window in range(count_windows(corpus, values, 1.0)):
         state, _ = method.sweep(state, np.random.default_rng([1, window]))
     ends = [(0, 300), (300, 700)]
     one, other = (replace(method.read(state, 0, documents).build_state(1, 1, 0)) for documents in ends)

@@ -14,7 +14,7 @@ from acvb_core.data.corpora.disk_writer import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus, Shard
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.streams.limits import FROZEN
 from acvb_core.models.lda.streams.source import DocumentFeed, InMemorySource
@@ -55,11 +55,11 @@ def learning(state: StreamState) -> StreamState:
     )
 
 
-def course(inference: Any, windows: int, seed: int = 1) -> list[StreamState]:
+def course(algorithm: Any, windows: int, seed: int = 1) -> list[StreamState]:
     """Return the states after each window."""
-    states = [learning(inference.init(np.random.default_rng([seed, 0])))]
+    states = [learning(algorithm.init(np.random.default_rng([seed, 0])))]
     for window in range(1, windows + 1):
-        states.append(inference.sweep(states[-1], np.random.default_rng([seed, window]))[0])
+        states.append(algorithm.sweep(states[-1], np.random.default_rng([seed, window]))[0])
     return states[1:]
 
 
@@ -113,14 +113,14 @@ def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, 
                 yield piece
 
     shards: list[Any] = []
-    inference = built(method, disk, batch=5, window=10)
-    inference.__dict__["feed"] = Watched(disk, True)
+    algorithm = built(method, disk, batch=5, window=10)
+    algorithm.__dict__["feed"] = Watched(disk, True)
     orders = []
-    state = inference.init(np.random.default_rng(0))
+    state = algorithm.init(np.random.default_rng(0))
     for epoch in range(2):
         shards.clear()
         while state.epoch == epoch:
-            state, info = inference.sweep(state, np.random.default_rng(len(shards) + 100 * epoch))
+            state, info = algorithm.sweep(state, np.random.default_rng(len(shards) + 100 * epoch))
             assert 0 < info.progress <= 1
         found = [_words(piece.shard, d) for piece in shards for d in piece.order]
         assert sorted(found) == sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
@@ -150,14 +150,14 @@ def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) 
     """With the shard that was read ahead kept or not: in the same run, and in another one from its last snapshot."""
     disk = on_disk(CORPUS, tmp_path / "disk", 60)
     values = small(method, epochs=2.5)
-    whole = [bits(s) for s in run(build_problem(disk, method, values, seed=3, heldout_documents=0.1))]
+    whole = [bits(s) for s in run(prepare_run(disk, method, values, seed=3, heldout_documents=0.1))]
     assert len(whole) == 10
     calls = [0]
 
     def count() -> None:
         calls[0] += 1
 
-    list(run(build_problem(disk, method, values, seed=3, heldout_documents=0.1), checkpoint=count))
+    list(run(prepare_run(disk, method, values, seed=3, heldout_documents=0.1), poll=count))
     for call in np.linspace(2, calls[0], 8).astype(int):
         left = [int(call)]
 
@@ -166,11 +166,11 @@ def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) 
             if left[0] <= 0:
                 raise StopRun
 
-        posed = build_problem(disk, method, values, seed=3, heldout_documents=0.1)
-        first = list(run(posed, checkpoint=stop))
+        posed = prepare_run(disk, method, values, seed=3, heldout_documents=0.1)
+        first = list(run(posed, poll=stop))
         if not first:
             continue
-        for again in (posed, build_problem(disk, method, values, seed=3, heldout_documents=0.1)):
+        for again in (posed, prepare_run(disk, method, values, seed=3, heldout_documents=0.1)):
             rest = list(run(again, resume=first[-1]))
             assert bits(rest[-1]) == whole[-1]
             assert rest[-1].passes == pytest.approx(2.5, abs=0.2)
@@ -178,9 +178,9 @@ def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) 
 
 @each_method
 def test_extended_is_as_if_it_had_been_longer_from_the_start(method: str) -> None:
-    long = [bits(s) for s in run(build_problem(CORPUS, method, small(method, epochs=3.0), seed=1))]
-    short = list(run(build_problem(CORPUS, method, small(method, epochs=1.3), seed=1)))
-    rest = list(run(build_problem(CORPUS, method, small(method, epochs=3.0), seed=1), resume=short[-1]))
+    long = [bits(s) for s in run(prepare_run(CORPUS, method, small(method, epochs=3.0), seed=1))]
+    short = list(run(prepare_run(CORPUS, method, small(method, epochs=1.3), seed=1)))
+    rest = list(run(prepare_run(CORPUS, method, small(method, epochs=3.0), seed=1), resume=short[-1]))
     assert len(short) + len(rest) == len(long)
     assert bits(rest[-1]) == long[-1]
 
@@ -201,8 +201,8 @@ def test_renewed_counts_are_those_of_all_tokens_at_the_end_of_each_pass(totals: 
 @each_method
 def test_totals_are_the_sums_of_the_counts(method: str, totals: str) -> None:
     corpus = planted_topics(600, 300, 6, 40, 0.2, 0.1, 1).corpus
-    inference = built(method, corpus, k=8, window=60, totals=totals, batch=7, renew=False)
-    for state in course(inference, 60):
+    algorithm = built(method, corpus, k=8, window=60, totals=totals, batch=7, renew=False)
+    for state in course(algorithm, 60):
         np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=2e-5)
     assert state.epoch == 6
     frequencies = corpus.frequencies
@@ -251,10 +251,10 @@ def test_nothing_odd_makes_counts_that_are_none(method: str, name: str) -> None:
     for values, prior, totals in product(
         EXTREME, ("symmetric", "left_to_right", "paper"), ("corpus", "running")
     ):
-        inference = built(method, corpus, **({"prior": prior, "totals": totals, "window": 3} | values))
-        state = learning(inference.init(np.random.default_rng(0)))
+        algorithm = built(method, corpus, **({"prior": prior, "totals": totals, "window": 3} | values))
+        state = learning(algorithm.init(np.random.default_rng(0)))
         for window in range(4):
-            state, info = inference.sweep(state, np.random.default_rng(window))
+            state, info = algorithm.sweep(state, np.random.default_rng(window))
             for array in (state.by_word, state.totals, state.prior.alpha, state.sizes):
                 assert np.isfinite(array).all(), (values, prior, totals)
                 assert (array >= 0).all(), (values, prior, totals)
@@ -294,10 +294,10 @@ def test_a_minibatch_of_empty_documents_says_nothing() -> None:
     counts = np.vstack([np.zeros((12, 60), int), CORPUS.counts.toarray()])
     values = {"shuffle": False, "batch": 6, "step_offset": 0.0, "step_scale": 2.0}
     for method in ("scvb0", "svb"):
-        inference = built(method, Corpus.build(counts), **values)
-        first, *_, last = course(inference, 5)
+        algorithm = built(method, Corpus.build(counts), **values)
+        first, *_, last = course(algorithm, 5)
         np.testing.assert_array_equal(
-            first.by_word, learning(inference.init(np.random.default_rng([1, 0]))).by_word
+            first.by_word, learning(algorithm.init(np.random.default_rng([1, 0]))).by_word
         )
         assert first.batches == 0
         assert last.by_word.std(axis=1).max() > 0.1

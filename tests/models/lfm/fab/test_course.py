@@ -10,7 +10,7 @@ import pytest
 
 import acvb_core
 from acvb_core.data.table import Table
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
@@ -85,14 +85,14 @@ def test_a_feature_of_less_than_an_object_goes(mode: str) -> None:
     state = started(fab, np.vstack([near[:1], np.full(60, 1e-4), near[1:]]))
     after, info = fab.sweep(state, np.random.default_rng(0))
     assert info.moves == {"dropped": 1}
-    assert sorted(info.order["features"].tolist()) == [0, 2, 3]
-    assert info.settling
+    assert sorted(info.cluster_permutation["features"].tolist()) == [0, 2, 3]
+    assert info.not_stationary
     wanted, _ = fab.sweep(started(fab, near), np.random.default_rng(0))
     assert after.bound == pytest.approx(wanted.bound, abs=2)  # the noise was another, of a feature more
     assert after.mu == pytest.approx(wanted.mu, abs=0.1)
     later, info = fab.sweep(after, np.random.default_rng(0))
     assert info.moves is None
-    assert not info.settling
+    assert not info.not_stationary
     assert later.bound >= after.bound
 
 
@@ -110,7 +110,7 @@ def test_a_feature_of_all_objects_becomes_part_of_the_baseline(mode: str, accele
     after, info = fab.sweep(state, np.random.default_rng(0))
     wanted, _ = fab.sweep(alone, np.random.default_rng(0))
     assert info.moves == {"dropped": 1}
-    assert sorted(info.order["features"].tolist()) == [0, 2, 3]
+    assert sorted(info.cluster_permutation["features"].tolist()) == [0, 2, 3]
     assert after.mu == pytest.approx(wanted.mu, abs=1e-4)
     assert after.fit.bias == pytest.approx(wanted.fit.bias, abs=1e-4)
     assert after.fit.weights == pytest.approx(wanted.fit.weights, abs=1e-4)
@@ -128,7 +128,7 @@ def test_noise_has_no_features(mode: str, standardise: bool, init: str) -> None:
     assert result.posterior["weights"].shape == (0, 6)
     assert len(result.features) == 0
     assert list(result.objects.columns) == ["object"]
-    train = result.problem.train.values
+    train = result.prepared.train.values
     assert result.columns["baseline"].to_numpy() == pytest.approx(np.nanmean(train, axis=0), abs=1e-6)
     assert result.columns["noise_sd"].to_numpy() == pytest.approx(np.nanstd(train, axis=0), rel=1e-6)
     last = result.snapshot
@@ -189,12 +189,12 @@ def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> N
 
 @pytest.mark.parametrize("method", ["fab", "em"])
 def test_a_run_gone_on_with_is_the_run_that_was_not_interrupted(method: str) -> None:
-    problem = build_problem(
+    prepared = prepare_run(
         with_holes(TRUTH.table, 0.1), method, {"k_max": 7, "tol": 1e-9}, seed=4, heldout=0.1
     )
-    whole = list(run(problem, max_sweeps=40))
-    first = list(run(problem, max_sweeps=len(whole) // 2))
-    rest = list(run(problem, resume=first[-1], max_sweeps=40))
+    whole = list(run(prepared, max_sweeps=40))
+    first = list(run(prepared, max_sweeps=len(whole) // 2))
+    rest = list(run(prepared, resume=first[-1], max_sweeps=40))
     assert [s.sweep for s in first + rest] == [s.sweep for s in whole]
     for one, other in zip(first + rest, whole, strict=True):
         assert bits(one.state) == bits(other.state)

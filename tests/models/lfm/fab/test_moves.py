@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
@@ -187,7 +187,7 @@ def told(fab: Fab, seed: int = 0, sweeps: int = 120) -> list[tuple[FabState, Any
     for sweep in range(sweeps):
         state, info = fab.sweep(state, np.random.default_rng(sweep))
         found.append((state, info))
-        if not info.settling:
+        if not info.not_stationary:
             break
     return found
 
@@ -201,12 +201,13 @@ def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: 
     for sweep, (state, info) in enumerate(course):
         moves = info.moves or {}
         assert moves.get("merged", 0) + moves.get("dropped", 0) == before.n_features - state.n_features
-        assert info.settling or not moves
+        assert info.not_stationary or not moves
         if state.n_features == before.n_features:  # turning may cost what it is indifferent to
             allowed = INDIFFERENT * moves.get("turned", 0) + 1e-7 * abs(before.bound)
             assert state.bound >= before.bound - allowed
-        assert info.settling or sweep > 4
-        order = np.arange(before.n_features) if info.order is None else info.order["features"]
+        assert info.not_stationary or sweep > 4
+        kept = info.cluster_permutation
+        order = np.arange(before.n_features) if kept is None else kept["features"]
         assert len(order) == state.n_features
         assert len(set(order.tolist())) == len(order)
         if state.n_features:
@@ -214,7 +215,7 @@ def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: 
         assert (np.diff(state.shares) <= 0).all()
         before = state
     last, info = course[-1]
-    assert not info.settling
+    assert not info.not_stationary
     assert last.moves_over
     assert find_move(CELLS, last, fab.penalty) is None
     assert any(info.moves for _, info in course)
@@ -228,10 +229,10 @@ def test_moves_are_looked_for_again_when_a_feature_has_died() -> None:
     assert info.moves == {"dropped": 1}
     assert not after.moves_over
     for sweep in range(20):
-        settling = info.settling
+        not_stationary = info.not_stationary
         after, info = fab.sweep(after, np.random.default_rng(sweep))
-        assert info.settling or after.moves_over
-        if not settling:
+        assert info.not_stationary or after.moves_over
+        if not not_stationary:
             break
     assert after.moves_over
 
@@ -242,13 +243,13 @@ def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
         course = told(fab, sweeps=40)
         assert not any("merged" in (info.moves or {}) for _, info in course)
         assert not any(state.moves_over or state.turned for state, _ in course)
-    assert all(info.settling for _, info in course)
+    assert all(info.not_stationary for _, info in course)
 
 
 @EVERY_CRITERION
 def test_a_run_ends_only_after_its_moves(mode: str) -> None:
     values = {"k_max": 9, "mode": mode, "tol": 1.0, "init": "random"}
-    *course, last = run(build_problem(TRUTH.table, "fab", values, seed=1))
+    *course, last = run(prepare_run(TRUTH.table, "fab", values, seed=1))
     assert last.verdict is Verdict.CONVERGED
     assert last.state.moves_over
     moved = [s.sweep for s in course if s.moves]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm import activations
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import CLOSE, dense_sweep, features_of
@@ -17,8 +17,8 @@ TABLE = planted_features(40, 8, 3, noise=0.4, seed=2).table
 def test_sweeps_and_start(init: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Accelerated from the first sweep, by the paper's criterion; U(0, 1), or {0, 1}, features as many as columns."""
     monkeypatch.setattr(activations, "_STILL", 0.0)  # 100 rounds, also where nothing moves any more
-    problem = build_problem(TABLE, "fab", {"preset": "paper", "init": init})
-    method, x = problem.inference, problem.inference.cells.values
+    prepared = prepare_run(TABLE, "fab", {"preset": "paper", "init": init})
+    method, x = prepared.algorithm, prepared.algorithm.cells.values
     state = method.init(np.random.default_rng(3))
     assert state.n_features == 8
     drawn = np.random.default_rng(3).random((8, 40))
@@ -34,12 +34,12 @@ def test_sweeps_and_start(init: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_features_are_merged_only() -> None:
-    problem = build_problem(TABLE, "fab", {"preset": "paper", "max_sweeps": 200}, seed=1)
+    prepared = prepare_run(TABLE, "fab", {"preset": "paper", "max_sweeps": 200}, seed=1)
     made: set[str] = set()
-    state = problem.inference.init(np.random.default_rng(1))
+    state = prepared.algorithm.init(np.random.default_rng(1))
     for sweep in range(150):
         still = state.still
-        state, info = problem.inference.sweep(state, np.random.default_rng(sweep))
+        state, info = prepared.algorithm.sweep(state, np.random.default_rng(sweep))
         if still:  # features die on the way; moves are made where it stands still
             made |= set(info.moves or ())
     assert made <= {"merged", "dropped"}

@@ -40,8 +40,8 @@ def finished(given: Cells) -> tuple[FabState, list[str]]:
         state, info = method.sweep(state, np.random.default_rng(sweep))
         told += list(info.moves or ())
         if info.moves:
-            assert info.settling
-        if not info.settling and abs(state.bound - before.bound) < 1e-4 * given.n_objects:
+            assert info.not_stationary
+        if not info.not_stationary and abs(state.bound - before.bound) < 1e-4 * given.n_objects:
             return state, told
     raise AssertionError("no end")
 
@@ -106,8 +106,8 @@ def test_it_does_not_turn_features_back() -> None:
     for sweep in range(100):
         state, info = method.sweep(state, np.random.default_rng(sweep))
         told.append(dict(info.moves or {}))
-        if not info.settling:
+        if not info.not_stationary:
             break
-    assert not info.settling
+    assert not info.not_stationary
     assert told[-1] == {}
     assert (state.fit.weights.sum(axis=1) > 0).all()

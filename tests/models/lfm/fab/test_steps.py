@@ -165,7 +165,7 @@ def test_a_fit_can_be_stopped_at_every_piece(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(least_squares, "_PIECE", 5)
     x, state = larger_case(2, 0.0)
     calls: list[None] = []
-    fit_weights(cells_of(x), state.objects.T.copy(), checkpoint=lambda: calls.append(None))
+    fit_weights(cells_of(x), state.objects.T.copy(), poll=lambda: calls.append(None))
     assert len(calls) == -(-len(x) // 5)
 
 
@@ -257,14 +257,18 @@ def test_sweeps_are_those_of_the_oracle(
             assert found.weights == pytest.approx(wanted.weights, rel=1e-4, abs=1e-4)
             assert found.bias == pytest.approx(wanted.bias, rel=1e-4, abs=1e-4)
             assert found.precision == pytest.approx(wanted.precision, rel=1e-4)
-            order = np.arange(before.size) if info.order is None else info.order["features"]
+            order = (
+                np.arange(before.size)
+                if info.cluster_permutation is None
+                else info.cluster_permutation["features"]
+            )
             assert order.tolist() == names.tolist()
             lost = before.size - len(names)
             assert info.moves == ({"dropped": lost} if lost else None)
             if len(names):
                 change = np.abs(found.objects - before.objects[:, names]).mean()
                 assert info.change == pytest.approx(change, abs=1e-12)
-            dropped, moved = dropped + lost, moved + (info.order is not None)
+            dropped, moved = dropped + lost, moved + (info.cluster_permutation is not None)
             state = after
         left += state.n_features
     assert dropped >= 3

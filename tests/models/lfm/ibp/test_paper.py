@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import gamma, multivariate_normal
 
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm.ibp.best import BestSample, log_probability
 from acvb_core.models.lfm.ibp.ibp import NOISE_PRIOR, PSEUDO, IbpGibbs, IbpState
 from acvb_core.samples.planted_mixtures import planted_features
@@ -58,8 +58,8 @@ def test_probability_of_a_sample(learn: bool, noise_sd: float) -> None:
 
 
 def test_the_preset_answers_with_the_most_probable_sample() -> None:
-    problem = build_problem(TABLE, "ibp", {"preset": "paper"})
-    method = problem.inference
+    prepared = prepare_run(TABLE, "ibp", {"preset": "paper"})
+    method = prepared.algorithm
     assert isinstance(method, BestSample)
     alone, state = method.inner, method.init(np.random.default_rng(1))
     assert (alone.alpha, alone.learn, alone.noise_sd) == (3.0, False, 0.75)

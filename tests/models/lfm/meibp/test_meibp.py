@@ -309,7 +309,11 @@ def finished(method: SubmodularIbp, seed: int, most: int = 400) -> tuple[MeibpSt
         state, info = method.sweep(state, rng)
         bounds.append(state.bound)
         widths.append(state.answer.n_features)
-        if not info.settling and len(bounds) > 1 and bounds[-1] - bounds[-2] < 1e-4 * method.cells.n_objects:
+        if (
+            not info.not_stationary
+            and len(bounds) > 1
+            and bounds[-1] - bounds[-2] < 1e-4 * method.cells.n_objects
+        ):
             return state, widths, bounds
     raise AssertionError("no end")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm.meibp.meibp import SubmodularIbp
 from acvb_core.models.lfm.meibp.state import Meibp, choose_all
 from acvb_core.samples.planted_mixtures import planted_features
@@ -38,7 +38,7 @@ def learned(x: np.ndarray, dense: MeState) -> MeState:
 
 
 def test_start_and_sweeps() -> None:
-    method = build_problem(TABLE, "meibp", {"preset": "paper"}).inference
+    method = prepare_run(TABLE, "meibp", {"preset": "paper"}).algorithm
     assert isinstance(method, SubmodularIbp)
     x = method.cells.values
     state = method.init(np.random.default_rng(5))
@@ -57,6 +57,6 @@ def test_start_and_sweeps() -> None:
         start, _ = choose_all(method.cells, state.answer, method.most)
         before, (state, info) = state, method.sweep(state, np.random.default_rng(sweep))
         assert state.answer.n_features <= before.answer.n_features
-        assert info.settling == (state.answer.n_features < before.answer.n_features)
+        assert info.not_stationary == (state.answer.n_features < before.answer.n_features)
         np.testing.assert_array_equal(state.answer.z, start.z)
     assert replace(method, start="empty").init(np.random.default_rng(5)).answer.n_features == 0

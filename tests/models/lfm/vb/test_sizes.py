@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.problem import build_problem
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.vb.sizes import EverySize
 from acvb_core.models.lfm.vb.vb import WARM
@@ -17,7 +17,7 @@ TABLE = planted_features(60, 5, 2, noise=0.4, seed=1).table
 
 
 def test_every_size_is_run_as_alone_and_the_best_answers() -> None:
-    method = build_problem(TABLE, "vb", {"preset": "paper", "tol": 1e-3}).inference
+    method = prepare_run(TABLE, "vb", {"preset": "paper", "tol": 1e-3}).algorithm
     assert isinstance(method, EverySize)
     state, rng, bounds = method.init(np.random.default_rng(1)), np.random.default_rng(2), {}
     starts = {2: state.inner}
@@ -29,10 +29,10 @@ def test_every_size_is_run_as_alone_and_the_best_answers() -> None:
             np.testing.assert_allclose(state.inner.nu, alone.nu, rtol=1e-12)
         bounds[size] = alone.bound
         if state.size != size:
-            assert info.settling
+            assert info.not_stationary
             starts[state.size] = state.inner
             assert state.inner.age == 0
-        if not info.settling:
+        if not info.not_stationary:
             break
     assert list(bounds) == [2, 3, 4, 5]
     assert [len(start.means) for start in starts.values()] == [2, 3, 4, 5]

@@ -1,10 +1,12 @@
-"""A run before it starts: data, split, method and settings put together."""
+"""A run before it starts: its settings (`RunSpec`), and these with their data (`PreparedRun`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,7 +23,7 @@ from acvb_core.registry import method_row, methods_for, model_for, model_row
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSpec:
     """Everything needed, beside the data, to repeat a run."""
 
     #: `model`, `method`: names in the registry.
@@ -49,19 +51,19 @@ class Settings:
         return asdict(self)
 
 
-def name_run(settings: Settings, row: MethodSpec | None = None) -> str:
+def name_run(spec: RunSpec, row: MethodSpec | None = None) -> str:
     """Return the usual name of a run: "ACVB0 · K 20 · seed 0"; of a race, with the seeds of all its starts.
 
     K is the number of clusters or features to begin with, or the number of topics; left out where the method finds it.
     `row`: the method's, by default that of the registry.
     """
-    sizes = [f"{value}" for name, value in settings.values.items() if name.split("_")[0] == "k" and value]
-    seeds = f"seed {settings.seed}"
-    if settings.restarts > 1:
-        seeds = f"seeds {settings.seed} to {settings.seed + settings.restarts - 1}"
+    sizes = [f"{value}" for name, value in spec.values.items() if name.split("_")[0] == "k" and value]
+    seeds = f"seed {spec.seed}"
+    if spec.restarts > 1:
+        seeds = f"seeds {spec.seed} to {spec.seed + spec.restarts - 1}"
     size = [f"K {' × '.join(sizes)}"] if sizes else []
-    row = row or method_row(settings.model, settings.method)
-    preset = ["as printed"] if settings.values.get(PRESET.name) == "paper" else []
+    row = row or method_row(spec.model, spec.method)
+    preset = ["as printed"] if spec.values.get(PRESET.name) == "paper" else []
     return " · ".join([row.label, *preset, *size, seeds])
 
 
@@ -92,54 +94,111 @@ def number_name(name: str, taken: Collection[str]) -> str:
     return next(each for each in numbered if each not in taken)
 
 
-def depends_on_seed(settings: Settings, row: MethodSpec) -> bool:
+def depends_on_seed(spec: RunSpec, row: MethodSpec) -> bool:
     """Return whether another seed gives another run: not where all the data are gone through from given topics."""
-    return row.streams or not settings.start
+    return row.streams or not spec.start
 
 
 #: Seconds of a sweep from which a user is told before the run.
 SLOW_SWEEP = 20.0
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """A method bound to its training data, and the held-out data that score it."""
+class Binding:
+    """The split, the algorithm and the model of a run, each built when it is first asked for.
 
-    settings: Settings
+    `build`: builds a part, by its name.
+    """
+
+    def __init__(self, **build: Callable[[], Any]) -> None:
+        self._build, self._built = build, dict[str, Any]()
+        self._lock = threading.RLock()
+
+    def find(self, name: str) -> Any:
+        """Return a part, the same object each time."""
+        with self._lock:
+            if name not in self._built:
+                self._built[name] = self._build[name]()
+            return self._built[name]
+
+    def replace(self, **parts: Any) -> Binding:
+        """Return the same with other parts."""
+        return Binding(
+            **self._build | {name: partial(lambda part: part, part) for name, part in parts.items()}
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRun:
+    """A run's settings and its data, and what follows from both; the costs are told before anything is built.
+
+    Runs from other seeds share the binding.
+    """
+
+    spec: RunSpec
     #: `row`, `model_row`: rows of the registry.
     row: MethodSpec
     model_row: ModelSpec
     #: All the data, as loaded; for a stream that continues from topics, with the words of those topics.
     data: Any
-    train: Any  #: the data without what is held out
-    heldout: Any  #: what is held out, with its size `n`; None where nothing is
-    note: str | None  #: what the split had to change, for the user
-    inference: Algorithm
-    model: Model
+    binding: Binding
     start: Start | None = None  #: what the inference begins from; None where it begins anew
     check_memory: bool = True  #: refuse to start where more memory is needed than is free
+    lost: str = ""  #: settings of a stored run that this version does not have, in words
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what makes the same run again: its data and settings, without split, method and model."""
-        return rebuild_problem, (self.data, self.settings.to_dict(), self.start)
+        return rebuild_run, (self.data, self.spec.to_dict(), self.start)
+
+    @property
+    def train(self) -> Any:
+        """The data without what is held out."""
+        return self.binding.find("split").train
+
+    @property
+    def heldout(self) -> Any:
+        """The held-out data, with their size `n`; None where nothing is held out."""
+        heldout = self.binding.find("split").heldout
+        return heldout if heldout.n else None
+
+    @property
+    def note(self) -> str | None:
+        """Notes for the user: changes that the split made, and settings that this version does not have."""
+        return " ".join(filter(None, (self.binding.find("split").note, self.lost))) or None
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The method bound to the training data and its settings."""
+        algorithm: Algorithm = self.binding.find("algorithm")
+        return algorithm
+
+    @property
+    def model(self) -> Model:
+        """The model of the training data."""
+        model: Model = self.binding.find("model")
+        return model
 
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the data as they were loaded."""
-        return str(self.settings.of or self.data.fingerprint)
+        return str(self.spec.of or self.data.fingerprint)
 
     @property
     def label(self) -> str:
         """Usual name of the run: method, size and seed."""
-        return name_run(self.settings, self.row)
+        return name_run(self.spec, self.row)
 
     @property
     def max_sweeps(self) -> int:
         """The most sweeps that the settings allow; for a method that streams, those of its epochs."""
-        values = self.settings.values
+        values = self.spec.values
         if "max_sweeps" in values:
             return int(values["max_sweeps"])
-        return int(self.inference.sweeps_of(float(values["epochs"])))  # type: ignore[attr-defined]
+        return self.count_sweeps(float(values["epochs"]))
+
+    def count_sweeps(self, epochs: float) -> int:
+        """Return in how many sweeps a method that streams goes through the documents so often."""
+        assert self.row.count_sweeps is not None
+        return self.row.count_sweeps(self.train, dict(self.spec.values), epochs)
 
     @property
     def bound_unit(self) -> float | None:
@@ -147,23 +206,21 @@ class Problem:
         unit = self.model_row.bound_unit
         return None if unit is None else float(unit(self.train))
 
-    def with_seed(self, seed: int) -> Problem:
+    def with_seed(self, seed: int) -> PreparedRun:
         """Return the run from one seed, without a race; a race has checked the memory for all of them."""
-        settings = replace(self.settings, seed=seed, restarts=1)
-        return replace(self, settings=settings, check_memory=False)
+        spec = replace(self.spec, seed=seed, restarts=1)
+        return replace(self, spec=spec, check_memory=False)
 
     @property
     def memory_bytes(self) -> int:
         """Peak memory the run will need beyond the data."""
-        needed = memory_needed(
-            self.train, self.model_row, self.row, self.settings.values, self.settings.restarts
-        )
+        needed = memory_needed(self.train, self.model_row, self.row, self.spec.values, self.spec.restarts)
         return needed + (0 if self.heldout is None else self.model_row.scoring_bytes * self.heldout.n)
 
     @property
     def sweep_seconds(self) -> float:
         """Rough estimate of how long a sweep may take, by the sizes of the data and the settings."""
-        return self.model_row.sweep_seconds(self.train, self.row.name, dict(self.settings.values))
+        return self.model_row.sweep_seconds(self.train, self.row.name, dict(self.spec.values))
 
     def refuse_too_large(self) -> None:
         """Raise ParameterError where the run needs more memory than is free, unless that is not to be checked."""
@@ -189,25 +246,25 @@ def memory_needed(
 _splits: WeakKeyDictionary[Any, tuple[Any, Split]] = WeakKeyDictionary()
 
 
-def _split(row: ModelSpec, data: Any, settings: Settings) -> Split:
+def _split(row: ModelSpec, data: Any, spec: RunSpec) -> Split:
     """Return the data split as the settings say, the same object for the same settings."""
-    key = (row.name, settings.heldout, settings.heldout_documents, settings.heldout_seed)
+    key = (row.name, spec.heldout, spec.heldout_documents, spec.heldout_seed)
     known = _splits.get(data)
     if known is not None and known[0] == key:
         return known[1]
     split: Split
-    if settings.heldout_documents or row.on_disk(data):
-        if settings.heldout and settings.heldout_documents:
+    if spec.heldout_documents or row.on_disk(data):
+        if spec.heldout and spec.heldout_documents:
             raise ParameterError("words and whole documents cannot both be held out; choose one of the two.")
-        if settings.heldout:
+        if spec.heldout:
             raise ParameterError(
                 f"{data.name} is kept on disk: hold out whole documents (heldout_documents), not words of each."
             )
         if row.hold_out_documents is None:
             raise ParameterError(f"model {row.name!r} has no documents to hold out.")
-        split = row.hold_out_documents(data, settings.heldout_documents, settings.heldout_seed)
+        split = row.hold_out_documents(data, spec.heldout_documents, spec.heldout_seed)
     else:
-        split = row.hold_out(data, settings.heldout, settings.heldout_seed)
+        split = row.hold_out(data, spec.heldout, spec.heldout_seed)
     if split.train is not data:  # a value that refers to its key would never be let go
         _splits[data] = (key, split)
     return split
@@ -248,7 +305,7 @@ def _check_split(row: ModelSpec, data: Any, split: Split, restarts: int) -> None
         )
 
 
-def build_problem(
+def prepare_run(
     data: Any,
     method: str,
     values: Mapping[str, Any] | None = None,
@@ -260,7 +317,7 @@ def build_problem(
     restarts: int = 1,
     heldout_documents: float = 0.0,
     start: Start | None = None,
-) -> Problem:
+) -> PreparedRun:
     """Return a run that is ready to start; parameters as for `fit`, the method's settings as `values`.
 
     Raises ParameterError: an unknown model, method or setting, or a value out of range; restarts that race by held-out
@@ -276,7 +333,7 @@ def build_problem(
     loaded = data
     if start is not None and row.streams:
         data = start.extend_data(data)
-    settings = Settings(
+    spec = RunSpec(
         model=owner.name,
         method=method,
         values=row.values({**implied, **(values or {})}),
@@ -288,55 +345,57 @@ def build_problem(
         start="" if start is None else start.label,
         of="" if data is loaded else loaded.fingerprint,
     )
-    split = _split(owner, data, settings)
-    _check_split(owner, data, split, settings.restarts)
-    chosen = dict(settings.values)
-    if start is None or row.build_from is None:
-        inference = row.build(split.train, chosen)
-    else:
-        inference = row.build_from(split.train, chosen, start)
-    return Problem(
-        settings=settings,
-        row=row,
-        model_row=owner,
-        data=data,
-        train=split.train,
-        heldout=split.heldout if split.heldout.n else None,
-        note=split.note,
-        inference=inference,
-        model=owner.build(split.train),
-        start=start,
+    for name, value in implied.items():
+        if start is not None and spec.values[name] != value:
+            raise ParameterError(
+                f"{name} is {spec.values[name]:,}, but there are {start.label} to go on from; give {name}={value}."
+            )
+    prepared = PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start)
+    split = prepared.binding.find("split")
+    _check_split(owner, data, split, spec.restarts)
+    row.check(split.train, dict(spec.values))
+    return prepared
+
+
+def _bind(spec: RunSpec, owner: ModelSpec, row: MethodSpec, data: Any, start: Start | None) -> Binding:
+    def build() -> Algorithm:
+        train, values = binding.find("split").train, dict(spec.values)
+        if start is None or row.build_from is None:
+            return row.build(train, values)
+        return row.build_from(train, values, start)
+
+    binding = Binding(
+        split=lambda: _split(owner, data, spec),
+        algorithm=build,
+        model=lambda: owner.build(binding.find("split").train),
     )
+    return binding
 
 
-def rebuild_problem(data: Any, settings: Mapping[str, Any], start: Start | None = None) -> Problem:
-    """Return the run with these settings (`Settings.to_dict`), posed anew: the same entries or words are held out.
+def rebuild_run(data: Any, settings: Mapping[str, Any], start: Start | None = None) -> PreparedRun:
+    """Return the run with these settings (`RunSpec.to_dict`), posed anew: the same entries or words are held out.
 
-    Its `note` says where an earlier version had a setting that this one does not have.
+    Nothing is built or split for it. Its `lost` says which settings only an earlier version had.
 
     Raises ParameterError: this version does not have the method, or not these settings of it.
     """
-    row = method_row(settings["model"], settings["method"])
-    problem = build_problem(
-        data,
-        settings["method"],
-        row.drop_retired(settings["values"]),
-        model=settings["model"],
-        seed=settings["seed"],
-        heldout=settings["heldout"],
-        heldout_seed=settings["heldout_seed"],
-        restarts=settings.get("restarts", 1),
-        heldout_documents=settings.get("heldout_documents", 0.0),
-        start=start,
-    )
-    lost = [
+    owner = model_row(settings["model"])
+    row = method_row(owner.name, settings["method"])
+    owner.accept(data)
+    check_method(owner, row, data, start)
+    values = row.values(row.drop_retired(settings["values"]))
+    if start is not None and row.streams:
+        data = start.extend_data(data)
+    known = {field.name: settings[field.name] for field in fields(RunSpec) if field.name in settings}
+    spec = RunSpec(**known | {"values": values})
+    lost = ", ".join(
         f"{name} {value}"
         for name, value in settings["values"].items()
         if value != row.retired.get(name, value)
-    ]
-    if lost:
-        said = f"Computed with {', '.join(lost)}, which this version does not have; a longer run goes on without."
-        problem = replace(problem, note=" ".join(filter(None, (problem.note, said))))
-    # The data have the words of the start by now.
-    words = {name: settings[name] for name in ("start", "of") if settings.get(name)}
-    return replace(problem, settings=replace(problem.settings, **words))
+    )
+    said = (
+        f"Computed with {lost}, which this version does not have; a longer run goes on without."
+        if lost
+        else ""
+    )
+    return PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start, lost=said)
