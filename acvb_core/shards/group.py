@@ -103,7 +103,7 @@ class ShardGroup:
     def since(self, before: Tally) -> dict[str, Any]:
         """Return what has come since then, as fields of a `SweepInfo`."""
         seconds, losses, unsaved = (now - then for now, then in zip(self.tally(), before, strict=True))
-        return {"elsewhere": seconds, "losses": losses, "unsaved": unsaved}
+        return {"remote_cpu_seconds": seconds, "losses": losses, "unsaved": unsaved}
 
     def change(self, name: str, *arguments: Any, poll: Poll = no_poll) -> list[Any]:
         """Call a method that changes the shards; return what they give, in their order.

@@ -40,7 +40,7 @@ def bits(result: Result) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "problem",
+    "prepared",
     [
         prepare_run(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
         prepare_run(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}, heldout=0.1),
