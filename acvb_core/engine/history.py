@@ -26,7 +26,7 @@ _recent: deque[Array] = deque(maxlen=16)
 class StoredArrays(Mapping[str, Array]):
     """Arrays by name, each in memory only while it is used.
 
-    `known`: those that are in memory now.
+    `known`: those that were just read, and may be asked for at once.
     `read`: returns the array of a name; it may raise what reading a file raises.
     """
 
@@ -36,7 +36,7 @@ class StoredArrays(Mapping[str, Array]):
         self._names, self._read = tuple(names), read
         self._held: dict[str, Array] = {}
         self._used = WeakValueDictionary(known or {})
-        _recent.extend((known or {}).values())  # a run that was just read is about to be shown
+        _recent.extend((known or {}).values())
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._names:
@@ -120,8 +120,7 @@ class History:
         columns, rows, length = self._published
         if not isinstance(rows, StoredArrays):
             self._last = {name: self.last_value(name) for name in columns}
-        known = None if isinstance(rows, StoredArrays) else {_ROWS: rows}
-        self._published = (columns, StoredArrays((_ROWS,), read, known), length)
+        self._published = (columns, StoredArrays((_ROWS,), read), length)
 
     def hold(self) -> None:
         """Hold the rows again, to add others."""

@@ -332,12 +332,15 @@ class Job(BackgroundTask[JobSnapshot]):
             self._state = replace(self._state, snapshot=replace(snapshot, state=kept[0], memory=kept[1]))
         return kept is not None
 
-    def release_answer(self, read: Callable[[str], Any]) -> None:
-        """Let go of the arrays of a run that is over and was stored; `read` gives them back, by their names there."""
+    def release_answer(self, read: Callable[[str], Any], *, is_new: bool = False) -> None:
+        """Let go of the arrays of a run that is over and was stored; `read` gives them back, by their names there.
+
+        `is_new`: as for `SweepRecord.release_posterior`.
+        """
         now = self._state
         if now.snapshot is not None and now.status is Status.FINISHED:
             now.history.release(read)
-            self._state = replace(now, snapshot=now.snapshot.release_posterior(read))
+            self._state = replace(now, snapshot=now.snapshot.release_posterior(read, is_new=is_new))
 
     def release_state(self, read_state: Callable[[], tuple[Any, Any] | None]) -> None:
         """Let go of the state of a run that is over and was stored; `read_state` gives it back."""

@@ -82,11 +82,13 @@ class SweepRecord:
         """Return the snapshot without the state, by far the largest part, when the run cannot be extended."""
         return replace(self, state=None) if self.verdict in (Verdict.CONVERGED, Verdict.DIVERGED) else self
 
-    def release_posterior(self, read: Callable[[str], Array]) -> SweepRecord:
-        """Return the snapshot without the arrays of the answer; `read` gives them back, by their names in the store."""
-        arrays = self.posterior.arrays
-        if not isinstance(arrays, StoredArrays):
-            arrays = StoredArrays(tuple(arrays), lambda name: read(f"posterior_{name}"), arrays)
+    def release_posterior(self, read: Callable[[str], Array], *, is_new: bool = False) -> SweepRecord:
+        """Return the snapshot without the arrays of the answer; `read` gives them back, by their names in the store.
+
+        `is_new`: they were just read, and will be shown.
+        """
+        known = self.posterior.arrays if is_new else None
+        arrays = StoredArrays(tuple(self.posterior.arrays), lambda name: read(f"posterior_{name}"), known)
         return replace(self, posterior=replace(self.posterior, arrays=arrays))
 
     def hold_posterior(self) -> None:

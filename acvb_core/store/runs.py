@@ -267,7 +267,7 @@ class RunStore:
         job = Job.restore(
             stored, executor, job_id=job_id, created=run.created, owner=workspace or "", read_state=read_state
         )
-        job.release_answer(partial(self.read_array, job_id))
+        job.release_answer(partial(self.read_array, job_id), is_new=True)
         return job
 
     def read_array(self, job_id: str, name: str) -> Any:
