@@ -40,7 +40,7 @@ class _WorkerDeath(Exception):  # noqa: N818 - the run goes on elsewhere
 class RemoteRun:
     """A run, or a race and its winner, computed by one worker after another until it is over.
 
-    `state`: as for `race_and_run`.
+    `state`: as for `Executor.compute`.
     """
 
     def __init__(self, cluster: Cluster, state: RunState) -> None:

@@ -131,6 +131,10 @@ def map_together(
     call: Callable[[ItemT], ResultT], items: Iterable[ItemT], poll: Poll = no_poll
 ) -> list[ResultT]:
     """Return what a call gives for each item, in their order; each takes some 50 ms at most."""
+    items = list(items)
+    if len(items) == 1:  # nothing to share
+        poll()
+        return [call(items[0])]
     found: dict[int, ResultT] = {}
 
     def work(number: int, item: ItemT) -> bool:

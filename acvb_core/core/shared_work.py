@@ -48,7 +48,7 @@ class SharedWork(Generic[ResultT]):
                 if is_worker := task is None:
                     task = self._tasks[key] = _Task()
             if is_worker:
-                return self._do(key, task, work, poll)
+                break
             while not task.ended.wait(_LOOK_EVERY):
                 poll()
                 if time.monotonic() > task.seen + _PATIENCE:
@@ -56,15 +56,6 @@ class SharedWork(Generic[ResultT]):
             if task.results:
                 add_helper_seconds(task.seconds)
                 return task.results[0]
-
-    def _do(
-        self,
-        key: Hashable,
-        task: _Task[ResultT],
-        work: Callable[[Poll], ResultT],
-        poll: Poll,
-    ) -> ResultT:
-        """Do the work for all who wait."""
 
         def come_by() -> None:
             poll()

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from acvb_core.core.errors import AcvbError
@@ -95,7 +96,7 @@ class BackgroundTask(ABC, Generic[StateT]):
             ended.set()
             self.observer.on_end()
         else:
-            self._task = self._executor.submit(lambda: self._work(ended), f"acvb-{self.id}", self._owner)
+            self._task = self._executor.submit(partial(self._work, ended), f"acvb-{self.id}", self._owner)
         return self
 
     @property

@@ -8,13 +8,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.compilation import compile_for
-from acvb_core.engine.race import race_and_run
+from acvb_core.engine.race import race
+from acvb_core.engine.run import run
 from acvb_core.engine.state import RunState
 
 ResultT = TypeVar("ResultT")
@@ -29,12 +31,14 @@ class InterruptedRun(AcvbError):  # noqa: N818 - the run has no fault
     """Raised when the worker that computed a run is lost; the run can go on elsewhere."""
 
 
-class QueuedTask:
-    """Work that was handed to an executor: it waits in a queue until it starts."""
+class QueuedTask(threading.Thread):
+    """Work that was handed to an executor: it waits in a queue until its thread is started."""
 
     def __init__(self, executor: Executor, work: Callable[[], None], name: str, owner: str) -> None:
-        self._executor, self._work, self._name = executor, work, name
+        super().__init__(name=name, daemon=True)
+        self._executor, self._work = executor, work
         self.owner = owner
+        self.holds_slot = False  #: of the executor, while the work is done
 
     @property
     def position(self) -> int | None:
@@ -45,19 +49,15 @@ class QueuedTask:
         """Start work that waits at once, beside the others: it was told to stop, so it takes no time."""
         self._executor.take_from_queue(self)
 
-    def start(self, then: Callable[[], None] | None = None) -> None:
-        """Do the work on a thread of its own, and `then` what follows it."""
-
-        def run() -> None:
-            _thread.owner, _thread.holds_slot = self.owner, then is not None
-            lower_priority(self._executor.niceness)
-            try:
-                self._work()
-            finally:
-                if then is not None:
-                    then()
-
-        threading.Thread(target=run, name=self._name, daemon=True).start()
+    def run(self) -> None:
+        """Do the work on this thread, and give its slot to the next."""
+        _thread.owner, _thread.holds_slot = self.owner, self.holds_slot
+        lower_priority(self._executor.niceness)
+        try:
+            self._work()
+        finally:
+            if self.holds_slot:
+                self._executor.leave_slot(self.owner)
 
 
 class Executor:
@@ -94,7 +94,8 @@ class Executor:
     ) -> Iterator[RunState]:
         """Yield the state after each sweep of a run, or of a race of restarts and its winner: here, on this thread.
 
-        `state`, `poll`: as for `race_and_run`.
+        `state`: a run that has not begun, or one that goes on from its snapshot.
+        `poll`: as for `run`.
         `compiling`: called with True where functions are compiled first, and with False once all are ready.
         Raises ParameterError: a new run needs more memory than is free where it computes.
         """
@@ -102,7 +103,15 @@ class Executor:
             state.prepared.refuse_too_large()  # before the compiler, which takes some seconds
         compile_for(state.prepared, partial(compiling, True))
         compiling(False)
-        yield from race_and_run(state, poll)
+        if state.snapshot is None:
+            for update in race(state.prepared, poll=poll):
+                state = replace(update, max_sweeps=state.max_sweeps)
+                yield state
+            if state.snapshot is not None and state.snapshot.verdict is not None:
+                return
+        for snapshot in run(state.prepared, resume=state.snapshot, max_sweeps=state.max_sweeps, poll=poll):
+            state.history.append(snapshot)
+            yield replace(state, snapshot=snapshot, last_sweep=(state.prepared, snapshot), is_due=False)
 
     def compute_all(
         self, calls: Iterable[Callable[[Poll], ResultT]], poll: Poll = no_poll
@@ -135,7 +144,7 @@ class Executor:
         if not getattr(_thread, "holds_slot", False):
             yield
             return
-        self._leave_slot(_thread.owner)
+        self.leave_slot(_thread.owner)
         try:
             yield
         finally:
@@ -176,9 +185,11 @@ class Executor:
             self._waiting.remove(task)
             self._running[task.owner] += 1
             self._starts[task.owner] = max(self._starts.values(), default=0) + 1
-        task.start(lambda: self._leave_slot(task.owner))
+            task.holds_slot = True
+        task.start()
 
-    def _leave_slot(self, owner: str) -> None:
+    def leave_slot(self, owner: str) -> None:
+        """Note that a task of an owner has ended, and start the next."""
         with self._lock:
             self._running[owner] -= 1
         self._start_next()

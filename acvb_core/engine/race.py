@@ -26,24 +26,6 @@ from acvb_core.engine.threads import one_thread
 FIRST_RUNG = 20
 
 
-def race_and_run(state: RunState, poll: Poll = no_poll) -> Iterator[RunState]:
-    """Yield the state after each sweep of the race of restarts, if there is one, then of its winner to the end.
-
-    `state`: a run that has not begun, or one that goes on from its snapshot.
-    `poll`: as for `run`.
-    """
-    if state.snapshot is None:
-        for update in race(state.prepared, poll=poll):
-            state = replace(update, max_sweeps=state.max_sweeps)
-            yield state
-        if state.snapshot is not None and state.snapshot.verdict is not None:
-            return
-    snapshots = run(state.prepared, resume=state.snapshot, max_sweeps=state.max_sweeps, poll=poll)
-    for snapshot in snapshots:
-        state.history.append(snapshot)
-        yield replace(state, snapshot=snapshot, last_sweep=(state.prepared, snapshot), is_due=False)
-
-
 def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST_RUNG) -> Iterator[RunState]:
     """Yield the state after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
 
@@ -57,11 +39,9 @@ def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST
     `poll`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
       STOPPED unless it had come to its end.
     `first_rung`: sweeps; the cap of the run at most.
-    Raises ParameterError: the entrants need more memory than is free (`PreparedRun.check_memory`).
     Raises StopRun: the poll ended the race before there was anything to keep.
     """
     if prepared.spec.restarts > 1:
-        prepared.refuse_too_large()
         yield from SuccessiveHalving(prepared, poll, first_rung).updates()
 
 

@@ -75,10 +75,7 @@ def run(
     `max_sweeps`: in place of the problem's own cap.
     `poll`: called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the
       last whole sweep, with verdict STOPPED).
-    Raises ParameterError: a new run needs more memory than is free (`PreparedRun.check_memory`).
     """
-    if resume is None:
-        prepared.refuse_too_large()
     compile_for(prepared)
     runner = _Runner(prepared, poll, schedule or Schedule.for_run(prepared))
     cap = prepared.max_sweeps if max_sweeps is None else max_sweeps

@@ -18,13 +18,12 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine import free_memory
-from acvb_core.engine import race as race_module
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.run import run
+from acvb_core.engine.state import RunState
 from acvb_core.engine.tuning import tune
 from acvb_core.models.lda.grid import grid
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
@@ -66,10 +65,10 @@ def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch
 def test_a_race_is_refused_before_its_first_start(monkeypatch):
     prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=3)
     begun: list[object] = []
-    monkeypatch.setattr(race_module, "run", lambda *_, **__: begun.append(1))
+    monkeypatch.setattr("acvb_core.engine.race.run", lambda *_, **__: begun.append(1))
     free(monkeypatch, 100)
     with pytest.raises(ParameterError, match="of memory"):
-        next(race_module.race(prepared))
+        next(Executor().compute(RunState.begin(prepared)))
     assert not begun
 
 
@@ -122,7 +121,7 @@ def test_a_large_sparse_relation_is_refused(monkeypatch):
 def test_the_states_of_a_race_are_counted(monkeypatch):
     alone, race = (prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
     free(monkeypatch, alone.memory_bytes)
-    list(run(alone))
+    list(Executor().compute(RunState.begin(alone)))
     with pytest.raises(ParameterError, match="GB"):
         acvb_core.fit(CORPUS, "vb", k=3, max_sweeps=2, restarts=4)
     assert race.memory_bytes == 3 * alone.memory_bytes
@@ -159,9 +158,9 @@ def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
 
 def test_a_run_that_goes_on_is_not_checked_again(monkeypatch):
     prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
-    first = next(iter(run(prepared)))
+    first = next(iter(Executor().compute(RunState.begin(prepared))))
     free(monkeypatch, 1000)
-    assert [snapshot.sweep for snapshot in run(prepared, resume=first)] == [2, 3, 4]
+    assert [state.last.sweep for state in Executor().compute(first)] == [2, 3, 4]
 
 
 GROUPS = {

@@ -21,7 +21,6 @@ from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.prepared import PreparedRun, prepare_run
-from acvb_core.engine.race import race_and_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
@@ -164,9 +163,9 @@ def test_an_extension_is_known_before_its_first_sweep(
     def look_and_run(*arguments: Any, **options: Any) -> Any:
         (again,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
         found.append(again.inspect())
-        return race_and_run(*arguments, **options)
+        return run(*arguments, **options)
 
-    monkeypatch.setattr("acvb_core.engine.executor.race_and_run", look_and_run)
+    monkeypatch.setattr("acvb_core.engine.executor.run", look_and_run)
     job.extend(40)
     assert job.wait(SECONDS)
     assert [(one.status, one.max_sweeps, one.snapshot.sweep) for one in found] == [
@@ -176,7 +175,7 @@ def test_an_extension_is_known_before_its_first_sweep(
 
 def test_a_race_under_way_is_kept_as_one_that_begins(prepared: PreparedRun) -> None:
     racing = replace(prepared, spec=replace(prepared.spec, restarts=2))
-    update = next(iter(race_and_run(RunState.begin(racing))))
+    update = next(iter(Executor().compute(RunState.begin(racing))))
     job = Job(racing, Executor(1))
     job.publish_update(update)
     assert job.record() is racing
@@ -211,7 +210,7 @@ def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
         assert len(store.runs("mine")) == 1
         raise AcvbError("no")
 
-    monkeypatch.setattr("acvb_core.engine.executor.race_and_run", fail)
+    monkeypatch.setattr("acvb_core.engine.executor.run", fail)
     job = book.add("mine", prepared)
     assert job.wait(SECONDS)
     assert job.inspect().status is Status.FAILED
@@ -284,7 +283,7 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
 def test_keeping_takes_a_fiftieth_of_a_run_at_most(
     prepared: PreparedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update = next(iter(race_and_run(RunState.begin(prepared))))
+    update = next(iter(Executor().compute(RunState.begin(prepared))))
     clock, kept = {"cpu": 0.0, "wall": 0.0}, []
     monkeypatch.setattr("time.thread_time", lambda: clock["cpu"])
     monkeypatch.setattr("time.monotonic", lambda: clock["wall"])
@@ -417,13 +416,13 @@ def test_a_run_that_was_kept_without_its_topics_says_that_it_cannot_begin_again(
 def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(prepared: PreparedRun, tmp_path: Path) -> None:
     unfinished = UnfinishedRun(tmp_path, prepared, "1")
     assert unfinished.read() is None
-    for update in race_and_run(RunState.begin(prepared)):
+    for update in Executor().compute(RunState.begin(prepared)):
         if update.snapshot.sweep == 4:
             unfinished.keep(update)
     kept = UnfinishedRun(tmp_path, prepared, "1").read()
     assert kept is not None
     assert (kept.snapshot.sweep, kept.snapshot.verdict, len(kept.history)) == (4, None, 4)
-    *_, end = race_and_run(kept)
+    *_, end = Executor().compute(kept)
     assert end.snapshot.sweep == update.snapshot.sweep == len(end.history)
     assert end.snapshot.lower_bound == update.snapshot.lower_bound
     unfinished.remove()
@@ -432,7 +431,7 @@ def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(prepared: PreparedRun,
 
 
 def test_the_run_of_a_folder_is_not_taken_for_another(prepared: PreparedRun, tmp_path: Path) -> None:
-    UnfinishedRun(tmp_path, prepared, "1").keep(next(race_and_run(RunState.begin(prepared))))
+    UnfinishedRun(tmp_path, prepared, "1").keep(next(Executor().compute(RunState.begin(prepared))))
     other_data = prepare_run(
         Relation.build(np.eye(30, 20, dtype=bool)), "acvb0", dict(prepared.spec.values), heldout=0.1
     )
@@ -447,7 +446,10 @@ def test_a_run_that_a_folder_cannot_keep_says_why(
     def refuse(*_: Any) -> None:
         raise StoreError("The disk is full.")
 
-    unfinished, update = UnfinishedRun(tmp_path, prepared, "1"), next(race_and_run(RunState.begin(prepared)))
+    unfinished, update = (
+        UnfinishedRun(tmp_path, prepared, "1"),
+        next(Executor().compute(RunState.begin(prepared))),
+    )
     with monkeypatch.context() as patch:
         patch.setattr("acvb_core.store.unfinished.write_result", refuse)
         unfinished.keep(update)
