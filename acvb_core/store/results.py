@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 #: Version 2 says which run it holds, and of which data. Version 3 may be of a run that is not over, and have the state
 #: that it goes on from.
 VERSION = 3
+#: Where the files of runs lie, and those of deleted runs until they go for good.
+RUNS, TRASH = "runs", "deleted"
 _STATE, _START = (
     "state_",
     "start_",
@@ -63,6 +66,21 @@ class RunIdentity:
     #: `summary`, `settings`: as `Result.summary` and `RunSpec.to_dict` give them, in plain values.
     summary: Mapping[str, Any]
     settings: Mapping[str, Any]
+
+
+def run_path(folder: Path, job_id: str) -> Path:
+    """Return the file of a run, below the store's folder.
+
+    Raises StoreError: this is no id of a run.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
+        raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
+    return folder / RUNS / f"{job_id}.npz"
+
+
+def trash_path(folder: Path, job_id: str) -> Path:
+    """Return where the file of a run lies after the run was deleted."""
+    return folder / TRASH / run_path(folder, job_id).name
 
 
 def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, state: bool = True) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,29 +20,29 @@ from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.prepared import PreparedRun, RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, find_kind, kind_of
-from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file
-from acvb_core.store.listing.outlines import DataFacts, Note, Notes, decode_outline, note_data
-from acvb_core.store.listing.run_list import RunList
-from acvb_core.store.listing.run_rows import (
-    RUNS,
-    TRASH,
+from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file, sync_folder
+from acvb_core.store.index import (
+    SAVE,
+    SELECT,
     UNKNOWN,
+    Note,
+    Notes,
+    Row,
+    RunIndex,
     choose_id,
-    find_dataset,
-    find_kept,
     find_label,
-    find_labels,
     find_run,
-    find_runs,
-    find_settings,
-    find_workspaces,
-    run_path,
-    save_dataset_row,
+    identity_of,
+    note_data,
+    outline_run,
+    read_label,
+    read_mapping,
     save_label,
     save_row,
-    trash_path,
 )
 from acvb_core.store.results import (
+    RUNS,
+    TRASH,
     RunIdentity,
     add_identity,
     has_state,
@@ -47,13 +50,17 @@ from acvb_core.store.results import (
     read_identity,
     read_result,
     read_state,
+    run_path,
     swap_error,
+    trash_path,
     write_prepared,
     write_result,
 )
-from acvb_core.store.streams import new_folder
+from acvb_core.store.streams import find_unused_folders, new_folder
 from acvb_core.store.topics.names import TopicNames
-from acvb_core.store.trash import Trash, remove_cut_off_writes
+
+DAY = 24 * 3600.0  # seconds
+_DATA_OF = "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?"
 
 
 class RunStore:
@@ -70,7 +77,7 @@ class RunStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
-        self._list = RunList(self.folder, (RUNS, TRASH, *(kind.folder for kind in KINDS)))
+        self._list = RunIndex(self.folder, (RUNS, TRASH, *(kind.folder for kind in KINDS)))
         self._data, self._trash = DataFiles(self.folder), Trash(self.folder)
         if self.unwritable is None:
             with suppress(OSError, StoreError):  # it is tried again with the next start
@@ -190,28 +197,29 @@ class RunStore:
         """
         notes, new, found = Notes(self.folder), dict[str, Note](), dict[str, RunOutline]()
         known = notes.find_current()
-        about: dict[tuple[str, str], DataFacts] = {}
-        for kind, key in {(run.kind, run.dataset) for run in runs if run.workspace != UNKNOWN}:
+        data: dict[tuple[str, str], tuple[Note, bool]] = {}
+        for name, key in {(run.kind, run.dataset) for run in runs if run.workspace != UNKNOWN}:
             with suppress(StoreError):
-                place = find_kind(kind)
-                path = f"{place.folder}/{key}.npz"
+                kind = find_kind(name)
+                path = f"{kind.folder}/{key}.npz"
                 # A file that only says where the data lie does not say whether they are there.
-                note = None if place.elsewhere else known.get(path)
-                if note is None and (note := note_data(self.folder / path, self._data.read(kind, key))):
+                note = None if kind.elsewhere else known.get(path)
+                if note is None and (note := note_data(self.folder / path, self._data.read(name, key))):
                     new[path] = note
                 if note is not None:
-                    about[kind, key] = DataFacts.read(note, on_disk=place.elsewhere)
+                    data[name, key] = note, kind.elsewhere
         for run in runs:
             note = known.get(f"{RUNS}/{run.job_id}.npz")
-            if note is not None and (run.kind, run.dataset) in about:
+            if note is not None and (run.kind, run.dataset) in data:
+                about, on_disk = data[run.kind, run.dataset]
                 with suppress(AcvbError, *DAMAGE):
-                    found[run.job_id] = decode_outline(run, note, about[run.kind, run.dataset])
+                    found[run.job_id] = outline_run(run, note, about, on_disk=on_disk)
         notes.keep(new)
         return found
 
     def find_owner(self, job_id: str) -> str | None:
         """Return the workspace of a run, deleted or not; None where there is no such run."""
-        return self._list.read(partial(self._find_owner, job_id=job_id))
+        return self._list.read(self._find_owner, job_id)
 
     def trash(self, workspace: str) -> list[RunIdentity]:
         """Return the deleted runs of a workspace that can be brought back, oldest first."""
@@ -220,22 +228,24 @@ class RunStore:
 
     def workspaces(self) -> set[str]:
         """Return the names of all that keep runs or data here."""
-        return self._list.read(find_workspaces)
+        rows = self._list.select("SELECT workspace FROM runs UNION SELECT workspace FROM datasets")
+        return {str(workspace) for (workspace,) in rows}
 
     def used_bytes(self, *owners: str) -> int:
         """Return the bytes of the files that some owners keep: runs, deleted ones too, and each data set once."""
-        kept = [self._list.read(partial(find_kept, owner=owner)) for owner in owners]
-        runs = [
-            place(self.folder, job_id)
-            for ids, _ in kept
-            for job_id in ids
-            for place in (run_path, trash_path)
-        ]
-        data = {pair for _, pairs in kept for pair in pairs}
-        return sum(map(file_bytes, runs)) + sum(self._data.size(*pair) for pair in data)
+        runs: list[Row] = []
+        data: list[Row] = []
+        for owner in owners:
+            runs += self._list.select("SELECT job_id, kind, dataset FROM runs WHERE workspace = ?", owner)
+            data += self._list.select("SELECT kind, dataset FROM datasets WHERE workspace = ?", owner)
+        files = [place(self.folder, job_id) for job_id, *_ in runs for place in (run_path, trash_path)]
+        kept = {(kind, key) for *_, kind, key in [*runs, *data] if key}
+        return sum(map(file_bytes, files)) + sum(self._data.size(*one) for one in kept)
 
     def _read_list(self, workspace: str) -> list[RunIdentity]:
-        return self._list.read(lambda connection: find_runs(connection, workspace))
+        """Return what the list says of a workspace's runs, oldest first, and of runs that may be any workspace's."""
+        statement = f"{SELECT['runs']} WHERE workspace IN (?, ?) ORDER BY created, job_id"
+        return [identity_of(row) for row in self._list.select(statement, workspace, UNKNOWN)]
 
     def load(self, job_id: str, executor: ExecutorChoice, workspace: str | None = None) -> Job:
         """Return the handle of a stored run, which is over or was interrupted.
@@ -245,7 +255,7 @@ class RunStore:
           is another workspace's.
         """
         path = run_path(self.folder, job_id)
-        listed = self._list.read(lambda connection: find_run(connection, job_id))
+        listed = self._list.read(find_run, job_id)
         if listed is None:
             raise StoreError(f"no run {job_id!r} is stored in {self.folder}.")
         run = read_identity(path)
@@ -294,11 +304,16 @@ class RunStore:
 
     def label(self, job_id: str) -> RunLabel | None:
         """Return the name and notes of a run, None where it has none yet."""
-        return self._list.read(lambda connection: find_label(connection, job_id))
+        return self._list.read(find_label, job_id)
 
     def labels(self, workspace: str) -> dict[str, RunLabel]:
         """Return the names and notes of a workspace's runs by id, of those that have any."""
-        return self._list.read(partial(find_labels, workspace=workspace))
+        rows = self._list.select(
+            "SELECT job_id, name, note, tags, pinned FROM labels JOIN runs USING (job_id) WHERE workspace IN (?, ?)",
+            workspace,
+            UNKNOWN,
+        )
+        return {str(row[0]): label for row in rows if (label := read_label(row)) is not None}
 
     def save_label(self, workspace: str, job_id: str, label: RunLabel) -> None:
         """Keep the name and notes of a workspace's run, which need not be stored yet.
@@ -316,7 +331,7 @@ class RunStore:
 
         Raises StoreError: it cannot be moved, or the run is another workspace's.
         """
-        if self._list.read(lambda connection: find_run(connection, job_id)) is None:
+        if self._list.read(find_run, job_id) is None:
             return False
         with self._list.writing() as connection:
             self._check_owner(connection, workspace, job_id)
@@ -343,9 +358,7 @@ class RunStore:
         """Delete for good what was deleted more than a day ago."""
         if self._trash.outdated_ids():
             with self._list.writing() as connection:
-                for (
-                    job_id
-                ) in self._trash.outdated_ids():  # looked up again: one may just have been brought back
+                for job_id in self._trash.outdated_ids():  # one may just have been brought back
                     self._forget(connection, job_id)
 
     def delete(self, workspace: str, job_id: str) -> None:
@@ -380,9 +393,9 @@ class RunStore:
         kind, key = kind_of(data), dataset_key(data)
         row = (workspace, kind.name, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
         with self._list.writing() as connection:
-            before = find_dataset(connection, workspace)
+            before = connection.execute(_DATA_OF, (workspace,)).fetchone()
             self._data.keep(kind, key, data)
-            save_dataset_row(connection, row)
+            connection.execute(SAVE["datasets"], row)
             if before is not None:
                 self._data.drop(connection, *before[:2])
 
@@ -400,10 +413,10 @@ class RunStore:
 
         Raises StoreError: the file of the data is gone or damaged, or what the list says of them.
         """
-        row = self._list.read(partial(find_dataset, owner=workspace))
-        if row is None:
+        rows = self._list.select(_DATA_OF, workspace)
+        if not rows:
             return None
-        kind, key, report, settings = row
+        ((kind, key, report, settings),) = rows
         try:
             lines, how = list(json.loads(report)), dict(json.loads(settings))
         except (ValueError, TypeError) as error:
@@ -414,7 +427,11 @@ class RunStore:
 
     def find_settings(self, beginning: str) -> dict[str, dict[str, Any]]:
         """Return the settings of the data of all whose names begin so, by name; no data are read."""
-        return self._list.read(partial(find_settings, beginning=beginning))
+        rows = self._list.select(
+            "SELECT workspace, settings FROM datasets WHERE substr(workspace, 1, length(?1)) = ?1 ORDER BY rowid",
+            beginning,
+        )
+        return {str(owner): read_mapping(settings) for owner, settings in rows}
 
     def new_stream_folder(self) -> Path:
         """Return a folder that a corpus can be read to; once it is kept, it goes with the last that refers to it.
@@ -433,3 +450,66 @@ def _identify(workspace: str, job_id: str, created: float, run: Result | Prepare
     )
     kind, key = kind_of(prepared.data).name, dataset_key(prepared.data)
     return RunIdentity(job_id, workspace, float(created), kind, key, summary, settings)
+
+
+class Trash:
+    """The deleted runs of a store. Where a run's file lies says whether it is deleted, and nothing else does.
+
+    `folder`: of the store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def job_ids(self) -> set[str]:
+        """Return the ids of the deleted runs."""
+        trash, runs = ({file.stem for file in (self.folder / name).glob("*.npz")} for name in (TRASH, RUNS))
+        return trash - runs
+
+    def outdated_ids(self) -> list[str]:
+        """Return the ids of the runs that were deleted more than a day ago."""
+        return [job_id for job_id in self.job_ids() if is_stale(trash_path(self.folder, job_id))]
+
+    def put(self, job_id: str) -> bool:
+        """Move a run's file here; False where there is none."""
+        path, aside = run_path(self.folder, job_id), trash_path(self.folder, job_id)
+        if not path.exists():
+            return aside.exists()
+        os.utime(path)  # the day begins now
+        _move(path, aside)
+        return True
+
+    def take(self, job_id: str) -> bool:
+        """Move a run's file back; return whether the run has one."""
+        path, aside = run_path(self.folder, job_id), trash_path(self.folder, job_id)
+        if aside.exists() and not path.exists():
+            _move(aside, path)
+        return path.exists()
+
+    def remove(self, job_id: str) -> None:
+        """Remove a run's file for good; one that is not here is no error."""
+        remove_file(trash_path(self.folder, job_id))
+
+
+def is_stale(path: Path) -> bool:
+    """Return whether a file or folder was last changed more than a day ago; one that is gone is not."""
+    try:
+        return time.time() - path.stat().st_mtime > DAY
+    except FileNotFoundError:
+        return False
+
+
+def remove_cut_off_writes(folder: Path) -> None:
+    """Remove what writes to a store that were cut off long ago left behind."""
+    for path in folder.glob("*/*.part"):
+        if is_stale(path):
+            path.unlink(missing_ok=True)
+    for streamed in find_unused_folders(folder / STREAMS):
+        if is_stale(streamed):
+            shutil.rmtree(streamed, ignore_errors=True)
+
+
+def _move(path: Path, to: Path) -> None:
+    os.replace(path, to)
+    sync_folder(to.parent)
+    sync_folder(path.parent)

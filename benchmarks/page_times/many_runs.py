@@ -50,8 +50,8 @@ def fill_home(home: Path, n_runs: int) -> None:
     from acvb_core.engine.prepared import RunLabel
     from acvb_core.samples.catalogue import load_sample
     from acvb_core.store.files import from_text_bytes, read_npz, savez, text_bytes
-    from acvb_core.store.listing.run_rows import LIST, find_run, run_path, save_label, save_row
-    from acvb_core.store.listing.schema import open_connection
+    from acvb_core.store.index import LIST, find_run, open_connection, save_label, save_row
+    from acvb_core.store.results import run_path
     from acvb_core.store.runs import RunStore
 
     store = RunStore(home)

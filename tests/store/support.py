@@ -8,6 +8,7 @@ import pandas as pd
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.job import RunOutline
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 
@@ -110,3 +111,16 @@ def assert_same_result(one: Result, other: Result) -> None:
     assert one.posterior.hyper == other.posterior.hyper
     for name, table in one.tables.items():
         pd.testing.assert_frame_equal(table, other.tables[name], check_exact=True)
+
+
+def assert_same_outline(listed: RunOutline, read: RunOutline) -> None:
+    """Compare what the list says of a run with what its file says.
+
+    The list has the held-out scores of the last sweep alone; a run that was interrupted may have earlier ones.
+    """
+    found, wanted = vars(listed), vars(read)
+    if listed.heldout or read.verdict is not None:
+        assert listed.score == read.score or not read.heldout
+    for field in wanted.keys() - {"heldout"}:
+        both_nan = found[field] != found[field] and wanted[field] != wanted[field]
+        assert both_nan or found[field] == wanted[field], field

@@ -15,10 +15,9 @@ from numpy.lib import format as npy
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
-from acvb_core.store import files
+from acvb_core.store import files, index
 from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
-from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
     SURVEY,
@@ -210,24 +209,24 @@ def test_an_older_database_is_brought_up_to_date(
 ) -> None:
     store.save("mine", "old", 1.0, women)
     step = ("CREATE TABLE notes (job_id TEXT PRIMARY KEY, note TEXT NOT NULL)",)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
+    monkeypatch.setattr(index, "MIGRATIONS", (*index.MIGRATIONS, step))
     newer = RunStore(store.folder)
     assert [run.job_id for run in newer.runs("mine")] == ["old"]
     assert_same_result(women, newer.load("old", executor).result())
-    with schema.open_connection(store.folder / "runs.sqlite3") as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
+    with index.open_connection(store.folder / "runs.sqlite3") as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(index.MIGRATIONS),)
         assert connection.execute("SELECT COUNT(*) FROM notes").fetchone() == (0,)
     RunStore(store.folder)  # nothing is done twice
 
 
 def test_a_failed_migration_changes_nothing(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = (("CREATE TABLE notes (note TEXT)", "THIS IS NO SQL"),)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, *steps))
+    monkeypatch.setattr(index, "MIGRATIONS", (*index.MIGRATIONS, *steps))
     with pytest.raises(StoreError, match="cannot be used"):
         RunStore(store.folder)
     monkeypatch.undo()
     RunStore(store.folder)
-    with schema.open_connection(store.folder / "runs.sqlite3") as connection:
+    with index.open_connection(store.folder / "runs.sqlite3") as connection:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     assert "notes" not in names
 

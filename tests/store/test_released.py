@@ -18,14 +18,20 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.result import Result
+from acvb_core.store import index
 from acvb_core.store.archives.reading import read_archive
 from acvb_core.store.jobs import JobManager
-from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.experiments import ExperimentFolder
 from acvb_core.store.studies.searches import SearchFolder
 from acvb_core.store.studies.study_store import StudyStore
-from tests.store.support import WOMEN, assert_same_relation, assert_same_result, odd_corpus
+from tests.store.support import (
+    WOMEN,
+    assert_same_outline,
+    assert_same_relation,
+    assert_same_result,
+    odd_corpus,
+)
 
 RELEASED = Path(__file__).parent / "released"
 
@@ -74,8 +80,8 @@ def test_it_takes_new_runs_and_other_kinds_of_data(old: Path, executor: Executor
 def test_it_is_brought_up_to_date_once(old: Path) -> None:
     for _ in range(2):
         RunStore(old)
-        with schema.open_connection(old / "runs.sqlite3") as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
+        with index.open_connection(old / "runs.sqlite3") as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (len(index.MIGRATIONS),)
             assert connection.execute("SELECT kind FROM runs UNION SELECT kind FROM datasets").fetchall() == [
                 ("relation",)
             ]
@@ -121,6 +127,14 @@ def test_a_run_of_november_opens_as_it_was(book: JobManager, name: str) -> None:
     assert (job.label.note, job.label.tags) == ("a note", ("x",))
     assert_is(job.result(), EXPECTED["runs"][name])
     assert len(job.history) == job.result().snapshot.sweep
+
+
+def test_the_runs_of_november_are_listed_as_they_are(book: JobManager, tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "store")
+    runs = store.runs(OWNER)
+    assert len(store.outlines(runs)) == len(runs) == len(EXPECTED["runs"]) + len(EXPECTED["continued"])
+    for job in JobManager(Executor(1), store).jobs(OWNER):
+        assert_same_outline(job.outline, job.inspect().outline)
 
 
 @pytest.mark.parametrize("name", EXPECTED["extended"])

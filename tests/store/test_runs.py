@@ -19,10 +19,10 @@ from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.store import index
 from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
-from acvb_core.store.listing import schema
 from acvb_core.store.runs import RunStore
 from tests.store.support import (
     SMALL,
@@ -257,7 +257,7 @@ def test_runs_of_the_same_data_share_them(store: RunStore, executor: Executor, w
 
 def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
     store.save("mine", "run", 0.0, women)
-    with schema.open_connection(store.folder / "runs.sqlite3") as connection:
+    with index.open_connection(store.folder / "runs.sqlite3") as connection:
         (summary,) = connection.execute("SELECT summary FROM runs").fetchone()
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     assert json.loads(summary)["method"] == "acvb0"

@@ -14,11 +14,10 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.prepared import RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.store import runs, trash
+from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
-from acvb_core.store.listing.run_rows import LIST
-from acvb_core.store.listing.schema import open_connection
-from acvb_core.store.runs import RunStore
+from acvb_core.store.index import LIST, open_connection
+from acvb_core.store.runs import RunStore, Trash
 from acvb_core.store.topics.names import TopicNames
 from tests.store.support import assert_same_result
 
@@ -85,15 +84,15 @@ def test_a_run_that_is_brought_back_while_old_ones_are_looked_up_stays(
 ) -> None:
     deleted.save("mine", "other", 2.0, survey)
     age(deleted)
-    real = trash.Trash.outdated_ids
+    real = Trash.outdated_ids
 
-    def look(self: trash.Trash) -> list[str]:
+    def look(self: Trash) -> list[str]:
         monkeypatch.undo()
         found = real(self)
         assert deleted.take_from_trash("mine", "run")
         return found
 
-    monkeypatch.setattr(trash.Trash, "outdated_ids", look)
+    monkeypatch.setattr(Trash, "outdated_ids", look)
     deleted.move_to_trash("mine", "other")
     assert ids(deleted) == (["run"], ["other"])
 
@@ -103,13 +102,13 @@ def test_a_run_saved_while_it_is_found_gone_stays(
 ) -> None:
     store.save("mine", "run", 1.0, women)
     (store.folder / "runs" / "run.npz").unlink()
-    real, saving = trash.Trash.put, threading.Thread(target=store.save, args=("mine", "run", 1.0, women))
+    real, saving = Trash.put, threading.Thread(target=store.save, args=("mine", "run", 1.0, women))
 
     def put(*arguments: Any) -> bool:
         saving.start()  # it waits for its turn to write
         return real(*arguments)
 
-    monkeypatch.setattr(trash.Trash, "put", put)
+    monkeypatch.setattr(Trash, "put", put)
     store.move_to_trash("mine", "run")
     saving.join(60)
     assert ids(store) == (["run"], [])
@@ -119,14 +118,14 @@ def test_an_array_is_read_while_its_run_is_deleted(
     store: RunStore, monkeypatch: pytest.MonkeyPatch, women: Result
 ) -> None:
     store.save("mine", "run", 1.0, women)
-    real = runs.read_array
+    real = stored_runs.read_array
 
     def read(*arguments: Any) -> Any:
         monkeypatch.undo()
         store.move_to_trash("mine", "run")
         return real(*arguments)
 
-    monkeypatch.setattr(runs, "read_array", read)
+    monkeypatch.setattr(stored_runs, "read_array", read)
     assert len(store.read_array("run", "history")) == len(women.history)
 
 
@@ -134,7 +133,7 @@ def test_both_folders_are_on_the_disk_when_a_run_has_moved(
     deleted: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr(trash, "sync_folder", lambda folder: written.append(folder.name))
+    monkeypatch.setattr(stored_runs, "sync_folder", lambda folder: written.append(folder.name))
     assert deleted.take_from_trash("mine", "run")
     assert sorted(written) == ["deleted", "runs"]
 

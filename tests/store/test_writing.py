@@ -21,9 +21,8 @@ import pytest
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.prepared import RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.store import files
+from acvb_core.store import files, index
 from acvb_core.store.files import StoreError
-from acvb_core.store.listing import list_repair, schema
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 from tests.store.support import SURVEY, assert_same_result
@@ -160,9 +159,9 @@ def test_a_full_disk_at_the_start_hides_nothing(
 def test_a_list_that_another_process_holds_is_waited_for_so_long_and_no_longer(
     store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "PATIENCE", 0.1)
+    monkeypatch.setattr(index, "PATIENCE", 0.1)
     with (
-        schema.open_connection(store.folder / "runs.sqlite3", write=True),
+        index.open_connection(store.folder / "runs.sqlite3", write=True),
         pytest.raises(StoreError, match=r"runs\.sqlite3. is in use by another process for more than 0.1 s"),
     ):
         store.save("mine", "run", 1.0, women)
@@ -196,14 +195,14 @@ def test_two_who_find_the_list_damaged_at_once_mend_it_once(
     (store.folder / "runs.sqlite3").write_bytes(b"damage" * 1000)
     for ending in ("-wal", "-shm"):
         (store.folder / f"runs.sqlite3{ending}").unlink(missing_ok=True)
-    meet, real = threading.Barrier(2), list_repair._rebuild
+    meet, real = threading.Barrier(2), index._rebuild
 
     def rebuild(*arguments: Any) -> Path:
         with suppress(threading.BrokenBarrierError):
             meet.wait(1)
         return real(*arguments)
 
-    monkeypatch.setattr(list_repair, "_rebuild", rebuild)
+    monkeypatch.setattr(index, "_rebuild", rebuild)
     threads = [threading.Thread(target=store.runs, args=("mine",)) for _ in range(2)]
     for thread in threads:
         thread.start()

@@ -26,8 +26,7 @@ from acvb_core.store.archives.form import Manifest, PlanEntry
 from acvb_core.store.codecs import MOST_COUNT, MOST_SECONDS, is_moment, is_number
 from acvb_core.store.datasets import KINDS, DataFiles, find_kind
 from acvb_core.store.files import DAMAGE, StoreError, explain_error
-from acvb_core.store.listing.run_rows import RUNS, run_path
-from acvb_core.store.results import read_identity, read_result, read_state
+from acvb_core.store.results import RUNS, read_identity, read_result, read_state, run_path
 from acvb_core.store.studies.study_folder import PlanT, StudyFolder
 
 _CHUNK = 1 << 20

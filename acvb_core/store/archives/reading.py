@@ -27,8 +27,8 @@ from acvb_core.store.archives.form import (
     read_manifest,
 )
 from acvb_core.store.files import DAMAGE
+from acvb_core.store.index import choose_id
 from acvb_core.store.jobs import JobManager
-from acvb_core.store.listing.run_rows import choose_id
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.study_store import StudyStore
 

@@ -21,8 +21,7 @@ from acvb_core.engine.prepared import RunLabel
 from acvb_core.store.archives.form import MANIFEST, DataEntry, Entry, Manifest, PlanEntry
 from acvb_core.store.datasets import DataKind, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, damage_error, from_text_bytes, read_npz, text_bytes
-from acvb_core.store.listing.run_rows import run_path
-from acvb_core.store.results import read_identity
+from acvb_core.store.results import read_identity, run_path
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.study_store import StudyStore
 from acvb_core.store.topics.names import TopicNames

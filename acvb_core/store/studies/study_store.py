@@ -17,7 +17,7 @@ from acvb_core.engine.background import ExecutorChoice
 from acvb_core.engine.study import StudyJob, StudyT
 from acvb_core.store.codecs import is_moment
 from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, explain_error, file_bytes, replace_file
-from acvb_core.store.listing.run_rows import choose_id
+from acvb_core.store.index import choose_id
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.study_folder import PlanT, StudyFolder
 

@@ -26,14 +26,13 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.run import StopRun
-from acvb_core.store import results
+from acvb_core.store import index, results
 from acvb_core.store.archives.contents import OpenArchive
 from acvb_core.store.archives.form import MANIFEST
 from acvb_core.store.archives.reading import ImportReport, read_archive
 from acvb_core.store.archives.writing import write_archive
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
-from acvb_core.store.listing import run_rows
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topics.names import TopicNames
 from benchmarks.kill_runs import end_of
@@ -261,7 +260,7 @@ def test_an_import_that_is_stopped_leaves_nothing_half_imported(
         report = read_archive(book, store, "mine", io.BytesIO(archive), "a.zip", progress=step)
         assert report.was_stopped == (len(report.imported) < 3)
     else:
-        for place, name in ((results, "write_arrays"), (run_rows, "row_of"), (JobManager, "relabel")):
+        for place, name in ((results, "write_arrays"), (index, "row_of"), (JobManager, "relabel")):
             real = getattr(place, name)
             monkeypatch.setattr(place, name, interrupted(real, step))
         with suppress(KeyboardInterrupt):
