@@ -63,12 +63,13 @@ class BackgroundTask(ABC, Generic[StateT]):
 
     The thread publishes by assigning one reference, so that readers take no lock.
 
+    `state`: to begin with; None where a subclass has it only when it is asked for.
     `executor`: found for `owner` each time the work is started.
     `created`: seconds since the epoch.
     """
 
     def __init__(
-        self, state: StateT, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
+        self, state: StateT | None, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
     ) -> None:
         self.id = job_id or uuid.uuid4().hex[:12]
         self.created = time.time()
@@ -81,7 +82,8 @@ class BackgroundTask(ABC, Generic[StateT]):
         self._stop = threading.Event()
         self._poll = _JobPoll(self._pass_poll, self._go)
         self._ended = threading.Event()
-        self._state = state
+        if state is not None:
+            self._state = state
 
     def start(self) -> Self:
         """Hand the job to the executor."""

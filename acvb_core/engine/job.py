@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
@@ -181,38 +181,51 @@ class JobSnapshot(JobState, RunState):
 class Job(BackgroundTask[JobSnapshot]):
     """One run on a thread of the executor, or several that race until one of them is left.
 
+    `run`: to be done; or the outline of a stored run, which is read when more of it is asked for.
+    `read`: of a stored run, returns the handle that `restore` gives; what it raises is raised by whatever asks.
     `label`: the usual name to begin with; whoever keeps several jobs sees to it that no two have the same.
     """
 
     def __init__(
-        self, prepared: PreparedRun, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
-    ) -> None:
-        super().__init__(JobSnapshot.begin(prepared), executor, job_id=job_id, owner=owner)
-        self.label = RunLabel(prepared.label)
-        self._asked = prepared
-        self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
-
-    @classmethod
-    def list_stored(
-        cls,
-        outline: RunOutline,
+        self,
+        run: PreparedRun | RunOutline,
         executor: ExecutorChoice,
-        read: Callable[[], Job],
         *,
-        job_id: str,
-        created: float,
+        job_id: str | None = None,
         owner: str = "",
-    ) -> Job:
-        """Return the handle of a stored run that is read when more than its outline is asked of it.
-
-        `read`: returns the handle that `restore` gives; what it raises is raised by whatever asks.
-        """
-        return _ListedJob(outline, executor, read, job_id, created, owner)
+        read: Callable[[], Job] | None = None,
+    ) -> None:
+        self._read, self._reading = read, threading.Lock()
+        self._read_state: Callable[[], tuple[Any, Any] | None] | None = None
+        self._now = None if isinstance(run, RunOutline) else JobSnapshot.begin(run)
+        super().__init__(self._now, executor, job_id=job_id, owner=owner)
+        if isinstance(run, RunOutline):
+            self._listed = run
+            self.label = RunLabel(name_run(run.asked, run.row))
+            self._ended.set()
+        else:
+            self._asked = run
+            self.label = RunLabel(run.label)
 
     @property
     def outline(self) -> RunOutline:
         """The run at this moment, as lists show it; a stored run is not read for it."""
-        return self.inspect().outline
+        return self._listed if self._now is None else self.inspect().outline
+
+    @property
+    def _state(self) -> JobSnapshot:
+        if self._now is None:
+            with self._reading:
+                if self._now is None:
+                    assert self._read is not None
+                    stored = self._read()
+                    self._asked, self._read_state = stored._asked, stored._read_state
+                    self._now = stored._state
+        return self._now
+
+    @_state.setter
+    def _state(self, state: JobSnapshot) -> None:
+        self._now = state
 
     @classmethod
     def restore(
@@ -385,41 +398,3 @@ class Job(BackgroundTask[JobSnapshot]):
             self.publish_update(state)
             if state.last.verdict is None:
                 self.observer.on_state(state)
-
-
-class _ListedJob(Job):
-    """A stored run of which only the outline is known until more is asked for."""
-
-    def __init__(
-        self,
-        outline: RunOutline,
-        executor: ExecutorChoice,
-        read: Callable[[], Job],
-        job_id: str,
-        created: float,
-        owner: str,
-    ) -> None:
-        self._listed, self._read, self._reading = outline, read, threading.Lock()
-        self._known: JobSnapshot | None = None
-        BackgroundTask.__init__(self, cast(JobSnapshot, None), executor, job_id=job_id, owner=owner)
-        self.created = created
-        self.label = RunLabel(name_run(outline.asked, outline.row))
-        self._ended.set()
-
-    @property
-    def outline(self) -> RunOutline:
-        return self._listed if self._known is None else self.inspect().outline
-
-    @property
-    def _state(self) -> JobSnapshot:
-        if self._known is None:
-            with self._reading:
-                if self._known is None:
-                    stored = self._read()
-                    self._asked, self._read_state = stored._asked, stored._read_state
-                    self._known = stored._state
-        return self._known
-
-    @_state.setter
-    def _state(self, state: JobSnapshot) -> None:
-        self._known = state

@@ -313,14 +313,10 @@ class JobManager:
             if row.job_id not in outlines:
                 self._load(workspace, shelf, row.job_id, row.settings)
                 continue
-            job = Job.list_stored(
-                outlines[row.job_id],
-                self._executor,
-                partial(self._read, workspace, shelf, row.job_id, row.settings),
-                job_id=row.job_id,
-                created=row.created,
-                owner=workspace,
-            )
+            read = partial(self._read, workspace, shelf, row.job_id, row.settings)
+            outline = outlines[row.job_id]
+            job = Job(outline, self._executor, job_id=row.job_id, owner=workspace, read=read)
+            job.created = row.created
             self._place(workspace, shelf, job, labels.get(row.job_id))
 
     def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
