@@ -18,7 +18,7 @@ from acvb_core.cli.source import Source
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import TWO_WAYS, Experiment
-from acvb_core.engine.experiments.run import run_experiment
+from acvb_core.engine.study import make_runs
 from acvb_core.store.studies.experiments import ExperimentFolder
 
 
@@ -48,7 +48,7 @@ def experiment(arguments: argparse.Namespace) -> int:
         lines.append(f"{len(known.rows):,} of {plural(plan.n_runs, 'run')} were made before.")
     progress = ProgressLine(sys.stderr, plan.n_runs, quiet=arguments.quiet, over=len(known.rows))
     with open_executor(arguments) as executor, stop_on_signal() as poll:
-        for latest in run_experiment(plan, known, watch=progress, poll=poll, executor=executor):
+        for latest in make_runs(plan, known, watch=progress, poll=poll, executor=executor):
             now = latest
             if folder is not None:
                 folder.append(now.rows[-1])

@@ -19,7 +19,8 @@ from acvb_core.data.report import plural
 from acvb_core.engine.race_report import TOO_GOOD
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning import Search, Tuning, plan_search, refuse_untunable, run_search
+from acvb_core.engine.study import make_runs
+from acvb_core.engine.tuning import Search, Tuning, plan_search, refuse_untunable
 from acvb_core.registry import method_row
 from acvb_core.store.csv_text import csv_text
 from acvb_core.store.studies.searches import SearchFolder
@@ -50,7 +51,7 @@ def tune(arguments: argparse.Namespace) -> int:
     progress = ProgressLine(sys.stderr, planned.trials, quiet=arguments.quiet, over=len(tuning.trials))
     best: Result | None = None
     with suppress(StopRun), open_executor(arguments) as executor, stop_on_signal() as poll:
-        for latest in run_search(planned, tuning, watch=progress, poll=poll, executor=executor):
+        for latest in make_runs(planned, tuning, watch=progress, poll=poll, executor=executor):
             tuning = latest
             if folder is not None:
                 folder.keep(tuning)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from acvb_core.core.protocols import Poll
+from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import Watcher
+from acvb_core.engine.executor import Executor, InterruptedRun
+from acvb_core.engine.fitting import Watcher, solve
 from acvb_core.engine.history import History
 from acvb_core.engine.prepared import PreparedRun
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import SweepRecord
 
 
@@ -26,17 +31,88 @@ class Study(Protocol):
     def last_run(self) -> Any:
         """The run that ended last, in plain values, as it is kept."""
 
+    def with_run(self, made: Any) -> Self:
+        """Return the study with one more run, as its plan describes it."""
+
+    def release(self) -> Self:
+        """Return the study without results that are too large to hold while it goes on."""
+
 
 StudyT = TypeVar("StudyT", bound=Study)
+GivenT = TypeVar("GivenT", contravariant=True)
 
 
-class MakeRuns(Protocol[StudyT]):
-    """Function that makes the runs of a plan that are missing in a study: `run_experiment`, or `run_search`."""
+class Strategy(Protocol[GivenT]):
+    """The plan of a study: which runs it needs next, and what is kept of each; an experiment's, or a search's."""
 
-    def __call__(
-        self, plan: Any, known: StudyT, *, watch: Watcher, poll: Poll, executor: Executor
-    ) -> Iterator[StudyT]:
-        """Yield the study after every run; a run that the poll stops does not count, and is the last."""
+    @property
+    def n_runs(self) -> int:
+        """How many runs there will be."""
+
+    def list_missing(self, study: GivenT) -> Sequence[Any]:
+        """Return the runs that can be made now, for `build_run`; none where the study is complete."""
+
+    def build_run(self, run: Any) -> PreparedRun:
+        """Return a run, not started."""
+
+    def describe_run(self, run: Any, result: Result) -> Any:
+        """Return what is kept of a run that is over, for `Study.with_run`."""
+
+    def describe_failure(self, run: Any, error: Exception) -> Any:
+        """Return what is kept of a run that failed; raises the error where that is to end the study."""
+
+
+#: The verdict of a run that could not be made to its end.
+FAILED = "FAILED"
+
+
+def make_runs(
+    plan: Strategy[StudyT],
+    study: StudyT,
+    *,
+    watch: Watcher | None = None,
+    poll: Poll = no_poll,
+    executor: Executor | None = None,
+) -> Iterator[StudyT]:
+    """Yield a study after every run; from the runs that are over, make those that are missing.
+
+    A run that the poll stops does not count, and ends the study. `watch`, `poll` and `executor` are as for `fit`; a
+    `DaskExecutor` computes runs side by side.
+    """
+    with suppress(StopRun):
+        poll()
+        while missing := plan.list_missing(study):
+            calls = [partial(_make_run, plan, run, watch, executor) for run in missing]
+            for _, made in (executor or Executor()).compute_all(calls, poll):
+                study = study.with_run(made)
+                yield study
+            poll()
+
+
+def _make_run(
+    plan: Strategy[Any], run: Any, watch: Watcher | None, executor: Executor | None, poll: Poll
+) -> Any:
+    poll()
+    try:
+        result = solve(plan.build_run(run), watch, poll, executor=executor)
+    except (StopRun, InterruptedRun):
+        raise
+    except Exception as error:  # whatever it is, the other runs go on
+        return plan.describe_failure(run, error)
+    if result.was_stopped:
+        raise StopRun
+    return plan.describe_run(run, result)
+
+
+def finish_study(plan: Strategy[StudyT], study: StudyT, **options: Any) -> StudyT:
+    """Return a study with all its runs; `options` as for `make_runs`.
+
+    Raises StopRun: the poll ended the first run.
+    """
+    last = deque(make_runs(plan, study, **options), maxlen=1)
+    if not last:
+        raise StopRun
+    return last[0]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,15 +156,14 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     Each run is handed to `keep` before it is published. A stop keeps the runs that are over; the one under way is given
     up, and is made again when the study goes on.
 
-    `plan`: what the runs are made from; its `n_runs` says how many there will be.
+    `plan`: what the runs are made from.
     `known`: the runs that are over.
     `begun`: they were made before, perhaps in another process, so that the study has ended or was interrupted.
     """
 
     def __init__(
         self,
-        plan: Any,
-        make_runs: MakeRuns[StudyT],
+        plan: Strategy[StudyT],
         known: StudyT,
         executor: ExecutorChoice,
         keep: Callable[[Any], object] = bool,
@@ -99,7 +174,8 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     ) -> None:
         state = StudyState(study=known, planned=plan.n_runs)
         super().__init__(state, executor, job_id=job_id, owner=owner)
-        self.plan, self._make_runs, self._keep = plan, make_runs, keep
+        self.plan: Any = plan
+        self._keep = keep
         if begun:
             self._publish(Status.FINISHED if state.is_complete else Status.INTERRUPTED)
             self._ended.set()
@@ -130,15 +206,11 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
 
     def _do(self) -> None:
         self._publish(Status.STARTING)
-        for study in self._make_runs(
-            self.plan,
-            self._state.study,
-            watch=self._watch,
-            poll=self._poll,
-            executor=self._executor,
+        for study in make_runs(
+            self.plan, self._state.study, watch=self._watch, poll=self._poll, executor=self._executor
         ):
             self._keep(study.last_run)
-            self._publish_runs(study)
+            self._publish_runs(study.release())
         self._publish_runs(self._state.study)
 
     def _publish_runs(self, study: StudyT) -> None:

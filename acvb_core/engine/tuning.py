@@ -11,8 +11,7 @@ Snoek, Larochelle, Adams, NIPS 25 (2012): Matérn 5/2, a length scale for each p
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -25,17 +24,14 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, check_whole_number
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.rows import MethodSpec, Range
-from acvb_core.engine.executor import Executor, InterruptedRun
-from acvb_core.engine.fitting import Watcher, solve
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import StopRun
+from acvb_core.engine.study import FAILED, finish_study
 from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS, method_row, model_for, model_row
-
-#: `Trial.verdict` of a trial that could not be run to its end.
-FAILED = "FAILED"
 
 
 @dataclass(frozen=True)
@@ -107,10 +103,15 @@ class Tuning:
         frame.insert(len(self.names) + 2, "best", frame["perplexity"].cummin().ffill())
         return frame
 
-    def with_trial(self, trial: Trial, result: Result | None) -> Tuning:
+    def with_run(self, made: tuple[Trial, Result | None]) -> Tuning:
         """Return the search with one more trial; its run is kept if it is the best."""
+        trial, result = made
         more = replace(self, trials=(*self.trials, trial))
         return replace(more, best_result=result) if more.best_trial is trial else more
+
+    def release(self) -> Tuning:
+        """Return the trials without the run of the best, which may be large."""
+        return replace(self, best_result=None)
 
 
 #: Evenly spread trials before the first that is chosen: this many, and one a parameter.
@@ -301,8 +302,28 @@ class Search:
         """Number of trials."""
         return self.trials
 
+    def list_missing(self, tuning: Tuning) -> list[tuple[int, dict[str, float]]]:
+        """Return number and values of the next trial: each follows from those before."""
+        number = len(tuning.trials) + 1
+        return [(number, self.next_values(tuning))] if number <= self.trials else []
+
+    def build_run(self, run: tuple[int, Mapping[str, float]]) -> PreparedRun:
+        """Return the run of a trial, given its number and values, not started."""
+        return self.build_trial(run[1])
+
+    def describe_run(self, run: tuple[int, Mapping[str, float]], result: Result) -> tuple[Trial, Result]:
+        """Return a trial that is over, and its run; one that diverged counts as the worst."""
+        seconds = result.snapshot.cpu_seconds
+        return Trial(*run, _perplexity(result), seconds, str(result.verdict)), result
+
+    def describe_failure(self, run: tuple[int, Mapping[str, float]], error: Exception) -> tuple[Trial, None]:
+        """Return a trial that failed, which counts as the worst; that of the defaults must not fail."""
+        if run[0] == 1:  # the values that are tried did not cause it
+            raise error
+        return Trial(*run, math.nan, math.nan, FAILED, f"{type(error).__name__}: {error}"), None
+
     def build_trial(self, values: Mapping[str, float]) -> PreparedRun:
-        """Return the run of a trial, not started."""
+        """Return a run with values of the parameters that are tuned, not started."""
         prepared = prepare_run(
             self.data,
             self.method,
@@ -415,57 +436,6 @@ def rebuild_search(data: Any, identity: Mapping[str, Any]) -> Search:
         raise ParameterError(f"The plan of the search is damaged ({error!r}).") from None
 
 
-def run_search(
-    search: Search,
-    tuning: Tuning | None = None,
-    *,
-    watch: Watcher | None = None,
-    poll: Poll = no_poll,
-    executor: Executor | None = None,
-) -> Iterator[Tuning]:
-    """Yield the trials so far after every trial; from some trials, make those that are missing.
-
-    A trial that diverges or fails counts as the worst. One that the poll stops does not count, and ends the
-    search. The trial of the defaults must not fail. `watch`, `poll` and `executor` are as for `fit`.
-    """
-    tuning = tuning or Tuning(search.space.names)
-    while len(tuning.trials) < search.trials:
-        try:
-            poll()
-            values = search.next_values(tuning)
-            solver = partial(solve, watch=watch, poll=poll, executor=executor)
-            trial, result = _run_trial(search, len(tuning.trials) + 1, values, solver)
-        except StopRun:
-            return
-        tuning = tuning.with_trial(trial, result)
-        yield tuning
-
-
-def run_search_alone(plan: Search, known: Tuning, **options: Any) -> Iterator[Tuning]:
-    """Yield the trials as `run_search` does, without the run of the best, which may be large."""
-    for tuning in run_search(plan, known, **options):
-        yield replace(tuning, best_result=None)
-
-
-def _run_trial(
-    search: Search, number: int, values: Mapping[str, float], solver: Callable[[PreparedRun], Result]
-) -> tuple[Trial, Result | None]:
-    try:
-        result = solver(search.build_trial(values))
-    except (StopRun, InterruptedRun):
-        raise
-    except Exception as error:
-        if number == 1:  # the values that are tried did not cause it
-            raise
-        reason = f"{type(error).__name__}: {error}"
-        return Trial(number, values, math.nan, math.nan, FAILED, reason), None
-    if result.was_stopped:
-        raise StopRun
-    return Trial(
-        number, values, _perplexity(result), result.snapshot.cpu_seconds, str(result.verdict)
-    ), result
-
-
 def _perplexity(result: Result) -> float:
     """Return the held-out perplexity; NaN where the run diverged."""
     scores = result.snapshot.heldout
@@ -540,8 +510,5 @@ def tune(
     >>> len(tuning.table())
     3
     """
-    plan = plan_search(data, method, trials, **options)
-    last = deque(run_search(plan, watch=watch, poll=poll, executor=executor), maxlen=1)
-    if not last:
-        raise StopRun
-    return last[0]
+    search = plan_search(data, method, trials, **options)
+    return finish_study(search, Tuning(search.space.names), watch=watch, poll=poll, executor=executor)

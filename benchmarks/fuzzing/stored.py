@@ -21,9 +21,9 @@ from acvb_core.data.table import Table
 from acvb_core.data.tables.readers import load_table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.tuning import plan_search, run_search
+from acvb_core.engine.study import make_runs
+from acvb_core.engine.tuning import Tuning, plan_search
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, Codec
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
 from acvb_core.store.studies.experiments import ExperimentFolder
@@ -158,11 +158,11 @@ def plan_seeds() -> tuple[bytes, ...]:
     with tempfile.TemporaryDirectory() as place:
         plan = plan_experiment(_plan_data(ExperimentFolder), ["cvb0", "vb"], k=[2, 3], splits=2, max_sweeps=2)
         experiment = ExperimentFolder(Path(place) / "experiment", plan, "1.0")
-        for made in run_experiment(plan):
+        for made in make_runs(plan, Experiment(plan)):
             experiment.append(made.rows[-1])
         planned = plan_search(_plan_data(SearchFolder), "scvb0", 3, k=2, heldout=0.3)
         search = SearchFolder(Path(place) / "search", planned, "1.0")
-        for tuned in run_search(planned):
+        for tuned in make_runs(planned, Tuning(planned.space.names)):
             search.append(tuned.trials[-1])
         folders: tuple[StudyFolder[Any, Any], ...] = (experiment, search)
         return tuple(

@@ -14,9 +14,9 @@ from acvb_core.cli.progress import ProgressLine
 from acvb_core.core.protocols import Poll
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning import Search, Tuning, run_search
+from acvb_core.engine.study import make_runs
+from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.registry import method_row
 from acvb_core.store.files import replace_file
 from acvb_core.store.studies.experiments import ExperimentFolder
@@ -101,11 +101,11 @@ class KeptRuns:
         """Make the first run that is missing; return False where it was interrupted."""
         plan = self.experiment.plan
         recorder = _record(plan, watch)
-        latest = next(run_experiment(plan, self.experiment, watch=recorder, poll=poll), None)
+        latest = next(make_runs(plan, self.experiment, watch=recorder, poll=poll), None)
         if latest is None:
             return False
         row = {**latest.rows[-1], **recorder.read_facts()}
-        self.experiment = self.experiment.with_row(row)
+        self.experiment = self.experiment.with_run(row)
         note = {"run": row["run"], "call": call, "courses": recorder.read_courses()}
         if row["split"] == 1:
             note["answers"] = recorder.answers
@@ -156,7 +156,7 @@ class PartRuns:
             is_sampled = method_row(self.plan.model.name, row["method"]).sampled
             burn_in = row["setting_burn_in"] if is_sampled else None
             end = describe_end(row["verdict"], courses, burn_in, row.get("last_change"))
-            rows.append({**row, **end, **self.plan.describe_run(run)})
+            rows.append({**row, **end, **self.plan.identify_run(run)})
         return Experiment(self.plan, tuple(rows))
 
     def read_notes(self) -> dict[int, RunNotes]:
@@ -256,7 +256,7 @@ def make_searches(searches: Mapping[str, Search], out: Path, poll: Poll) -> dict
     for method, search in searches.items():
         folder = SearchFolder(out / f"search-{_digest(search.identity())}", search, __version__)
         tuning = folder.read()
-        for latest in run_search(search, tuning, poll=poll):
+        for latest in make_runs(search, tuning, poll=poll):
             tuning = latest
             folder.append(tuning.trials[-1])
         if len(tuning.trials) < search.trials:

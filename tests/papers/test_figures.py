@@ -35,7 +35,7 @@ def result_and_notes() -> tuple[PaperResult, dict[str, dict[int, dict[str, objec
     assert part.plan is not None
     rows, notes = [], {}
     for run in range(4):
-        about = part.plan.describe_run(run)
+        about = part.plan.identify_run(run)
         rows.append({**about, "heldout_auc": 0.5 + run / 10, "pseudo_loo": -9.0 - run, "error": ""})
         notes[run + 1] = {"courses": {"pseudo_loo": [[1, 0.1, 1, -20.0 - run], [3, 0.3, 3, -10.0 - run]]}}
     return PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),)), {"Women": notes}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.experiments.run import run_experiment
+from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Trial, Tuning
 from benchmarks.papers.claims import judge_claims, write_claims_page
 from benchmarks.papers.paper import PaperData, PaperSearch, PaperSource, PaperTable, name_method
@@ -146,7 +146,7 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in() -> None:
     for part in parts:
         experiment = None
         if part.plan is not None:
-            *_, experiment = run_experiment(part.plan, Experiment(part.plan))
+            *_, experiment = make_runs(part.plan, Experiment(part.plan))
         done.append((part, experiment))
     result = PaperResult(TABLE, tuple(done))
     assert [(cell.data, cell.k, cell.scores.shape) for cell in result.cells] == [
@@ -183,7 +183,7 @@ def test_a_quick_look_says_so() -> None:
 def test_a_page_says_which_runs_are_missing() -> None:
     part = plan_part(TABLE, WOMEN, None, PaperLimits())
     assert part.plan is not None
-    runs = run_experiment(part.plan, Experiment(part.plan))
+    runs = make_runs(part.plan, Experiment(part.plan))
     some = [next(runs) for _ in range(3)][-1]  # both methods for K = 2, one for K = 3
     result = PaperResult(TABLE, ((part, some),))
     assert [cell.n_splits for cell in result.cells] == [1, 1]
@@ -200,12 +200,12 @@ def test_a_split_counts_for_each_number_of_clusters_that_all_methods_have_run_wi
     part = plan_part(TABLE, WOMEN, None, PaperLimits())
     assert part.plan is not None
     made = [0, 1, 2, 4, 5]  # K = 2 on both splits, and the first method for K = 3 on the first one
-    rows = [{**part.plan.describe_run(run), "heldout_log_likelihood": -run, "error": ""} for run in made]
+    rows = [{**part.plan.identify_run(run), "heldout_log_likelihood": -run, "error": ""} for run in made]
     two, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),)).cells
     assert two.scores.tolist() == [[0, -4], [-1, -5]]
     assert three.scores[0, 0] == -2
     assert (two.n_splits, three.n_splits) == (2, 1)
-    more = [*rows, {**part.plan.describe_run(6), "heldout_log_likelihood": -6, "error": ""}]
+    more = [*rows, {**part.plan.identify_run(6), "heldout_log_likelihood": -6, "error": ""}]
     _, three = PaperResult(TABLE, ((part, Experiment(part.plan, tuple(more))),)).cells
     assert three.n_splits == 0  # two splits, and both methods have run on none
 
@@ -215,7 +215,7 @@ def test_the_time_of_all_runs_is_told_from_those_that_are_over() -> None:
     assert part.plan is not None
     # K = 2: CVB0 took 1 and 3 s, VB 10 s. K = 3: CVB0 took 5 s, and VB is taken to need 15 s.
     rows = [
-        {**part.plan.describe_run(run), "cpu_seconds": seconds, "error": ""}
+        {**part.plan.identify_run(run), "cpu_seconds": seconds, "error": ""}
         for run, seconds in ((0, 1.0), (4, 3.0), (1, 10.0), (2, 5.0))
     ]
     page = write_report("made up", [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),))], [])
@@ -234,7 +234,7 @@ def test_the_best_may_be_the_one_that_comes_closest_to_the_truth() -> None:
     assert part.plan is not None
     scores = (2.0, 6.0, 3.0, 5.0)
     rows = [
-        {**part.plan.describe_run(run), "heldout_log_likelihood": x, "error": ""}
+        {**part.plan.identify_run(run), "heldout_log_likelihood": x, "error": ""}
         for run, x in enumerate(scores)
     ]
     (cell,) = PaperResult(part.table, ((part, Experiment(part.plan, tuple(rows))),)).cells
@@ -244,7 +244,7 @@ def test_the_best_may_be_the_one_that_comes_closest_to_the_truth() -> None:
 def test_a_run_that_broke_off_is_called_failed() -> None:
     part = plan_part(TABLE, WOMEN, None, PaperLimits(quick=True, splits=1))
     assert part.plan is not None
-    broken = [{**part.plan.describe_run(run), "verdict": "FAILED", "error": "why"} for run in range(2)]
+    broken = [{**part.plan.identify_run(run), "verdict": "FAILED", "error": "why"} for run in range(2)]
     page = write_report(
         "made up",
         [PaperResult(TABLE, ((part, Experiment(part.plan, tuple(broken))),))],

@@ -18,7 +18,7 @@ def experiment() -> Experiment:
     plan = plan_experiment(relation, ["vb", "cvb0"], splits=2)
     texts = ("1:-3 2:-1", "2:-2 8:-1.5", None, "1:-5 4:-4")
     rows = [
-        {**plan.describe_run(run), "heldout_log_likelihood": -1.0, **({COURSE: text} if text else {})}
+        {**plan.identify_run(run), "heldout_log_likelihood": -1.0, **({COURSE: text} if text else {})}
         for run, text in enumerate(texts)
     ]
     return Experiment(plan, tuple(rows))
@@ -54,7 +54,7 @@ def test_the_bar_of_a_mean_is_corrected_and_left_out_for_few_splits(splits: int)
     """By hand: six scores 1 ... 6 have variance 3.5, and a tenth is held out; 2.5706 is Student's t of 5."""
     plan = plan_experiment(acvb_core.load_sample("southern_women").relation, ["vb"], splits=splits)
     scores = np.arange(1.0, splits + 1)
-    rows = [{**plan.describe_run(run), "heldout_log_likelihood": score} for run, score in enumerate(scores)]
+    rows = [{**plan.identify_run(run), "heldout_log_likelihood": score} for run, score in enumerate(scores)]
     figure = experiment_figure(Experiment(plan, tuple(rows)), "heldout_log_likelihood", "Score")
     (mean,) = (trace for trace in figure["data"] if trace["uid"] == "mean VB")
     half = 2.5706 * np.sqrt((1 / 6 + 1 / 9) * 3.5) if splits == 6 else 0.0

@@ -9,7 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from acvb_core.engine.tuning import FAILED, Trial, Tuning
+from acvb_core.engine.study import FAILED
+from acvb_core.engine.tuning import Trial, Tuning
 from acvb_core.views.tuning import tuning_figure
 from tests.views.reading import texts_of
 

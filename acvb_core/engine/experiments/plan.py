@@ -7,14 +7,20 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from acvb_core.core.errors import ParameterError
+from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number, suggest_names
 from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.engine.experiments.answers import describe_answer, describe_course
+from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.prepared import PreparedRun, check_method, memory_needed, prepare_run
 from acvb_core.engine.reading import list_methods, read_data
+from acvb_core.engine.result import Result
+from acvb_core.engine.study import FAILED
 from acvb_core.registry import default_methods, method_row, model_for, model_row
 
+#: The score that decides, unless another is asked for.
+SCORE = "heldout_log_likelihood"
 #: Share that is held out, unless another is given.
 HELD_OUT = 0.1
 
@@ -71,7 +77,29 @@ class Plan:
         )
         return replace(prepared, check_memory=self.check_memory)
 
-    def describe_run(self, run: int) -> dict[str, Any]:
+    def list_missing(self, experiment: Any) -> list[int]:
+        """Return the runs (from 0) that an `Experiment` does not have."""
+        over = {row["run"] for row in experiment.rows}
+        return [run for run in range(self.n_runs) if run + 1 not in over]
+
+    def describe_run(self, run: int, result: Result) -> dict[str, Any]:
+        """Return the row of a run that is over: its settings, scores, answer and course."""
+        settings = {f"setting_{name}": value for name, value in result.prepared.spec.values.items()}
+        scores = comparison_row(result)
+        if self.restarts > 1:
+            settings["winner_seed"] = scores["seed"]
+        scores = {
+            f"effective_{name}" if name.startswith("k_") else name: value for name, value in scores.items()
+        }
+        kept = {**describe_answer(result), **describe_course(result, SCORE)}
+        return {**settings, **scores, **self.identify_run(run), "error": "", **kept}
+
+    def describe_failure(self, run: int, error: Exception) -> dict[str, Any]:
+        """Return the row of a run that failed, with its reason."""
+        reason = str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"
+        return {**self.identify_run(run), "verdict": FAILED, "error": reason}
+
+    def identify_run(self, run: int) -> dict[str, Any]:
         """Return what is known of a run (from 0) before it starts."""
         split, place = divmod(run, len(self.conditions))
         condition, seed = self.conditions[place], self.seeds[split]

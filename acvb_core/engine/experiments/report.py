@@ -14,12 +14,10 @@ from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.answers import measure_stability
-from acvb_core.engine.experiments.plan import Condition, Plan
+from acvb_core.engine.experiments.plan import SCORE, Condition, Plan
 from acvb_core.evaluate.significance import LEAST_SPLITS, compare_with_best
 from acvb_core.registry import method_row
 
-#: The score that decides, unless another is asked for.
-SCORE = "heldout_log_likelihood"
 #: Scores of which a lower one is better.
 LOWER_IS_BETTER = ("heldout_perplexity", "heldout_rmse", "cpu_seconds", "wall_seconds")
 #: A difference with a smaller p is called one.
@@ -69,9 +67,13 @@ class Experiment:
         """The row of the run that ended last."""
         return self.rows[-1]
 
-    def with_row(self, row: Mapping[str, Any]) -> Experiment:
+    def with_run(self, row: Mapping[str, Any]) -> Experiment:
         """Return the experiment with one more run."""
         return replace(self, rows=(*self.rows, row))
+
+    def release(self) -> Experiment:
+        """Return the experiment: its rows are small."""
+        return self
 
     def table(self) -> pd.DataFrame:
         """Return one row a run.

@@ -1,68 +1,16 @@
-"""Making the runs of an experiment, one after another."""
+"""An experiment in one call, for notebooks."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
-from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.engine.executor import Executor, InterruptedRun
-from acvb_core.engine.experiments.answers import describe_answer, describe_course
-from acvb_core.engine.experiments.plan import Plan, plan_experiment
-from acvb_core.engine.experiments.report import SCORE, Experiment
-from acvb_core.engine.fitting import Watcher, comparison_row, solve
-from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning import FAILED
-
-
-def run_experiment(
-    plan: Plan,
-    known: Experiment | None = None,
-    *,
-    watch: Watcher | None = None,
-    poll: Poll = no_poll,
-    executor: Executor | None = None,
-) -> Iterator[Experiment]:
-    """Yield the experiment after every run; from a known part of it, make the runs that are missing.
-
-    A run that fails is a row with its reason. One that the poll stops does not count, and ends the experiment.
-    `executor`: computes the runs, as for `fit`; a `DaskExecutor` computes them side by side.
-    """
-    now = known or Experiment(plan)
-    over = {row["run"] for row in now.rows}
-    missing = [run for run in range(plan.n_runs) if run + 1 not in over]
-    calls = [partial(_make_run, plan, run, watch, executor) for run in missing]
-    with suppress(StopRun):
-        for _, row in (executor or Executor()).compute_all(calls, poll):
-            now = now.with_row(row)
-            yield now
-
-
-def _make_run(
-    plan: Plan, run: int, watch: Watcher | None, executor: Executor | None, poll: Poll
-) -> dict[str, Any]:
-    poll()
-    about = plan.describe_run(run)
-    try:
-        result = solve(plan.build_run(run), watch, poll, executor=executor)
-    except (StopRun, InterruptedRun):
-        raise
-    except Exception as error:  # whatever it is, the other runs go on
-        reason = str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"
-        return {**about, "verdict": FAILED, "error": reason}
-    if result.was_stopped:
-        raise StopRun
-    settings = {f"setting_{name}": value for name, value in result.prepared.spec.values.items()}
-    scores = comparison_row(result)
-    if plan.restarts > 1:
-        settings["winner_seed"] = scores["seed"]
-    scores = {f"effective_{name}" if name.startswith("k_") else name: value for name, value in scores.items()}
-    kept = {**describe_answer(result), **describe_course(result, SCORE)}
-    return {**settings, **scores, **about, "error": "", **kept}
+from acvb_core.engine.executor import Executor
+from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.report import Experiment
+from acvb_core.engine.fitting import Watcher
+from acvb_core.engine.study import finish_study
 
 
 def experiment(
@@ -128,7 +76,4 @@ def experiment(
     (8, 4)
     """
     plan = plan_experiment(data, methods, **options)
-    last = deque(run_experiment(plan, watch=watch, poll=poll, executor=executor), maxlen=1)
-    if not last:
-        raise StopRun
-    return last[0]
+    return finish_study(plan, Experiment(plan), watch=watch, poll=poll, executor=executor)

@@ -33,13 +33,13 @@ def sweep_seconds(table: Table, method: str, values: Values) -> float:
 def memory_bytes(table: Table, method: str, values: Values) -> int:
     """Return the peak memory of a run in bytes, beyond the table.
 
-    Counted at the most features, for E[z] before, now and in the making, and their products; the standardised cells;
-    and for missing cells, which are known, the residual and its change. MEIBP keeps a residual for its tries, IBP the
+    Counted at the most features, for E[z] before, now and in the making, and their products; the standardised cells
+    of method and model; and for missing cells, which are known, the residual and its change. MEIBP keeps a residual for its tries, IBP the
     covariance of the weights of every column.
     """
     n, d = table.shape
     k = most_features(table, values)
-    cells = (2 if not table.n_missing else 5) * n * d
+    cells = (3 if not table.n_missing else 6) * n * d
     if method == "meibp":
         cells += 2 * n * d
     covariances = 3 * (k + 1) ** 2 * d if method == "ibp" else 0

@@ -15,7 +15,6 @@ import pandas as pd
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.registry import method_row
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.csv_text import csv_text
@@ -45,7 +44,6 @@ class ExperimentFolder(StudyFolder[Plan, Experiment]):
     differences = "data, methods, settings, seeds"
     place, plan_file, lines_file = "experiments", "experiment.json", "runs.jsonl"
     remedy = "Remove the line to have that run made again."
-    make_runs = staticmethod(run_experiment)
 
     def read(self) -> Experiment:
         """Return the runs that are over.
@@ -77,7 +75,7 @@ class ExperimentFolder(StudyFolder[Plan, Experiment]):
         return run
 
     def _decode(self, line: Any, number: int) -> Any:
-        expected = self.plan.describe_run(line["run"] - 1)
+        expected = self.plan.identify_run(line["run"] - 1)
         if {name: line[name] for name in expected} != to_plain(expected):
             raise ValueError("it is of another plan")
         for name, value in line.items():

@@ -12,7 +12,7 @@ from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.tuning import Search, Trial, Tuning, rebuild_search, run_search_alone
+from acvb_core.engine.tuning import Search, Trial, Tuning, rebuild_search
 from acvb_core.store.codecs import MOST_SECONDS, is_number
 from acvb_core.store.files import remove_file
 from acvb_core.store.results import read_result, write_result
@@ -30,7 +30,6 @@ class SearchFolder(StudyFolder[Search, Tuning]):
     place, plan_file, lines_file = "searches", "search.json", "trials.jsonl"
     remedy = "Remove the line and those after it to have these trials made again."
     may_change = ("trials",)
-    make_runs = staticmethod(run_search_alone)
 
     def read(self) -> Tuning:
         """Return the trials that are over, without the run of the best.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.study import MakeRuns, StudyT
+from acvb_core.engine.study import StudyT
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import DAMAGE, StoreError, replace_file
 
@@ -39,7 +39,6 @@ class StudyFolder(ABC, Generic[PlanT, StudyT]):
     plan_file: ClassVar[str]
     lines_file: ClassVar[str]
     remedy: ClassVar[str]  #: what to do about a line that is damaged
-    make_runs: ClassVar[MakeRuns[Any]]  #: makes the runs that are missing
     #: What may be another in the plan when it goes on.
     may_change: ClassVar[tuple[str, ...]] = ()
 

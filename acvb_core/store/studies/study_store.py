@@ -200,7 +200,6 @@ class StudyStore(Generic[PlanT, StudyT]):
         """
         return StudyJob(
             folder.plan,
-            folder.make_runs,
             folder.read(),
             self._executor,
             folder.append,

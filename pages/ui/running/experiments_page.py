@@ -11,8 +11,8 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.background import Status
 from acvb_core.engine.experiments.answers import COURSE
-from acvb_core.engine.experiments.plan import Plan, plan_experiment
-from acvb_core.engine.experiments.report import LEVEL, SCORE, TWO_WAYS, Experiment
+from acvb_core.engine.experiments.plan import SCORE, Plan, plan_experiment
+from acvb_core.engine.experiments.report import LEVEL, TWO_WAYS, Experiment
 from acvb_core.engine.prepared import clean_name
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.evaluate.significance import LEAST_SPLITS

@@ -13,12 +13,12 @@ import pytest
 import acvb_core
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.experiments import run as module
+from acvb_core.engine import study
 from acvb_core.engine.experiments.answers import measure_stability
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.run import StopRun
+from acvb_core.engine.study import make_runs
 from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.store.csv_text import csv_text
@@ -108,9 +108,9 @@ def test_races_share_no_seed(women: Any) -> None:
 
 def test_it_goes_on_where_it_was_stopped(women: Any, experiment: Experiment) -> None:
     plan = plan_experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **SHORT)
-    *_, part = islice(run_experiment(plan), 5)
+    *_, part = islice(make_runs(plan, Experiment(plan)), 5)
     assert not part.is_complete
-    *_, whole = run_experiment(plan, part)
+    *_, whole = make_runs(plan, part)
     same = [name for name in experiment.table() if "seconds" not in name]
     pd.testing.assert_frame_equal(whole.table()[same], experiment.table()[same])
 
@@ -125,7 +125,11 @@ def test_a_run_that_is_stopped_does_not_count(women: Any) -> None:
         if calls > 3:
             raise StopRun
 
-    assert all(row["verdict"] != "STOPPED" for made in run_experiment(plan, poll=stop) for row in made.rows)
+    assert all(
+        row["verdict"] != "STOPPED"
+        for made in make_runs(plan, Experiment(plan), poll=stop)
+        for row in made.rows
+    )
     with pytest.raises(StopRun):
         acvb_core.experiment(women, ["cvb0"], splits=1, poll=_stop_at_once)
 
@@ -136,15 +140,15 @@ def _stop_at_once() -> None:
 
 def test_a_run_that_fails_is_a_row_with_its_reason(women: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_experiment(women, ["cvb0", "vb"], **SHORT)
-    solve = module.solve
+    solve = study.solve
 
     def fail_once(prepared: Any, *rest: Any, **more: Any) -> Any:
         if prepared.spec.method == "vb" and prepared.spec.seed == 1:
             raise FloatingPointError("no number")
         return solve(prepared, *rest, **more)
 
-    monkeypatch.setattr(module, "solve", fail_once)
-    *_, experiment = run_experiment(plan)
+    monkeypatch.setattr(study, "solve", fail_once)
+    *_, experiment = make_runs(plan, Experiment(plan))
     failed = experiment.table().query("verdict == 'FAILED'")
     assert failed["error"].tolist() == ["FloatingPointError: no number"]
     summary = experiment.summary().query("predicts_by == 'clusters'").set_index("method")
@@ -157,7 +161,7 @@ def _with_scores(scores: dict[str, list[float]], women: Any) -> Experiment:
     plan = plan_experiment(women, list(scores), splits=len(next(iter(scores.values()))))
     rows = []
     for run in range(plan.n_runs):
-        about = plan.describe_run(run)
+        about = plan.identify_run(run)
         rows.append({**about, "heldout_log_likelihood": scores[about["method"]][about["split"] - 1]})
     return Experiment(plan, tuple(rows))
 
@@ -233,7 +237,7 @@ def test_five_lines_of_the_documentation_give_the_table_again(
     """Every column, also where a run has failed: it has neither score nor CPU seconds."""
     experiment = acvb_core.experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **{**SHORT, "splits": 6})
     failing, *others = experiment.rows
-    failed = {**experiment.plan.describe_run(failing["run"] - 1), "verdict": "FAILED", "error": "no memory"}
+    failed = {**experiment.plan.identify_run(failing["run"] - 1), "verdict": "FAILED", "error": "no memory"}
     experiment = Experiment(experiment.plan, (failed, *others))
     text = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
     lines = text.split("<!-- five lines -->\n```python\n")[1].split("```")[0]

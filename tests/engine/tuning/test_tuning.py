@@ -17,24 +17,18 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import SweepRecord
+from acvb_core.engine.study import FAILED, finish_study, make_runs
 from acvb_core.engine.tuning import (
-    FAILED,
-    Search,
     Trial,
     Tuning,
     build_search_space,
     plan_search,
-    run_search,
     sobol_point,
     tune,
 )
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
-from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, small_search, told
-
-
-def all_of(what: Search, **options: Any) -> Tuning:
-    return list(run_search(what, **options))[-1]
+from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, all_of, small_search, told
 
 
 def bowl(values: Mapping[str, float]) -> float:
@@ -99,10 +93,10 @@ def test_the_best_steps_are_found() -> None:
 def test_a_search_goes_on_as_if_it_had_not_been_interrupted(found: Tuning) -> None:
     for at in (2, 6):
         first = all_of(small_search(at))
-        whole = all_of(small_search(8), tuning=first)
+        whole = finish_study(small_search(8), first)
         assert [t.values for t in whole.trials] == [t.values for t in found.trials]
         assert bits(whole.best_result.snapshot) == bits(found.best_result.snapshot)
-    assert list(run_search(small_search(8), found)) == []
+    assert list(make_runs(small_search(8), found)) == []
 
 
 def test_runs_that_diverge_or_fail_are_bad_trials() -> None:

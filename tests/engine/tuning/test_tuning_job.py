@@ -13,9 +13,9 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.study import StudyJob, StudyState
-from acvb_core.engine.tuning import Search, Trial, Tuning, run_search, run_search_alone
+from acvb_core.engine.tuning import Search, Trial, Tuning
 from tests.engine.jobs import PATIENCE, Gate, until
-from tests.engine.tuning.tunings import small_search, told
+from tests.engine.tuning.tunings import all_of, small_search, told
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def search_job(
 ) -> StudyJob[Tuning]:
     """Return the job of a search: one that begins, or that made some trials before."""
     begun = Tuning(what.space.names) if known is None else known
-    return StudyJob(what, run_search_alone, begun, executor, keep, begun=known is not None)
+    return StudyJob(what, begun, executor, keep, begun=known is not None)
 
 
 def started(
@@ -68,7 +68,7 @@ def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[Stu
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.error, seen.number, seen.done) == (Status.FINISHED, None, None, 1.0)
-    expected = list(run_search(small_search(7)))[-1]
+    expected = all_of(small_search(7))
     assert [t.values for t in job.result().trials] == [t.values for t in expected.trials]
     assert [t.perplexity for t in job.result().trials] == [t.perplexity for t in expected.trials]
     assert best(seen) == expected.best_trial.perplexity
@@ -141,7 +141,7 @@ def test_a_stop_keeps_the_trials_that_are_over(searches: list[StudyJob[Tuning]])
 
 
 def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[StudyJob[Tuning]]) -> None:
-    whole = list(run_search(small_search(7)))[-1]
+    whole = all_of(small_search(7))
     for made in (0, 2, 6):
         kept: list[Trial] = []
         before = Tuning(whole.names, whole.trials[:made])

@@ -10,7 +10,8 @@ from typing import Any
 from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.core.rows import Range
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.tuning import Search, plan_search
+from acvb_core.engine.study import finish_study
+from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.evaluate.heldout import WordScore
 from acvb_core.samples.planted_mixtures import bars
 from tests.engine.fakes import Wrapped, with_inference
@@ -25,6 +26,11 @@ OPTIONS: dict[str, Any] = {
 
 def small_search(trials: int = 6, **options: Any) -> Search:
     return plan_search(CORPUS, **{"method": "cvb0", "trials": trials, **OPTIONS, **options})
+
+
+def all_of(search: Search, **options: Any) -> Tuning:
+    """Return all trials of a search."""
+    return finish_study(search, Tuning(search.space.names), **options)
 
 
 class _Scored:

@@ -126,7 +126,7 @@ def test_a_relation_has_no_topics() -> None:
 
 def test_runs_of_one_grid_share_all_but_topics_and_seed() -> None:
     keys = {settings_without_k(prepared.spec) for prepared in prepare_grid(CORPUS, [2, 3], seeds=2)}
-    assert keys == {settings_without_k(prepare_run(CORPUS, "cvb0", {"k": 9}, heldout=0.1).settings)}
+    assert keys == {settings_without_k(prepare_run(CORPUS, "cvb0", {"k": 9}, heldout=0.1).spec)}
     for other in (
         prepare_run(CORPUS, "acvb0", {"k": 2}, heldout=0.1),
         prepare_run(CORPUS, "cvb0", {"k": 2}),

@@ -183,6 +183,6 @@ def test_mini_batches_of_divergence_minimisation(window: int) -> None:
 def test_collapsed_methods_differ_from_their_defaults() -> None:
     """The preset is not what a run does anyway."""
     for name in ("cvb", "cvb0", "acvb0", "vb", "gibbs", "sdm", "scvb0", "svb"):
-        usual = prepare_run(CORPUS, name, {"k": K}).settings.values
-        printed = prepare_run(CORPUS, name, {"k": K, "preset": "paper"}).settings.values
+        usual = prepare_run(CORPUS, name, {"k": K}).spec.values
+        printed = prepare_run(CORPUS, name, {"k": K, "preset": "paper"}).spec.values
         assert {key for key in usual if usual[key] != printed[key]} > {"preset"}

@@ -22,7 +22,6 @@ from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.experiments.run import run_experiment
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.store.archives.form import MANIFEST
@@ -131,7 +130,7 @@ def test_an_imported_experiment_goes_on_as_it_would_have_at_home(archive: bytes,
     other.read(archive)
     other.experiment.go_on()
     assert other.experiment.wait(SECONDS)
-    straight = StudyJob(small_plan(), run_experiment, Experiment(small_plan()), Executor(1)).start()
+    straight = StudyJob(small_plan(), Experiment(small_plan()), Executor(1)).start()
     assert straight.wait(SECONDS)
     here, there = (job.inspect().study for job in (other.experiment, straight))
     assert here.is_complete

@@ -25,8 +25,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.study import StudyJob
-from acvb_core.engine.tuning import FAILED, Search, Trial, Tuning, plan_search, rebuild_search, run_search
+from acvb_core.engine.study import FAILED, StudyJob, finish_study, make_runs
+from acvb_core.engine.tuning import Search, Trial, Tuning, plan_search, rebuild_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
@@ -54,7 +54,7 @@ def timeless(tuning: Tuning) -> list[tuple[Any, ...]]:
 @pytest.fixture(scope="module")
 def whole() -> Tuning:
     """All trials of a search that was not broken."""
-    return list(run_search(small_search()))[-1]
+    return finish_study(small_search(), Tuning(small_search().space.names))
 
 
 class Home:
@@ -279,7 +279,7 @@ def test_a_folder_goes_on_for_more_trials_and_with_nothing_else(tmp_path: Path, 
     for trial in whole.trials[:2]:
         SearchFolder(tmp_path, small_search(2), "1.0").append(trial)
     more = SearchFolder(tmp_path, small_search(5), "1.0")
-    assert timeless(list(run_search(more.plan, more.read()))[-1]) == timeless(whole)
+    assert timeless(list(make_runs(more.plan, more.read()))[-1]) == timeless(whole)
     assert SearchFolder.reopen(tmp_path, CORPUS).plan.trials == 5
     for search, version in (
         (small_search(seed=1), "1.0"),
@@ -297,7 +297,7 @@ def test_a_folder_goes_on_for_more_trials_and_with_nothing_else(tmp_path: Path, 
 
 def test_the_run_of_the_best_trial_is_kept(tmp_path: Path, whole: Tuning) -> None:
     folder = SearchFolder(tmp_path, small_search(), "1.0")
-    for tuning in run_search(folder.plan):
+    for tuning in make_runs(folder.plan, Tuning(folder.plan.space.names)):
         folder.keep(tuning)
         assert tuning.best_trial is not None
         assert [path.name for path in tmp_path.glob("*.npz")] == [f"trial-{tuning.best_trial.number}.npz"]
@@ -327,7 +327,7 @@ def test_a_kill_between_the_run_and_its_line_loses_neither(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = SearchFolder(tmp_path, small_search(), "1.0")
-    steps = run_search(folder.plan)
+    steps = make_runs(folder.plan, Tuning(folder.plan.space.names))
     best = 1
     for tuning in steps:
         assert tuning.best_trial is not None
@@ -344,6 +344,6 @@ def test_a_kill_between_the_run_and_its_line_loses_neither(
     }
     known = folder.read()
     assert folder.read_best(known) is not None
-    for tuning in islice(run_search(folder.plan, known), 1):
+    for tuning in islice(make_runs(folder.plan, known), 1):
         folder.keep(tuning)
     assert len(list(tmp_path.glob("*.npz"))) == 1
