@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
     from acvb_core.samples.catalogue import load_sample
     from acvb_core.shards.place import shard_workers
-    from acvb_core.store.archives.results import load_comparison, load_result
+    from acvb_core.store.archives import load_comparison, load_result
     from acvb_core.store.topics.trained import load_model, save_model
 
 __version__ = "0.1.0"
@@ -107,12 +107,12 @@ _HOME = {
     "experiment": "acvb_core.engine.experiments.run",
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.models.lda.grid",
-    "load_comparison": "acvb_core.store.archives.results",
+    "load_comparison": "acvb_core.store.archives",
     "load_corpus": "acvb_core.data.corpora.readers",
     "load_labels": "acvb_core.data.relations.nodes",
     "load_model": "acvb_core.store.topics.trained",
     "load_relation": "acvb_core.data.relations.readers",
-    "load_result": "acvb_core.store.archives.results",
+    "load_result": "acvb_core.store.archives",
     "load_sample": "acvb_core.samples.catalogue",
     "load_table": "acvb_core.data.tables.readers",
     "read_to_disk": "acvb_core.data.corpora.disk_writer",

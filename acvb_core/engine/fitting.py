@@ -33,7 +33,7 @@ from acvb_core.registry import default_methods, method_row, model_for, model_row
 if TYPE_CHECKING:
     import pandas as pd
 
-_ARCHIVES = references_to("store.archives.results")
+_ARCHIVES = references_to("store.archives")
 Watcher = Callable[[PreparedRun, SweepRecord], None]
 
 

@@ -49,7 +49,7 @@ class HeldOutPeak(NamedTuple):
         )
 
 
-_ARCHIVES = references_to("store.archives.results")
+_ARCHIVES = references_to("store.archives")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,11 +19,8 @@ from acvb_core.engine.background import ExecutorChoice, Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, clean_name, name_run, number_name
-from acvb_core.engine.result import Result
 from acvb_core.store.files import LimitedLock, StoreError, explain_error
-from acvb_core.store.runs import RunStore
-
-_DAY = 24 * 3600.0
+from acvb_core.store.runs import DAY, RunStore, TakenRun
 
 
 class UnreadableRunError(AcvbError):
@@ -106,7 +103,7 @@ class JobManager:
     def deleted_runs(self, workspace: str) -> list[AbsentRun]:
         """Return the deleted runs of a workspace that can be brought back, the last one last."""
         runs = self._shelf(workspace).deleted.copy().values()
-        return [run for run in runs if time.time() - run.since < _DAY]
+        return [run for run in runs if time.time() - run.since < DAY]
 
     def unsaved_runs(self, workspace: str) -> dict[str, str]:
         """Return why runs of a workspace could not be saved, by id; they are gone when the process ends."""
@@ -123,15 +120,7 @@ class JobManager:
         self._save(workspace, job_id)
         return job.start()
 
-    def adopt(
-        self,
-        workspace: str,
-        job_id: str,
-        created: float,
-        run: Result | PreparedRun,
-        label: RunLabel,
-        topic_names: Any = None,
-    ) -> str | None:
+    def adopt(self, workspace: str, run: TakenRun) -> str | None:
         """Keep and show a run from elsewhere, with what it has there; return its id here (see `RunStore.take`).
 
         Returns None if the workspace has it already. What interrupts this leaves nothing of the run.
@@ -141,10 +130,10 @@ class JobManager:
         shelf, here = self._shelf(workspace), None
         with shelf.storing:
             try:
-                here = self._store.take(workspace, job_id, created, run, label, topic_names)
+                here = self._store.take(workspace, run)
                 if here is not None:
                     self._load(workspace, shelf, here, {})
-                    self.relabel(workspace, here, **vars(label))
+                    self.relabel(workspace, here, **vars(run.label))
             except BaseException:
                 if here is not None:
                     shelf.jobs.pop(here, None)
@@ -320,25 +309,31 @@ class JobManager:
             self._place(workspace, shelf, job, labels.get(row.job_id))
 
     def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
-        try:
-            self._place(workspace, shelf, self._store.load(job_id, self._executor, workspace))
-        except Exception as error:
-            self._set_aside(shelf, job_id, settings, error)
+        with suppress(UnreadableRunError):
+            self._place(workspace, shelf, self._read(workspace, shelf, job_id, settings, is_listed=False))
 
-    def _read(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> Job:
-        """Load a run that was only listed so far; one that cannot be read is listed no more."""
+    def _read(
+        self,
+        workspace: str,
+        shelf: Shelf,
+        job_id: str,
+        settings: Mapping[str, Any],
+        *,
+        is_listed: bool = True,
+    ) -> Job:
+        """Read a run from the store; one that cannot be read is put aside, and listed no more."""
         try:
             return self._store.load(job_id, self._executor, workspace)
         except Exception as error:
-            if shelf.jobs.pop(job_id, None) is not None:  # else it was deleted at this moment
-                self._set_aside(shelf, job_id, settings, error)
-            raise UnreadableRunError(explain_error(error)) from error
-
-    def _set_aside(self, shelf: Shelf, job_id: str, settings: Mapping[str, Any], error: Exception) -> None:
-        if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
-            traceback.print_exc()
-        name = self._name_absent(job_id, settings)
-        shelf.unreadable[job_id] = AbsentRun(job_id, settings, explain_error(error), time.time(), name=name)
+            if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
+                traceback.print_exc()
+            why = explain_error(error)
+            if (
+                shelf.jobs.pop(job_id, None) is not None or not is_listed
+            ):  # else it was deleted at this moment
+                name = self._name_absent(job_id, settings)
+                shelf.unreadable[job_id] = AbsentRun(job_id, settings, why, time.time(), name=name)
+            raise UnreadableRunError(why) from error
 
     def _place(self, workspace: str, shelf: Shelf, job: Job, label: RunLabel | None = None) -> None:
         """Put a job on a shelf, under the name it has in the store; a new name is stored if possible."""

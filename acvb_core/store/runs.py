@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from acvb_core.core.errors import AcvbError, hide_places
 from acvb_core.engine.background import ExecutorChoice
@@ -63,6 +63,16 @@ DAY = 24 * 3600.0  # seconds
 _DATA_OF = "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?"
 
 
+class TakenRun(NamedTuple):
+    """A run that is taken over from elsewhere, with what it has there."""
+
+    job_id: str
+    created: float  #: seconds since the epoch
+    run: Result | PreparedRun
+    label: RunLabel
+    topic_names: Any  #: as `TopicNames.entries` gives them; not checked
+
+
 class RunStore:
     """A folder of runs and loaded data, safe to use from several threads and processes.
 
@@ -110,33 +120,24 @@ class RunStore:
             self._check_owner(connection, workspace, job_id)
             self._write(connection, identity, run, state)
 
-    def take(
-        self,
-        workspace: str,
-        job_id: str,
-        created: float,
-        run: Result | PreparedRun,
-        label: RunLabel,
-        topic_names: Any = None,
-    ) -> str | None:
+    def take(self, workspace: str, taken: TakenRun) -> str | None:
         """Keep a run of an archive with its label, and return its id; None if the workspace has it already.
 
         If another workspace has a run of this id, it gets another id (`choose_id`). The id is chosen in the same
         transaction in which the run is written: nobody else can take it meanwhile.
 
-        `topic_names`: as `TopicNames.entries` gives them; not checked.
         Raises StoreError: it cannot be kept.
         """
-        identity = _identify(workspace, job_id, created, run)
+        identity = _identify(workspace, taken.job_id, taken.created, taken.run)
         with self._list.writing() as connection:
-            chosen = choose_id(partial(self._find_owner, connection), workspace, job_id)
+            chosen = choose_id(partial(self._find_owner, connection), workspace, taken.job_id)
             if chosen is None:
                 return None
-            save_label(connection, chosen, label)
+            save_label(connection, chosen, taken.label)
             names = TopicNames(self.folder)
             try:
-                names.take_entries(chosen, topic_names)
-                self._write(connection, replace(identity, job_id=chosen), run, state=True)
+                names.take_entries(chosen, taken.topic_names)
+                self._write(connection, replace(identity, job_id=chosen), taken.run, state=True)
             except BaseException:
                 names.forget(chosen)
                 raise

@@ -19,7 +19,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.result import Result
 from acvb_core.store import index
-from acvb_core.store.archives.reading import read_archive
+from acvb_core.store.archives import read_archive
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.experiments import ExperimentFolder

@@ -17,7 +17,7 @@ from acvb_core.engine.result import Result
 from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
 from acvb_core.store.index import LIST, open_connection
-from acvb_core.store.runs import RunStore, Trash
+from acvb_core.store.runs import RunStore, TakenRun, Trash
 from acvb_core.store.topics.names import TopicNames
 from tests.store.support import assert_same_result
 
@@ -76,7 +76,7 @@ def test_a_run_whose_row_is_gone_is_still_its_owners(store: RunStore, women: Res
         connection.execute("DELETE FROM runs")
     with pytest.raises(StoreError, match="belongs to another workspace"):
         store.save("yours", "run", 1.0, women)
-    assert store.take("yours", "run", 1.0, women, RunLabel("x")) != "run"
+    assert store.take("yours", TakenRun("run", 1.0, women, RunLabel("x"), None)) != "run"
 
 
 def test_a_run_that_is_brought_back_while_old_ones_are_looked_up_stays(

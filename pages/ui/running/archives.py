@@ -19,8 +19,7 @@ from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.background import BackgroundTask
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import StopRun
-from acvb_core.store.archives.reading import ImportReport, read_archive
-from acvb_core.store.archives.writing import Chosen, write_archive
+from acvb_core.store.archives import Chosen, ImportReport, read_archive, write_archive
 from acvb_core.store.datasets import kind_of
 from acvb_core.store.files import StoreError, explain_error
 from acvb_core.store.studies.study_store import StudyStore

@@ -7,7 +7,7 @@ import pytest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda.text import facts
-from acvb_core.store.archives.contents import _check_numbers
+from acvb_core.store.plausible import check_run
 from acvb_core.views.comparison_table import comparison_table
 from tests.models.lda.adapters import collapsed, given_of, model_of, posterior_of_case, state_of
 from tests.oracles import dense_lda as dense
@@ -62,4 +62,4 @@ def test_a_second_order_bound_that_broke_down_is_not_shown(method: str) -> None:
     table = comparison_table([result], ["run"])
     assert "Collapsed bound" not in table.frame
     assert any("broke down" in note for note in table.notes)
-    _check_numbers(result)
+    check_run(result)

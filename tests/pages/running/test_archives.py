@@ -17,7 +17,7 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.tuning import plan_search
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.store.archives.contents import OpenArchive
+from acvb_core.store.archives import OpenArchive
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

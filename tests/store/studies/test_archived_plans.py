@@ -24,9 +24,7 @@ from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import Search, Tuning, plan_search
-from acvb_core.store.archives.form import MANIFEST
-from acvb_core.store.archives.reading import ImportReport, read_archive
-from acvb_core.store.archives.writing import write_archive
+from acvb_core.store.archives import MANIFEST, ImportReport, read_archive, write_archive
 from acvb_core.store.export import to_plain
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
@@ -34,7 +32,7 @@ from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.experiments import ExperimentFolder
 from acvb_core.store.studies.searches import SearchFolder
 from acvb_core.store.studies.study_store import StudyStore
-from tests.store.archives.test_archives import import_at_once, rewrite
+from tests.store.test_archives import import_at_once, rewrite
 
 SECONDS = 300
 KEY = "0123456789abcdef" * 2

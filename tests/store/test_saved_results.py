@@ -15,7 +15,7 @@ import pytest
 
 import acvb_core
 from acvb_core.engine.result import Result
-from acvb_core.store.archives.results import load_comparison, load_result
+from acvb_core.store.archives import load_comparison, load_result
 from acvb_core.store.files import StoreError
 from tests.store.support import SMALL, WOMEN, assert_same_result, network, odd_corpus, odd_relation
 

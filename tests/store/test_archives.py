@@ -27,10 +27,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.run import StopRun
 from acvb_core.store import index, results
-from acvb_core.store.archives.contents import OpenArchive
-from acvb_core.store.archives.form import MANIFEST
-from acvb_core.store.archives.reading import ImportReport, read_archive
-from acvb_core.store.archives.writing import write_archive
+from acvb_core.store.archives import MANIFEST, ImportReport, OpenArchive, read_archive, write_archive
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
