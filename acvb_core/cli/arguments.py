@@ -75,7 +75,6 @@ def _add_fit(fit: Parser) -> None:
         help="topics: go on from those of an earlier run: its folder, or the model.npz in it; words are matched by "
         "name, new ones are added by methods that stream",
     )
-    _add_processes(fit)
     _add_run(fit)
     _add_links(fit)
 
@@ -86,7 +85,6 @@ def _add_compare(compare: Parser) -> None:
     compare.add_argument("--methods", type=parse_names, metavar="A,B,…", help=text)
     text = "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)"
     compare.add_argument("--seeds", type=parse_seeds, default=[0], metavar="N", help=text)
-    _add_processes(compare)
     _add_run(compare)
     _add_links(compare)
 
@@ -181,13 +179,6 @@ def _add_run(
     add("--scheduler", metavar="ADDRESS", help=f"{text}else this machine)")
     add("--quiet", action="store_true", help="no progress on stderr")
     add_method_settings(group_adder(to, settings))
-
-
-def _add_processes(to: Parser) -> None:
-    text = "worker processes of this machine that hold the shards of a run (--shards); one that dies is replaced, and "
-    to.add_argument(
-        "--processes", type=parse_count, metavar="N", help=f"{text}the result is the same (default: threads)"
-    )
 
 
 def _add_links(to: Parser) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -62,7 +61,6 @@ def fit(arguments: argparse.Namespace) -> int:
     try:
         with (
             open_executor(arguments) as executor,
-            choose_workers(arguments),
             stop_on_signal() as poll,
             progress.keep_telling(),
         ):
@@ -107,7 +105,6 @@ def compare(arguments: argparse.Namespace) -> int:
     try:
         with (
             open_executor(arguments) as executor,
-            choose_workers(arguments),
             stop_on_signal() as poll,
             progress.keep_telling(),
         ):
@@ -134,13 +131,6 @@ def compare(arguments: argparse.Namespace) -> int:
     sys.stdout.write(shown(comparison, source.lines, out, removed))
     stopped = len(comparison.results) < planned or any(one.was_stopped for one in comparison.results)
     return INTERRUPTED if stopped else 0
-
-
-def choose_workers(arguments: argparse.Namespace) -> AbstractContextManager[None]:
-    """Return a context in which the shards of runs are held as the flags say."""
-    if arguments.processes is None:
-        return nullcontext()
-    return acvb_core.shard_workers(arguments.processes, processes=True)
 
 
 def default_methods(arguments: argparse.Namespace) -> list[str]:

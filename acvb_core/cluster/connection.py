@@ -91,10 +91,10 @@ class Cluster:
 
     def list_workers(self) -> list[Worker]:
         """Return the workers there are now; of new ones it is asked which versions they have."""
-        from acvb_core.shards.dask_workers import ask_for_workers
+        from acvb_core.shards.dask import DaskWorkers
 
         try:
-            known = ask_for_workers(self._client)
+            known = DaskWorkers(self._client).ask_scheduler()
         except (OSError, TimeoutError):
             return self._workers
         new = [address for address in known if address not in self._versions]

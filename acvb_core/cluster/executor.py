@@ -65,7 +65,7 @@ class DaskExecutor(Executor):
         try:
             from distributed import Security
 
-            from acvb_core.shards.dask_workers import BoundedClient
+            from acvb_core.shards.dask import BoundedClient
         except ImportError:
             raise missing_dask() from None
         if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:

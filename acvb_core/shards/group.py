@@ -7,7 +7,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.shards.host import Factory, state_file
-from acvb_core.shards.workers import StartWorker, Worker, WorkerLostError
+from acvb_core.shards.host import Factory, StartWorker, Worker, WorkerLostError, state_file
 
 #: Seconds between two looks at whether a run is to pause or to stop.
 _LOOK_EVERY = 0.05
@@ -25,18 +24,10 @@ MOST_LOSSES = 5
 
 
 class Step(NamedTuple):
-    """A method of all shards, and what it is called with."""
+    """A method of all shards, and what it is called with; "build" and "save" are methods of their hosts."""
 
     name: str
     arguments: tuple[Any, ...]
-
-
-class Tally(NamedTuple):
-    """Totals of the workers of a group so far."""
-
-    seconds: float  #: processor time of the workers
-    losses: int  #: workers lost
-    unsaved: int  #: savings of the states that failed
 
 
 class ShardGroup:
@@ -65,21 +56,21 @@ class ShardGroup:
         self.losses = 0  #: workers lost
         self.unsaved = 0  #: savings of the states that failed
         self.seconds = 0.0  #: processor time of the workers
-        self._factories = list(factories)
+        self._factories, self._start_worker = list(factories), start_worker
         self._save_every = save_every
-        self._own = folder is None
         self._folder = str(folder or (tempfile.mkdtemp(prefix=scratch_prefix()) if save_every else ""))
         self._saved, self._journal, self._changed = "", list[Step](), False
-        self._under_way: tuple[Step, bool, list[Future[Any]]] | None = None
+        self._under_way: tuple[Step, list[Future[Any]]] | None = None
         n_workers = max(1, min(n_workers, len(self._factories)))
         self._numbers = [tuple(range(w, len(self._factories), n_workers)) for w in range(n_workers)]
+        self._threads = ThreadPoolExecutor(n_workers, "shards")  # each waits for a worker
         self.workers: list[Worker] = []  #: those that hold the shards now
-        own = self._folder if self._own else ""
-        self.close: Callable[[], Any] = weakref.finalize(self, _close, self.workers, own)
-        for w in range(n_workers):
-            self.workers.append(start_worker(w))
-        built = [self._request(w, "build", self._factories_of(w)) for w in range(n_workers)]
-        self._wait_for_all(Step("build", ()), built)
+        own = "" if folder else self._folder
+        self.close: Callable[[], Any] = weakref.finalize(self, _close, self.workers, self._threads, own)
+        self.workers += [start_worker(None) for _ in range(n_workers)]
+        build = Step("build", ())
+        for one in self._wait(build, self._request(build), no_poll):
+            one.result()
 
     @property
     def n_shards(self) -> int:
@@ -91,19 +82,13 @@ class ShardGroup:
         """Return whether a step is under way that was not waited for."""
         return self._under_way is not None
 
-    @property
-    def traffic(self) -> tuple[int, int]:
-        """Bytes that went to the workers, and that came from them."""
-        return sum(w.sent for w in self.workers), sum(w.received for w in self.workers)
+    def tally(self) -> dict[str, Any]:
+        """Return totals of the workers so far, named as the fields of a `SweepInfo`."""
+        return {"remote_cpu_seconds": self.seconds, "losses": self.losses, "unsaved": self.unsaved}
 
-    def tally(self) -> Tally:
-        """Return what the workers have come to so far."""
-        return Tally(self.seconds, self.losses, self.unsaved)
-
-    def since(self, before: Tally) -> dict[str, Any]:
-        """Return what has come since then, as fields of a `SweepInfo`."""
-        seconds, losses, unsaved = (now - then for now, then in zip(self.tally(), before, strict=True))
-        return {"remote_cpu_seconds": seconds, "losses": losses, "unsaved": unsaved}
+    def since(self, before: dict[str, Any]) -> dict[str, Any]:
+        """Return what has come to the totals since then."""
+        return {name: now - before[name] for name, now in self.tally().items()}
 
     def change(self, name: str, *arguments: Any, poll: Poll = no_poll) -> list[Any]:
         """Call a method that changes the shards; return what they give, in their order.
@@ -125,11 +110,10 @@ class ShardGroup:
 
     def _call(self, step: Step, changes: bool, poll: Poll) -> list[Any]:
         if self._under_way is None:
-            requests = [self._request_step(w, step) for w in range(len(self.workers))]
-            self._under_way = step, changes, requests
+            self._under_way = step, self._request(step)
         elif self._under_way[0].name != step.name:
             raise ValueError(f"the shards are busy with {self._under_way[0].name!r}, not with {step.name!r}")
-        step, changes, requests = self._under_way
+        step, requests = self._under_way
         self._wait(step, requests, poll)  # where the poll raises, the step stays under way
         self._under_way = None
         by_worker = [one.result() for one in requests]
@@ -142,15 +126,38 @@ class ShardGroup:
                 results[number] = one
         return results
 
-    def _wait(self, step: Step, requests: list[Future[Any]], poll: Poll) -> None:
-        """Wait for all workers, and replace those that are lost: their requests then are those to the new ones."""
+    def _request(self, step: Step) -> list[Future[Any]]:
+        """Ask all workers to do a step."""
+        return [self._threads.submit(self._ask, w, step) for w in range(len(self.workers))]
+
+    def _ask(self, w: int, step: Step) -> Any:
+        """Have a worker do a step; return what it gives."""
+        worker, numbers = self.workers[w], self._numbers[w]
+        if step.name == "build":
+            return worker.ask(
+                "build", {number: self._factories[number] for number in numbers}, *step.arguments
+            )
+        if step.name == "save":
+            return worker.ask("save", numbers, *step.arguments)
+        return worker.ask("call", numbers, step.name, step.arguments)
+
+    def _restore(self, w: int, step: Step) -> Any:
+        """Put another worker in the place of a lost one, bring its shards up to date and have it do the step."""
+        self.workers[w] = self._start_worker(self.workers[w])
+        if step.name != "build":
+            for earlier in (Step("build", (self._folder, self._saved)), *self._journal):
+                self._ask(w, earlier)
+        return self._ask(w, step)
+
+    def _wait(self, step: Step, requests: list[Future[Any]], poll: Poll) -> list[Future[Any]]:
+        """Wait for all workers, and replace those that are lost; return the requests, of which some are new."""
         losses = 0
         while True:
             while wait(requests, timeout=_LOOK_EVERY).not_done:
                 poll()
             lost = [w for w, one in enumerate(requests) if isinstance(one.exception(), WorkerLostError)]
             if not lost:
-                return
+                return requests
             losses += 1
             self.losses += len(lost)
             if (self._changed and not self._save_every) or losses > MOST_LOSSES:
@@ -160,33 +167,11 @@ class ShardGroup:
                     "Choose more shards on fewer workers at a time, or let their states be saved."
                 ) from requests[lost[0]].exception()
             for w in lost:
-                requests[w] = self._restore(w, step)
-
-    def _wait_for_all(self, step: Step, requests: list[Future[Any]]) -> None:
-        self._wait(step, requests, no_poll)
-        for one in requests:
-            one.result()
-
-    def _restore(self, w: int, step: Step) -> Future[Any]:
-        """Put another worker in the place of a lost one, bring its shards up to date and ask it again."""
-        self.workers[w] = self.workers[w].replace()
-        earlier = [self._request(w, "restore", self._factories_of(w), self._folder, self._saved)]
-        if step.name == "build":
-            return earlier[0]
-        earlier += [self._request_step(w, one) for one in self._journal]
-        if step.name == "save":
-            last = self._request(w, "save", self._numbers[w], *step.arguments)
-        else:
-            last = self._request_step(w, step)
-        return _first_to_fail([*earlier, last])
+                requests[w] = self._threads.submit(self._restore, w, step)
 
     def _save(self) -> None:
         step = Step("save", (self._folder, f"sweep-{self.sweeps}"))
-        requests = [
-            self._request(w, "save", numbers, *step.arguments) for w, numbers in enumerate(self._numbers)
-        ]
-        self._wait(step, requests, no_poll)
-        faults = [one.exception() for one in requests]
+        faults = [one.exception() for one in self._wait(step, self._request(step), no_poll)]
         fault = next((one for one in faults if one is not None), None)
         if fault is not None and not isinstance(fault, OSError):
             raise fault
@@ -207,36 +192,35 @@ class ShardGroup:
             with suppress(OSError):
                 state_file(self._folder, useless, number).unlink(missing_ok=True)
 
-    def _request(self, w: int, method: str, *arguments: Any) -> Future[Any]:
-        return self.workers[w].request(method, *arguments)
 
-    def _request_step(self, w: int, step: Step) -> Future[Any]:
-        return self._request(w, "call", self._numbers[w], step.name, step.arguments)
-
-    def _factories_of(self, w: int) -> dict[int, Factory]:
-        return {number: self._factories[number] for number in self._numbers[w]}
-
-
-def _first_to_fail(requests: list[Future[Any]]) -> Future[Any]:
-    """Return a future of what the last request gives, or of the fault of the first that has one."""
-    common = Future[Any]()
-
-    def end(last: Future[Any]) -> None:
-        faults = (one.exception() for one in requests)  # all are over: a worker answers one after another
-        fault = next((one for one in faults if one is not None), None)
-        if fault is not None:
-            common.set_exception(fault)
-        else:
-            common.set_result(last.result())
-
-    requests[-1].add_done_callback(end)
-    return common
-
-
-def _close(workers: list[Worker], folder: str) -> None:
-    """End the workers and remove the folder of the states."""
-    for worker in workers:
-        worker.close()
+def _close(workers: list[Worker], threads: ThreadPoolExecutor, folder: str) -> None:
+    """Let go of the workers, and remove the folder of the states."""
+    threads.shutdown(wait=False)
     workers.clear()
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def tree_sum(parts: Sequence[Any]) -> Any:
+    """Return the sum of parts, added in pairs of neighbours, then the pairs' sums in pairs, and so on.
+
+    Parts are numbers, arrays, or tuples of these, which are added part by part; None is nothing. The order of the
+    additions depends on the number of parts alone. Arrays of the parts may be written over.
+    """
+    level = list(parts)
+    while len(level) > 1:
+        pairs = [_add(*level[at : at + 2]) for at in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(level) - len(level) % 2 :]
+    return level[0]
+
+
+def _add(one: Any, other: Any) -> Any:
+    if isinstance(one, tuple):
+        sums = [_add(*pair) for pair in zip(one, other, strict=True)]
+        return type(one)(*sums) if hasattr(one, "_fields") else tuple(sums)
+    if one is None:
+        return None
+    if hasattr(one, "shape") and one.shape and one.flags.writeable:
+        one += other
+        return one
+    return one + other

@@ -1,4 +1,4 @@
-"""The shards that one worker holds, and what it is asked to do with them; the same for threads, processes and Dask."""
+"""Workers that hold shards, what they are asked to do with them, and those that are threads of this process."""
 
 from __future__ import annotations
 
@@ -33,23 +33,46 @@ class Shard(Protocol):
 Factory = Callable[[], Shard]
 
 
+class WorkerLostError(AcvbError):
+    """A worker is gone, and with it the states of its shards."""
+
+
+class Worker(Protocol):
+    """Something that holds shards (a `Host`) and answers one request after the other."""
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Return what a method of the worker's `Host` gives, or raise what it raises.
+
+        Raises WorkerLostError: the worker is gone.
+        """
+        ...
+
+
+#: Starts a worker without shards; where one is given, in its place, for it is gone.
+StartWorker = Callable[[Worker | None], Worker]
+
+
 class Host:
-    """The shards of one worker, by their numbers."""
+    """The shards of one worker, by their numbers. In this process it is the worker itself."""
 
     def __init__(self) -> None:
         self._shards: dict[int, Shard] = {}
 
-    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
-        """Return what a method of the host raises, or what it gives: for those who call it from elsewhere."""
-        try:
-            return None, getattr(self, method)(*arguments)
-        except Exception as fault:
-            return fault, None
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Return what a method gives (see `Worker`)."""
+        return getattr(self, method)(*arguments)
 
-    def build(self, factories: Mapping[int, Factory]) -> None:
-        """Make shards from their data."""
+    def build(self, factories: Mapping[int, Factory], folder: str = "", name: str = "") -> None:
+        """Make shards from their data; where a name is given, with the states that `save` wrote under it."""
         for number, factory in factories.items():
-            self._shards[number] = factory()
+            shard = self._shards[number] = factory()
+            if not name:
+                continue
+            try:
+                with ONE_READER, np.load(state_file(folder, name, number), allow_pickle=False) as arrays:
+                    shard.restore(arrays)
+            except (OSError, ValueError, KeyError, BadZipFile) as problem:
+                raise AcvbError(f"The saved state of shard {number} cannot be read: {problem}") from problem
 
     def call(
         self, numbers: tuple[int, ...], step: str, arguments: tuple[Any, ...]
@@ -60,9 +83,8 @@ class Host:
             results = [getattr(self._shards[number], step)(*arguments) for number in numbers]
         return results, time.thread_time() - begun
 
-    def save(self, numbers: tuple[int, ...], folder: str, name: str) -> int:
-        """Write the states of shards to files of a folder, each whole or not at all; return their bytes."""
-        written = 0
+    def save(self, numbers: tuple[int, ...], folder: str, name: str) -> None:
+        """Write the states of shards to files of a folder, each whole or not at all."""
         for number in numbers:
             path = state_file(folder, name, number)
             half = path.with_suffix(".part")
@@ -71,24 +93,17 @@ class Host:
                     np.savez(file, allow_pickle=False, **self._shards[number].save())
                     file.flush()
                     os.fsync(file.fileno())
-                written += half.stat().st_size
                 half.replace(path)
             except OSError:  # the disk is full, say
                 half.unlink(missing_ok=True)
                 raise
-        return written
-
-    def restore(self, factories: Mapping[int, Factory], folder: str, name: str) -> None:
-        """Make shards from their data and go on from the states that `save` wrote; without a name, from the data."""
-        self.build(factories)
-        for number in factories if name else ():
-            try:
-                with ONE_READER, np.load(state_file(folder, name, number), allow_pickle=False) as arrays:
-                    self._shards[number].restore(arrays)
-            except (OSError, ValueError, KeyError, BadZipFile) as problem:
-                raise AcvbError(f"The saved state of shard {number} cannot be read: {problem}") from problem
 
 
 def state_file(folder: str, name: str, number: int) -> Path:
     """Return the file of a shard's state."""
     return Path(folder) / f"{name}-shard-{number:05d}.npz"
+
+
+def start_here(lost: Worker | None = None) -> Host:
+    """Start a worker of this process: whoever asks it waits on a thread of their own, and nothing is copied."""
+    return Host()

@@ -1,4 +1,4 @@
-"""The place where shards are held: threads of this process by default, other processes or a cluster where asked for."""
+"""The place where shards are held: this process by default, the workers of a Dask cluster where asked for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.shards.group import ShardGroup
-from acvb_core.shards.host import Factory
-from acvb_core.shards.workers import ProcessWorker, StartWorker, ThreadWorker
+from acvb_core.shards.host import Factory, StartWorker, start_here
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -24,7 +23,7 @@ class Place:
     """Workers, and how the states of their shards are saved."""
 
     workers: int = 0  #: 0: one for each processor, as far as there are shards
-    start_worker: StartWorker = ThreadWorker
+    start_worker: StartWorker = start_here
     save_every: int = 0  #: sweeps between two savings of the states; 0: not saved
     folder: str | Path | None = None  #: for the states; None: a temporary one
     is_here: bool = True  #: the shards are held in the memory of this machine
@@ -67,7 +66,6 @@ def use_place(place: Place) -> Iterator[None]:
 def shard_workers(
     workers: int = 0,
     *,
-    processes: bool = False,
     client: Client | None = None,
     save_every: int = 10,
     folder: str | Path | None = None,
@@ -80,10 +78,8 @@ def shard_workers(
     ----------
     workers : int
         How many; 0 for one a processor, or for all that the client has.
-    processes : bool
-        Worker processes of this machine in place of threads. A process that dies is replaced.
     client : distributed.Client, optional
-        Workers of a Dask cluster.
+        Workers of a Dask cluster in place of threads. One that is lost is replaced.
     save_every : int
         Sweeps between two savings of the shards' states, from which those of a lost worker go on; 0: not saved, and the
         loss of a worker ends the run. Threads are not lost, and save nothing.
@@ -99,12 +95,11 @@ def shard_workers(
     if min(workers, save_every) < 0:
         raise ParameterError("workers and save_every must be at least 0.")
     if client is not None:
-        from acvb_core.shards.dask_workers import DaskWorkers
+        from acvb_core.shards.dask import ActorStarter
 
-        cluster = DaskWorkers(client)
-        place = Place(workers or cluster.n_workers, cluster.start, save_every, folder, is_here=False)
-    elif processes:
-        place = Place(workers, ProcessWorker, save_every, folder)
+        start = ActorStarter(client)
+        workers = workers or len(start.workers.ask_scheduler())
+        place = Place(workers, start, save_every, folder, is_here=False)
     else:
         place = Place(workers)
     with use_place(place):

@@ -1,6 +1,6 @@
 """Runs over shards and threads: what they cost, what they give, and what would come after them.
 
-    python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time, memory and bytes of each process
+    python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time and memory of each process
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
     python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine

@@ -1,4 +1,4 @@
-"""One run over shards in worker processes: time, memory and bytes of each process, and the bits of the answer."""
+"""One run over shards on a Dask cluster of this machine: time and memory of each process, and the answer's bits."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from distributed import Client
+from distributed.deploy.subprocess import SubprocessCluster
 
 import acvb_core
 from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
-from acvb_core.models.lda.sharded.costs import driver_bytes, topic_bytes, worker_bytes
+from acvb_core.models.lda.sharded.costs import driver_bytes, worker_bytes
 from acvb_core.models.lda.state import BEGINNING
-from acvb_core.shards.place import Place, use_place
-from acvb_core.shards.workers import ProcessWorker
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LOOK_EVERY = 0.02
@@ -48,8 +48,8 @@ def read_cpu(pid: int | str) -> float:
 class Watch:
     """Highest memory of this process and of its workers, by process id."""
 
-    def __init__(self) -> None:
-        self.pids: list[int] = []
+    def __init__(self, pids: list[int]) -> None:
+        self.pids = pids
         self.peaks: dict[int, int] = {}
         self._on = True
         threading.Thread(target=self._look, daemon=True).start()
@@ -60,12 +60,6 @@ class Watch:
                 self.peaks[pid] = max(self.peaks.get(pid, 0), read_memory(pid))
             time.sleep(_LOOK_EVERY)
 
-    def start(self, number: int) -> ProcessWorker:
-        """Start a worker and watch it."""
-        worker = ProcessWorker(number)
-        self.pids.append(worker.process.pid)
-        return worker
-
     def stop(self) -> None:
         """Look no more."""
         self._on = False
@@ -73,13 +67,17 @@ class Watch:
 
 @contextmanager
 def watch_workers(workers: int, save_every: int) -> Iterator[Watch]:
-    """Have shards held by processes whose memory is watched."""
-    watch = Watch()
-    try:
-        with use_place(Place(workers, watch.start, save_every)):
-            yield watch
-    finally:
-        watch.stop()
+    """Have shards held by workers of Dask whose memory is watched; the scheduler is a process of its own."""
+    options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    options |= {"worker_kwargs": {"memory_limit": 0}}
+    with SubprocessCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
+        client.wait_for_workers(workers)
+        watch = Watch(list(client.run(os.getpid).values()))
+        try:
+            with acvb_core.shard_workers(client=client, save_every=save_every):
+                yield watch
+        finally:
+            watch.stop()
 
 
 def idle_memory(method: str, workers: int) -> tuple[int, int]:
@@ -98,11 +96,10 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
         prepared = prepare_run(corpus, method, values, heldout_documents=0.01)
         prepared = replace(prepared, check_memory=False)
         cap = prepared.max_sweeps
-        begun, marks, scores, traffic, last = time.monotonic(), [], [], [], None
+        begun, marks, scores, last = time.monotonic(), [], [], None
         for last in sweeps(prepared, schedule=Schedule(cap, max(cap // 4, 1))):
             cpu = [time.process_time(), *map(read_cpu, watch.pids)]
             marks.append((time.monotonic() - begun, *cpu))
-            traffic.append(last.state.group.traffic)
             if last.heldout is not None:
                 scores.append((last.sweep, round(last.heldout.perplexity, 2)))
                 print(scores[-1], file=sys.stderr, flush=True)
@@ -111,9 +108,6 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
         # Those past the beginning, in which topics are exchanged several times; the last one evaluates the bound.
         first = BEGINNING if cap > BEGINNING + 1 else 0
         median = np.median(np.diff(np.array(marks), axis=0)[first:-1], axis=0)
-        moved = np.median(np.diff(np.array(traffic), axis=0)[first:-1], axis=0)
-        topics = topic_bytes(corpus, values)
-        shards = last.state.group.n_shards
         report = {
             "method": method,
             "documents": prepared.train.n_documents,
@@ -126,8 +120,6 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
             "cpu_seconds_of_a_sweep_driver": round(float(median[1]), 2),
             "cpu_seconds_of_a_sweep_workers": [round(float(x), 2) for x in median[2:]],
             "critical_cpu_seconds": round(float(median[1] + median[2:].max()), 2),
-            "bytes_down_and_up": [int(x) for x in moved],
-            "formula_down_and_up": [workers * topics, shards * topics],
             "worker_peak_mb": [
                 round((watch.peaks[pid] - worker_base) / 1e6) for pid in watch.pids if pid in watch.peaks
             ],

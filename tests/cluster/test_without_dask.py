@@ -13,7 +13,7 @@ import importlib, pkgutil, sys
 sys.modules["dask"] = sys.modules["distributed"] = None  # as if they were not installed
 import acvb_core
 for module in pkgutil.walk_packages(acvb_core.__path__, "acvb_core."):
-    if module.name not in ("acvb_core.__main__", "acvb_core.shards.dask_workers"):
+    if module.name not in ("acvb_core.__main__", "acvb_core.shards.dask"):
         importlib.import_module(module.name)
 corpus = acvb_core.load_sample("bars").corpus
 for executor in (None, importlib.import_module("acvb_core.engine.executor").Executor(2)):

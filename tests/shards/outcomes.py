@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from itertools import count
 from typing import Any
 
 import acvb_core
+from acvb_core.shards.host import Host, WorkerLostError
 from acvb_core.shards.place import Place, use_place
-from acvb_core.shards.workers import ThreadWorker, WorkerLostError
 from tests.engine.fakes import TIMES
 
 #: The history but its times, and the arrays of the posterior.
@@ -26,35 +25,39 @@ def outcome(data: Any, method: str, **given: Any) -> Outcome:
     return history, {name: array.tobytes() for name, array in result.snapshot.posterior.arrays.items()}
 
 
-class FrailWorker(ThreadWorker):
-    """A thread that is sent copies, as a process is; the second one is lost before a step. The one in its place is not.
+class FrailWorker(Host):
+    """A worker that is sent copies, as a process is. Once `losing` says so of a request, it is lost with its shards."""
 
-    `times`: how often the step is asked for until then. `lost`: gets the number of the worker.
-    """
+    def __init__(self, losing: Callable[[str, tuple[Any, ...]], bool]) -> None:
+        super().__init__()
+        self._losing, self.is_lost = losing, False
 
-    def __init__(self, lost: list[int], step: str, times: int, number: int) -> None:
-        super().__init__(number)
-        self._lost, self._step, self._left = lost, step, times if number == 1 else 0
-
-    def request(self, method: str, *arguments: Any) -> Future[Any]:
-        if method == "call" and arguments[1] == self._step:
-            self._left -= 1
-            if self._left == 0:
-                self._lost.append(self._number)
-                lost = Future[Any]()
-                lost.set_exception(WorkerLostError("gone"))
-                return lost
-        return self._thread.submit(self._answer, pickle.dumps((method, arguments)))
-
-    def _answer(self, question: bytes) -> Any:
-        method, arguments = pickle.loads(question)
-        return pickle.loads(pickle.dumps(getattr(self._host, method)(*arguments)))
+    def ask(self, method: str, *arguments: Any) -> Any:
+        self.is_lost = self.is_lost or self._losing(method, arguments)
+        if self.is_lost:
+            raise WorkerLostError("gone")
+        method, arguments = pickle.loads(pickle.dumps((method, arguments)))
+        return pickle.loads(pickle.dumps(super().ask(method, *arguments)))
 
 
 @contextmanager
 def frail_workers(step: str, times: int) -> Iterator[None]:
-    """Have the shards of the runs inside held by two workers, of which one is lost (`FrailWorker`)."""
-    lost = list[int]()
-    with use_place(Place(2, partial(FrailWorker, lost, step, times))):
+    """Have the shards of the runs inside held by two workers, one of which is lost before a step.
+
+    `times`: how often the step is asked for until then.
+    """
+    started, lost, asked = count(), list[int](), count(1)
+
+    def start(before: Any) -> FrailWorker:
+        number = next(started)
+
+        def is_losing(method: str, arguments: tuple[Any, ...]) -> bool:
+            losing = number == 1 and method == "call" and arguments[1] == step and next(asked) == times
+            lost.extend([number] * losing)
+            return losing
+
+        return FrailWorker(is_losing)
+
+    with use_place(Place(2, start)):
         yield
     assert lost == [1]

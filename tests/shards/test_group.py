@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -15,10 +13,9 @@ import pytest
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parallel import count_threads, use_threads
-from acvb_core.shards.group import ShardGroup
-from acvb_core.shards.host import Host
-from acvb_core.shards.sums import tree_sum
-from acvb_core.shards.workers import ProcessWorker, ThreadWorker
+from acvb_core.shards.group import ShardGroup, tree_sum
+from acvb_core.shards.host import Host, WorkerLostError, start_here
+from tests.shards.outcomes import FrailWorker
 
 
 class Diary:
@@ -46,11 +43,12 @@ class Diary:
         raise ValueError("no such thing")
 
     def die(self, marker: str) -> float:
-        """End the process as if it were killed, once for each marker."""
+        """End the worker as if it were killed in the midst of the step, once for each marker."""
+        result = self.multiply(7.0)
         if not Path(marker).exists():
             Path(marker).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return self.multiply(7.0)
+            raise WorkerLostError("gone")
+        return result
 
     def save(self) -> dict[str, Any]:
         return {"state": self.state}
@@ -63,17 +61,21 @@ def diaries(n: int) -> list[Any]:
     return [partial(Diary, number) for number in range(n)]
 
 
+def start_frail(lost: Any = None) -> FrailWorker:
+    return FrailWorker(lambda method, arguments: False)
+
+
 def test_a_lost_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
     factors = [1.5, 0.25, 3.0, 1.25, 0.5, 2.0, 1.75]
-    alone = ShardGroup(diaries(3), ThreadWorker, 1)
-    group = ShardGroup(diaries(3), ProcessWorker, 2, save_every=3, folder=tmp_path)
+    alone = ShardGroup(diaries(3), start_here, 1)
+    group = ShardGroup(diaries(3), start_frail, 2, save_every=3, folder=tmp_path)
     for number, factor in enumerate(factors):
         if number in (
             1,
             4,
             6,
         ):  # before the first states were saved, between two savings, and right after one
-            group.workers[number % 2].process.kill()  # type: ignore[attr-defined]
+            group.workers[number % 2].is_lost = True  # type: ignore[attr-defined]
         assert group.change("multiply", factor) == alone.change("multiply", factor)
         group.end_sweep()
         alone.end_sweep()
@@ -84,7 +86,7 @@ def test_a_lost_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path) -> None:
-    group = ShardGroup(diaries(2), ProcessWorker, 2, save_every=2)
+    group = ShardGroup(diaries(2), start_frail, 2, save_every=2)
     group.change("multiply", 5.0)
     assert group.change("die", str(tmp_path / "once")) == [8.0, 43.0]
     assert group.losses in (1, 2)  # the other may have seen the marker in time, or not
@@ -92,13 +94,13 @@ def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path)
 
 
 def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = ShardGroup(diaries(3), ThreadWorker, 1)
-    group = ShardGroup(diaries(3), ProcessWorker, 2, save_every=2, folder=tmp_path)
+    alone = ShardGroup(diaries(3), start_here, 1)
+    group = ShardGroup(diaries(3), start_frail, 2, save_every=2, folder=tmp_path)
     blocker = tmp_path / "sweep-4-shard-00001.npz"
     blocker.mkdir()  # nothing can be written there, as on a full disk
     for sweep, factor in enumerate((1.5, 0.25, 3.0, 1.25, 0.5, 2.0), 1):
         if sweep == 5:
-            group.workers[1].process.kill()  # type: ignore[attr-defined]
+            group.workers[1].is_lost = True  # type: ignore[attr-defined]
         assert group.change("multiply", factor) == alone.change("multiply", factor)
         if sweep == 4:
             with pytest.warns(RuntimeWarning, match=r"after sweep 4 could not be saved in .*since sweep-2"):
@@ -124,20 +126,20 @@ def test_a_state_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("acvb_core.shards.host.os.fsync", run_out)
     with pytest.raises(OSError, match="No space"):
         hosts[0].save((0,), str(tmp_path), "kept")
-    hosts[1].restore({0: partial(Diary, 0)}, str(tmp_path), "kept")
+    hosts[1].build({0: partial(Diary, 0)}, str(tmp_path), "kept")
     assert hosts[1].call((0,), "read", ())[0] == [5.0]
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_worker_that_always_dies_ends_the_run() -> None:
-    group = ShardGroup(diaries(2), ProcessWorker, 1)
-    group.workers[0].process.kill()  # type: ignore[attr-defined]
+    group = ShardGroup(diaries(2), start_frail, 1)
+    group.workers[0].is_lost = True  # type: ignore[attr-defined]
     with pytest.raises(AcvbError, match="A worker was lost while the shards were busy with 'multiply'"):
         group.change("multiply", 1.0)
     group.close()
 
 
-@pytest.mark.parametrize("start_worker", [ThreadWorker, ProcessWorker])
+@pytest.mark.parametrize("start_worker", [start_here, start_frail])
 def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
     group = ShardGroup(diaries(2), start_worker, 2)
     with pytest.raises(ValueError, match="no such thing"):
@@ -147,7 +149,7 @@ def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
 
 
 def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice(tmp_path: Path) -> None:
-    group, marker = ShardGroup(diaries(2), ThreadWorker, 2), tmp_path / "go on"
+    group, marker = ShardGroup(diaries(2), start_here, 2), tmp_path / "go on"
 
     def stop() -> None:
         raise KeyboardInterrupt
@@ -181,7 +183,7 @@ def test_sums_are_added_in_pairs(n: int) -> None:
 def test_each_shard_has_one_thread() -> None:
     """The other cores are those of the other shards."""
     with use_threads(4):
-        group = ShardGroup([partial(Diary, 0), partial(Diary, 1)], ThreadWorker, 2)
+        group = ShardGroup([partial(Diary, 0), partial(Diary, 1)], start_here, 2)
         assert count_threads() == 4
         assert group.ask("count_threads") == [1, 1]
     host = Host()

@@ -30,10 +30,9 @@ from acvb_core.models.lda.hyper import (
 from acvb_core.models.lda.kernels import Floats
 from acvb_core.models.lda.sharded.parts import Part, cut
 from acvb_core.models.lda.state import TOPICS, is_beginning
-from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.group import ShardGroup, tree_sum
 from acvb_core.shards.host import Factory
 from acvb_core.shards.place import current_place
-from acvb_core.shards.sums import tree_sum
 
 
 class SweepCourse:

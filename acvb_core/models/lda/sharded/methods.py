@@ -22,9 +22,8 @@ from acvb_core.models.lda.start import draw_noisy_topics
 from acvb_core.models.lda.state import BEGINNING
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.vb import keep_columns
-from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.group import ShardGroup, tree_sum
 from acvb_core.shards.host import Factory
-from acvb_core.shards.sums import tree_sum
 
 #: In the first sweeps shards exchange the topics as often in a sweep as there are shards, and so often at most.
 MOST_ROUNDS = 16

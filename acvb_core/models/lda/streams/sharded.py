@@ -18,9 +18,8 @@ from acvb_core.models.lda.streams.kernels_prior import EASE, FLOOR, LEAST, LEFT_
 from acvb_core.models.lda.streams.limits import FROZEN, fit_turn
 from acvb_core.models.lda.streams.state import Prior, Renewal, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod, column_sums, l1_change
-from acvb_core.shards.group import ShardGroup
+from acvb_core.shards.group import ShardGroup, tree_sum
 from acvb_core.shards.place import current_place
-from acvb_core.shards.sums import tree_sum
 
 #: A step of 1 would leave nothing of the counts, and 0 has no logarithm.
 _ALL = 1.0 - 1e-16

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +24,9 @@ from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, model_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.host import Host
-from acvb_core.shards.place import shard_workers
+from acvb_core.shards.place import Place, shard_workers, use_place
 from tests.shards.outcomes import outcome
+from tests.shards.test_group import start_frail
 
 METHODS = ("cvb0", "acvb0", "vb")
 _RUN: dict[str, Any] = {"k": 8, "shards": 5, "max_sweeps": 12, "heldout_documents": 0.1}
@@ -84,22 +83,18 @@ def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on
             assert outcome(data, name, **_RUN) == wanted
 
 
-def test_a_killed_process_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
-    def kill(prepared: Any, snapshot: Any) -> None:
+def test_a_lost_worker_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
+    def lose(prepared: Any, snapshot: Any) -> None:
         if snapshot.sweep in (2, 7):
-            workers = snapshot.state.inner.group.workers
-            os.kill(workers[snapshot.sweep % 2].process.pid, signal.SIGKILL)
-            killed.append(snapshot.sweep)
+            snapshot.state.inner.group.workers[snapshot.sweep % 2].is_lost = True
         if snapshot.moves:
             assert snapshot.moves == {"lost": 1}
             marked.append(snapshot.sweep)
 
-    killed: list[int] = []
     marked: list[int] = []
     wanted = outcome(corpus, "acvb0", burn_in=3, **_RUN)
-    with shard_workers(2, processes=True, save_every=4):
-        assert outcome(on_disk, "acvb0", burn_in=3, watch=kill, **_RUN) == wanted
-    assert killed == [2, 7]
+    with use_place(Place(2, start_frail, save_every=4)):
+        assert outcome(on_disk, "acvb0", burn_in=3, watch=lose, **_RUN) == wanted
     assert marked == [3, 8]
 
 
@@ -240,8 +235,8 @@ def test_saved_shards_go_on_with_the_same_bits(
     if name == "acvb0":
         hosts[0].call((0, 1), "start_mean", ())
     steps(hosts[0])
-    assert hosts[0].save((0, 1), str(tmp_path), "kept") > 0
-    hosts[1].restore(factories, str(tmp_path), "kept")
+    hosts[0].save((0, 1), str(tmp_path), "kept")
+    hosts[1].build(factories, str(tmp_path), "kept")
     for host in hosts:
         steps(host)
     one, other = (host.call((0, 1), "save", ())[0] for host in hosts)
@@ -250,4 +245,4 @@ def test_saved_shards_go_on_with_the_same_bits(
         assert all((before[array] == after[array]).all() for array in before)
     (tmp_path / "kept-shard-00001.npz").write_bytes(b"nothing")
     with pytest.raises(AcvbError, match="The saved state of shard 1 cannot be read"):
-        hosts[1].restore(factories, str(tmp_path), "kept")
+        hosts[1].build(factories, str(tmp_path), "kept")
