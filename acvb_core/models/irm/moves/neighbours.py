@@ -7,6 +7,8 @@ cluster but for a share that is spread evenly over all: it is added at once, and
 
 from __future__ import annotations
 
+from functools import partial
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +36,9 @@ def neighbour_sums(pattern: sparse.csr_array, responsibilities: Floats, poll: Po
     pairs, shares, starts, clusters, values = compress(responsibilities, n_counted, even)
     per_link = max(n_counted / len(responsibilities), 1.0)
 
-    def add(rows: tuple[int, int]) -> None:
-        _add_compressed(pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, *rows, out)
-
+    add = partial(
+        _add_compressed, pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, out
+    )
     map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), poll)
     if even:
         out += even * np.diff(pattern.indptr)[:, None]
@@ -67,9 +69,7 @@ def pattern_product(pattern: sparse.csr_array, values: Floats, poll: Poll = no_p
     if pattern.nnz == 0:
         return out
 
-    def add(rows: tuple[int, int]) -> None:
-        _add_dense(pattern.indptr, pattern.indices, values, *rows, out)
-
+    add = partial(_add_dense, pattern.indptr, pattern.indices, values, out)
     map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), poll)
     return out
 
@@ -153,10 +153,10 @@ def _add_to_clusters(responsibilities: Floats, values: Floats, even: float, out:
 
 @nb.njit(**OPTIONS)
 def _add_dense(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], values: Floats, begin: int, end: int, out: Floats
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], values: Floats, out: Floats, rows: tuple[int, int]
 ) -> None:
     n_columns = values.shape[1]
-    for i in range(begin, end):
+    for i in range(rows[0], rows[1]):
         row = out[i]
         for p in range(indptr[i], indptr[i + 1]):
             other = values[indices[p]]
@@ -173,11 +173,10 @@ def _add_compressed(
     starts: NDArray[np.int32],
     clusters: NDArray[np.int32],
     values: Floats,
-    begin: int,
-    end: int,
     out: Floats,
+    rows: tuple[int, int],
 ) -> None:
-    for i in range(begin, end):
+    for i in range(rows[0], rows[1]):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             out[i, pairs[j, 0]] += shares[j, 0]
