@@ -25,10 +25,8 @@ from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.registry import method_row
-from acvb_core.store.claim import OUTPUT, Claim
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.export import write_run
-from acvb_core.store.leftovers import remove_leftovers
+from acvb_core.store.export import csv_text, remove_leftovers, write_run
+from acvb_core.store.files import OUTPUT, StoreLock
 from acvb_core.store.unfinished import FILE, UnfinishedRun
 
 INTERRUPTED = 130
@@ -196,7 +194,7 @@ def make_folder(arguments: argparse.Namespace) -> Path | None:
         return None
     folder = Path(arguments.out)
     folder.mkdir(parents=True, exist_ok=True)
-    arguments.cleanup.callback(Claim(folder, OUTPUT).give_up)
+    arguments.cleanup.callback(StoreLock(folder, OUTPUT).release)
     return folder
 
 

@@ -14,8 +14,7 @@ from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
-from acvb_core.store.export import run_dict, to_plain
-from acvb_core.store.known_labels import compare_known_labels
+from acvb_core.store.export import compare_known_labels, run_dict, to_plain
 
 _ENDED = {
     Verdict.CONVERGED: "converged",

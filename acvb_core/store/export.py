@@ -7,11 +7,13 @@ back exactly.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,12 +21,80 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from acvb_core.core.scratch import scratch_prefix
+from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.known_labels import add_known_labels, compare_known_labels
+from acvb_core.evaluate.agreement import attribute_agreement
+from acvb_core.registry import MODELS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Spaces before the sign do not keep a spreadsheet from running it; some take the wide forms for the signs themselves.
+_FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
+#: What LaTeX takes for its own, and how it is written.
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+}
+_LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
+#: Above a table in LaTeX.
+_LATEX_NOTES = (
+    "% p: t-test against the best over splits of one data set, corrected for the training data that splits share",
+    "% (Nadeau and Bengio 2003), adjusted by Holm's method. Star: no difference was found, which shows no equality.",
+    "% Methods that are equal on average over data sets are still called different on one data set in 7 to 13 % of",
+    "% cases. With several data sets test the means of each: compare_paired(..., ratio=0).",
+)
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return a frame as CSV, without its index; text that a spreadsheet would run is guarded by an apostrophe."""
+    import pandas as pd
+
+    guarded = frame.copy()
+    texts = [name for name in guarded.columns if not pd.api.types.is_numeric_dtype(guarded[name])]
+    for name in texts:
+        guarded[name] = [_guard_cell(cell) for cell in guarded[name]]
+    guarded.columns = [_guard_cell(name) for name in guarded.columns]
+    out = io.StringIO()
+    # A lone carriage return ends a line for many readers, but the writer itself would not quote it.
+    odd = any(isinstance(cell, str) and "\r" in cell for name in texts for cell in frame[name])
+    quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
+    guarded.to_csv(out, index=False, lineterminator="\n", quoting=quoting)
+    return out.getvalue()
+
+
+def _guard_cell(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def latex_table(summary: pd.DataFrame) -> str:
+    """Return a summary as a LaTeX table for the package booktabs.
+
+    The best is in bold, and those without a difference from it that was found are starred.
+    """
+    lines = [
+        *_LATEX_NOTES,
+        r"\begin{tabular}{lrrrr}",
+        r"\toprule",
+        r"Method & $n$ & Mean & SD & $p$ \\",
+        r"\midrule",
+    ]
+    for row in summary.to_dict("records"):
+        mean = "--" if pd.isna(row["mean"]) else f"{row['mean']:.4g}"
+        if row["best"]:
+            mean = rf"\textbf{{{mean}}}"
+        elif not (row["significant"] or pd.isna(row["p"])):
+            mean += "$^*$"
+        sd, p = ("--" if pd.isna(row[name]) else f"{row[name]:.3g}" for name in ("sd", "p"))
+        lines.append(rf"{_escape_latex(row['condition'])} & {row['n']} & {mean} & {sd} & {p} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def to_plain(value: Any) -> Any:
@@ -147,3 +217,58 @@ def posterior_arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz (see `write_run`)."""
     arrays: dict[str, Any] = result.prepared.model_row.part("export").arrays(result)
     return arrays
+
+
+def has_heading(*columns: str) -> Callable[[Path], bool]:
+    """Return a test for a CSV file that begins with these columns; a single column is all that it may have."""
+
+    def is_table(path: Path) -> bool:
+        with path.open(encoding="utf-8", errors="replace", newline="") as lines:
+            first = next(csv.reader([lines.readline(1 << 16)]), [])
+        return tuple(first[: len(columns)] if columns[1:] else first) == columns
+
+    return is_table
+
+
+def own_files() -> list[tuple[str, Callable[[Path], bool]]]:
+    """Return the names of the files that runs may leave, each with a test: other files of such names are not ours."""
+    shared = [
+        ("history.csv", has_heading("sweep", "cpu_seconds")),
+        ("race.csv", has_heading("seed", "sweeps", "cpu_seconds")),
+    ]
+    parts = dict.fromkeys(row.part("export") for row in MODELS)
+    return shared + [file for part in parts for file in part.OWN_FILES]
+
+
+def remove_leftovers(folder: Path, own: Collection[Path]) -> list[Path]:
+    """Remove the files of an earlier run from a folder, and return them.
+
+    `own` is what this run wrote and read: it stays, and so does every file that is not of a run.
+    """
+    stays = {path.resolve() for path in own}
+    removed = []
+    for name, is_own in own_files():
+        path = folder / name
+        if path.is_file() and path.resolve() not in stays and is_own(path):
+            path.unlink()
+            removed.append(path)
+    return removed
+
+
+def compare_known_labels(result: Result) -> pd.DataFrame:
+    """Return the agreement of the row objects' clusters with each attribute of the data.
+
+    Returns: attribute; labels: how many different ones; known, unknown: objects with and without a label, the latter
+      being left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known.
+    """
+    data = result.prepared.data
+    attributes = data.attributes if isinstance(data, Relation) else {}
+    table, _ = attribute_agreement(result.posterior.labels("rows") if attributes else [], attributes)
+    return table
+
+
+def add_known_labels(result: Result) -> pd.DataFrame:
+    """Return the table of the row objects with a column `known_ATTRIBUTE` for each attribute, "" where unknown."""
+    return result.rows.assign(
+        **{f"known_{name}": values for name, values in result.prepared.data.attributes.items()}
+    )

@@ -27,8 +27,7 @@ from acvb_core.cli.typed import parse_count
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.protocols import Poll
 from acvb_core.engine.run import StopRun
-from acvb_core.store.claim import OUTPUT, Claim
-from acvb_core.store.files import replace_file
+from acvb_core.store.files import OUTPUT, StoreLock, replace_file
 from benchmarks.papers.claims import write_claims_page
 from benchmarks.papers.figures import draw_figures
 from benchmarks.papers.kept_runs import (
@@ -63,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with ExitStack() as cleanup:
             arguments.out.mkdir(parents=True, exist_ok=True)
-            cleanup.callback(Claim(arguments.out, OUTPUT).give_up)
+            cleanup.callback(StoreLock(arguments.out, OUTPUT).release)
             return reproduce_paper(arguments)
     except AcvbError as error:
         sys.stderr.write(f"{error}\n")

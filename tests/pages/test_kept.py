@@ -315,8 +315,8 @@ def test_a_run_that_cannot_go_on_says_why(with_sample: AppTest, open_app: Open) 
 
 def test_a_folder_that_another_server_uses_is_refused(open_app: Open) -> None:
     hold = (
-        "import sys, time; from pathlib import Path; from acvb_core.store.claim import Claim; "
-        "kept = Claim(Path(sys.argv[1])); print(flush=True); time.sleep(600)"
+        "import sys, time; from pathlib import Path; from acvb_core.store.files import StoreLock; "
+        "kept = StoreLock(Path(sys.argv[1])); print(flush=True); time.sleep(600)"
     )
     command = [sys.executable, "-c", hold, str(services.home())]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as other:

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from acvb_core.core.clusters import rearrange
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.table import Table
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
@@ -24,14 +27,23 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.models.irm.export import responsibilities_frame
+from acvb_core.models.irm.export import responsibilities_frame, write_links
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.export import run_json, to_plain, write_run
+from acvb_core.samples.planted_mixtures import block_images
+from acvb_core.store.export import (
+    compare_known_labels,
+    csv_text,
+    own_files,
+    remove_leftovers,
+    run_dict,
+    run_json,
+    run_tables,
+    to_plain,
+    write_run,
+)
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet
-
-WOMEN = load_sample("southern_women").relation
+from tests.store.support import ODD_LABELS, SMALL, WOMEN, network
 
 
 @pytest.fixture(scope="module")
@@ -327,3 +339,135 @@ def test_a_stored_run_exports_the_same(result: Result, stored: Result, tmp_path:
     for one, other in zip(write_run(result, tmp_path / "a"), write_run(stored, tmp_path / "b"), strict=True):
         if one.suffix != ".npz":
             assert one.read_bytes() == other.read_bytes(), one.name
+
+
+def topics() -> Result:
+    return fit(Corpus.build([[1, 2, 0], [3, 0, 1]]), "vb", k=2, max_sweeps=3)
+
+
+def groups() -> Result:
+    return fit(network(True, False), "vb", k_rows=3, heldout=0.1, max_sweeps=5, restarts=2)
+
+
+def blocks() -> Result:
+    return fit(WOMEN, "vb", **SMALL)
+
+
+def features() -> Result:
+    return fit(block_images(40, noise=0.3, seed=0).table, "fab", heldout=0.1, max_sweeps=5, restarts=2)
+
+
+def no_features() -> Result:
+    return fit(Table.build(np.random.default_rng(0).normal(size=(30, 2))), "fab")
+
+
+def written(result: Result, folder: Path) -> list[Path]:
+    links = write_links(result, 2, folder) if isinstance(result.prepared.data, Relation) else []
+    return write_run(result, folder) + links
+
+
+@pytest.mark.parametrize("make", [topics, groups, blocks, features, no_features])
+def test_every_table_of_every_model_is_known_and_goes(tmp_path: Path, make: type) -> None:
+    result = make()
+    tmp_path.joinpath("own").mkdir()
+    found = [path.name for path in written(result, tmp_path)]
+    tables = [name for name in found if name.endswith(".csv") or name == "model.npz"]
+    assert remove_leftovers(tmp_path, [tmp_path / name for name in tables]) == []
+    assert {path.name for path in remove_leftovers(tmp_path, [])} == set(tables)
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"run.json", "posterior.npz"}
+
+
+def test_no_table_is_listed_that_none_writes(tmp_path: Path) -> None:
+    names = {path.name for make in (topics, groups, blocks, features) for path in written(make(), tmp_path)}
+    assert {name for name, _ in own_files()} <= names
+
+
+def test_what_is_no_table_of_a_run_stays(tmp_path: Path) -> None:
+    own = {
+        "links.csv": "source,target\na,b\n",
+        "rows.csv": "",
+        "topics.csv": "topic\n1\n",
+        "notes.txt": "object,cluster,probability,entropy\n",
+        "documents.csv": "\x00\xff",
+        "objects.csv": "object,weight\na,1\n",
+    }
+    for name, text in own.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "columns.csv").mkdir()
+    assert remove_leftovers(tmp_path, []) == []
+    assert {path.name for path in tmp_path.iterdir()} == {*own, "columns.csv"}
+
+
+def test_a_quoted_heading_is_a_heading(tmp_path: Path) -> None:
+    (tmp_path / "columns.csv").write_text('"object","cluster","probability","entropy"\n"a\rb",1,1.0,0.0\n')
+    assert [path.name for path in remove_leftovers(tmp_path, [])] == ["columns.csv"]
+
+
+def with_attributes(**attributes: list[str]) -> Relation:
+    arrays = {name: np.array(values, dtype=object) for name, values in attributes.items()}
+    return replace(WOMEN, attributes=arrays)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Result:
+    return fit(WOMEN, "acvb0", k_rows=4, k_cols=4)
+
+
+def result_with(plain: Result, **attributes: list[str]) -> Result:
+    return plain.with_state(prepared=replace(plain.prepared, data=with_attributes(**attributes)))
+
+
+def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) -> None:
+    clusters = plain.labels("rows")
+    assert len(set(clusters)) > 1
+    half = [f"c{k}" if i % 2 else "" for i, k in enumerate(clusters)]
+    other = ["x" if i < 5 else "y" for i in range(18)]
+    found = compare_known_labels(result_with(plain, half=half, other=other)).set_index("attribute")
+    assert list(found.index) == ["half", "other"]
+    assert found.loc["half"].to_dict() == {
+        "labels": len(set(half) - {""}), "known": 9, "unknown": 9, "ari": pytest.approx(1.0), "nmi": pytest.approx(1.0),
+    }  # fmt: skip
+    assert found.loc["other", "ari"] == pytest.approx(adjusted_rand_score(other, clusters))
+    assert found.loc["other", "nmi"] == pytest.approx(normalized_mutual_info_score(other, clusters))
+
+
+def test_no_label_agrees_with_nothing(plain: Result) -> None:
+    result = result_with(plain, tag=[""] * 18)
+    (line,) = compare_known_labels(result).itertuples()
+    assert (line.known, line.labels) == (0, 0)
+    assert np.isnan(line.ari)
+    assert json.loads(run_json(result))["known_labels"]["tag"]["ari"] is None
+
+
+def test_without_labels_nothing_is_said(plain: Result, tmp_path: Path) -> None:
+    assert len(compare_known_labels(plain)) == 0
+    assert "known_labels" not in run_dict(plain)
+    assert run_tables(plain).keys() == plain.tables.keys()
+    assert not {"agreement.csv"} & {path.name for path in write_run(plain, tmp_path)}
+
+
+def test_labels_are_written_beside_the_clusters(plain: Result, tmp_path: Path) -> None:
+    labels = [name for name in ODD_LABELS if name.isprintable()]
+    values = [labels[i % len(labels)] for i in range(18)]
+    result = result_with(plain, cluster=values, object=["a", "=b"] * 9)
+    paths = write_run(result, tmp_path)
+    assert {path.name for path in paths} == {
+        "run.json", "history.csv", "rows.csv", "columns.csv", "blocks.csv", "agreement.csv", "posterior.npz",
+    }  # fmt: skip
+    rows = pd.read_csv(tmp_path / "rows.csv", keep_default_na=False)
+    names = ["object", "cluster", "probability", "given_clusters", "entropy", "known_cluster", "known_object"]
+    assert list(rows.columns) == names
+    assert list(rows["known_cluster"]) == [f"'{name}" if name.startswith("=") else name for name in values]
+    assert list(rows["known_object"])[:2] == ["a", "'=b"]
+    assert list(rows["cluster"]) == list(result.rows["cluster"])
+    table = pd.read_csv(tmp_path / "agreement.csv")
+    assert list(table["attribute"]) == ["cluster", "object"]
+    told = json.loads((tmp_path / "run.json").read_text())["known_labels"]
+    for line in table.itertuples():
+        assert told[line.attribute]["ari"] == line.ari == compare_known_labels(result)["ari"][line.Index]
+
+
+def test_a_corpus_has_no_such_labels() -> None:
+    result = fit(load_sample("bars").corpus, "cvb0", k=2, max_sweeps=2)
+    assert len(compare_known_labels(result)) == 0
+    assert "agreement" not in run_tables(result)

@@ -12,9 +12,8 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import count_samples
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
-from acvb_core.store.leftovers import has_heading
 
 if TYPE_CHECKING:
     import pandas as pd

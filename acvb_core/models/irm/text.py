@@ -10,7 +10,7 @@ from typing import Any
 from acvb_core.core.printable import printable
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export import write_links
-from acvb_core.store.known_labels import compare_known_labels
+from acvb_core.store.export import compare_known_labels
 
 
 def facts(result: Result) -> list[tuple[str, str]]:

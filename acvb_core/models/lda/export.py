@@ -20,9 +20,8 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
 from acvb_core.models.lda.topics import build_topics, word_probability
 from acvb_core.models.lda.transform import fold_in
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
-from acvb_core.store.leftovers import has_heading
 from acvb_core.store.topics.trained import MODEL, is_model, save_model
 
 #: Documents whose topics are worked out at a time.

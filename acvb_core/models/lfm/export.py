@@ -9,8 +9,8 @@ import numpy as np
 
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import own_units
+from acvb_core.store.export import has_heading
 from acvb_core.store.files import labels_bytes
-from acvb_core.store.leftovers import has_heading
 
 #: Files that a run may leave, and how each is recognised: by the columns that it begins with.
 OWN_FILES = (

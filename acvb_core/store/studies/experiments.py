@@ -10,28 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.registry import method_row
 from acvb_core.store.codecs import MOST_SECONDS, is_number
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.export import to_plain
+from acvb_core.store.export import csv_text, latex_table, to_plain
 from acvb_core.store.files import StoreError, replace_file
 from acvb_core.store.studies.study_folder import StudyFolder
-
-#: What LaTeX takes for its own, and how it is written.
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-}
-_LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
-
 
 #: What the table of runs holds: numbers are worked with, and names are shown.
 _NUMBERS, _TEXTS = ("heldout_", "cpu_seconds"), ("verdict", "error")
@@ -107,39 +93,3 @@ def _is_score(name: str, value: Any) -> bool:
     """Return whether a value is a score or a time; a score may be missing."""
     is_score = name.startswith("heldout_")
     return is_score if value is None else is_number(value, math.inf if is_score else MOST_SECONDS)
-
-
-#: Above a table in LaTeX.
-_LATEX_NOTES = (
-    "% p: t-test against the best over splits of one data set, corrected for the training data that splits share",
-    "% (Nadeau and Bengio 2003), adjusted by Holm's method. Star: no difference was found, which shows no equality.",
-    "% Methods that are equal on average over data sets are still called different on one data set in 7 to 13 % of",
-    "% cases. With several data sets test the means of each: compare_paired(..., ratio=0).",
-)
-
-
-def latex_table(summary: pd.DataFrame) -> str:
-    """Return a summary as a LaTeX table for the package booktabs.
-
-    The best is in bold, and those without a difference from it that was found are starred.
-    """
-    lines = [
-        *_LATEX_NOTES,
-        r"\begin{tabular}{lrrrr}",
-        r"\toprule",
-        r"Method & $n$ & Mean & SD & $p$ \\",
-        r"\midrule",
-    ]
-    for row in summary.to_dict("records"):
-        mean = "--" if pd.isna(row["mean"]) else f"{row['mean']:.4g}"
-        if row["best"]:
-            mean = rf"\textbf{{{mean}}}"
-        elif not (row["significant"] or pd.isna(row["p"])):
-            mean += "$^*$"
-        sd, p = ("--" if pd.isna(row[name]) else f"{row[name]:.3g}" for name in ("sd", "p"))
-        lines.append(rf"{_escape_latex(row['condition'])} & {row['n']} & {mean} & {sd} & {p} \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)

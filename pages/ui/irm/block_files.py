@@ -10,8 +10,7 @@ from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.models.irm.figures.cluster_table import cluster_table
 from acvb_core.store import export
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.known_labels import add_known_labels, compare_known_labels
+from acvb_core.store.export import add_known_labels, compare_known_labels, csv_text
 from acvb_core.views.theme import to_html
 from pages.ui.irm.block_network import draw_groups, draw_nodes
 from pages.ui.shared.picking import FileOffer, Key

@@ -9,7 +9,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
 from acvb_core.models.irm.evaluate.sampled import count_samples
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width
 from pages.ui.shared.failures import contain_failure

@@ -13,7 +13,7 @@ from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 from acvb_core.store.topics.trained import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, read_names
 from pages.ui.shared.answer_page import measure_seeds

@@ -13,7 +13,7 @@ import pandas as pd
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.engine.result import Result
 from acvb_core.store import export
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run
 
 

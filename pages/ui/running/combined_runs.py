@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments.combining import Combination, combine
 from acvb_core.engine.result import Result
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 from acvb_core.views.comparison_table import same_split
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width

@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.registry import model_row
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure
 from acvb_core.views.comparison_table import (
     HELP,

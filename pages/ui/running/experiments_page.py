@@ -17,8 +17,7 @@ from acvb_core.engine.prepared import clean_name
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.studies.experiments import latex_table
+from acvb_core.store.export import csv_text, latex_table
 from acvb_core.views.experiment import course_figure, experiment_figure
 from pages.ui.running.forms import name_methods
 from pages.ui.running.plan_buttons import show_plan_buttons

@@ -10,8 +10,7 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import MOST_CHARACTERS
-from acvb_core.store.csv_text import csv_text
-from acvb_core.store.export import zip_runs
+from acvb_core.store.export import csv_text, zip_runs
 from pages.ui.running.archives import show_archive_button, show_archives
 from pages.ui.running.paging import choose_page
 from pages.ui.running.run_table import ORDERS, Grid, fold_grids, select_runs, sort_runs, tabulate_runs

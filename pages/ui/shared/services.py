@@ -22,8 +22,7 @@ from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.free_memory import share_heaps
 from acvb_core.engine.tuning import Search, Tuning
-from acvb_core.store.claim import Claim
-from acvb_core.store.files import StoreError, close_to_others
+from acvb_core.store.files import StoreError, StoreLock, close_to_others
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies.experiments import ExperimentFolder
@@ -126,13 +125,13 @@ def store() -> RunStore:
     """
     hide_folder(home(), "the folder of the runs")
     close_to_others(home())
-    _claim(home())
+    _lock_store(home())
     return RunStore(home())
 
 
 @once_per_process
-def _claim(folder: Path) -> Claim:
-    return Claim(folder)
+def _lock_store(folder: Path) -> StoreLock:
+    return StoreLock(folder)
 
 
 @once_per_process

@@ -16,7 +16,7 @@ from acvb_core.engine.experiments.answers import COURSE, measure_stability, read
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import planted_relation
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 
 
 def topics(*words: str) -> dict[str, str]:

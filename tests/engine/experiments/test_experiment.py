@@ -21,7 +21,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import make_runs
 from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.samples.planted_mixtures import planted_features
-from acvb_core.store.csv_text import csv_text
+from acvb_core.store.export import csv_text
 
 SHORT = {"max_sweeps": 5, "splits": 3}
 

@@ -12,26 +12,25 @@ from pathlib import Path
 import pytest
 
 from acvb_core.cli import main
-from acvb_core.store.claim import OUTPUT, Claim
-from acvb_core.store.files import StoreError
+from acvb_core.store.files import OUTPUT, StoreError, StoreLock
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from acvb_core.store import claim
-kept = claim.Claim(Path(sys.argv[1]), getattr(claim, sys.argv[2]))
-print("claimed", flush=True)
+from acvb_core.store import files
+kept = files.StoreLock(Path(sys.argv[1]), getattr(files, sys.argv[2]))
+print("locked", flush=True)
 time.sleep(600)
 """
 
 
 @contextmanager
 def held(folder: Path, purpose: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Give another process that has claimed the folder."""
+    """Give another process that has locked the folder."""
     command = [sys.executable, "-c", HOLD, str(folder), purpose]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"claimed\n"
+        assert process.stdout.readline() == b"locked\n"
         try:
             yield process
         finally:
@@ -40,7 +39,7 @@ def held(folder: Path, purpose: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that has claimed the folder as a server."""
+    """Another process that has locked the folder as a server."""
     with held(tmp_path, "SERVER") as process:
         yield process
 
@@ -49,18 +48,18 @@ def test_a_second_server_is_refused_until_the_first_is_gone(
     tmp_path: Path, other: subprocess.Popen[bytes]
 ) -> None:
     with pytest.raises(StoreError, match=rf"process {other.pid}\) keeps its runs in {tmp_path}.*ACVB_HOME"):
-        Claim(tmp_path)
+        StoreLock(tmp_path)
     other.kill()
     other.wait()
-    first, again = Claim(tmp_path), Claim(tmp_path)
+    first, again = StoreLock(tmp_path), StoreLock(tmp_path)
     assert (tmp_path / "server.lock").read_text() == f"{os.getpid()}\n"
-    for claim in (again, first):
-        claim.give_up()
+    for lock in (again, first):
+        lock.release()
 
 
-def test_a_folder_that_cannot_be_written_to_needs_no_claim(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_needs_no_lock(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    Claim(tmp_path / "file").give_up()
+    StoreLock(tmp_path / "file").release()
     assert (tmp_path / "file").read_text() == ""
 
 
