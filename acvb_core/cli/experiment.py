@@ -19,7 +19,7 @@ from acvb_core.data.report import plural
 from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
 from acvb_core.engine.experiments.report import TWO_WAYS, Experiment
 from acvb_core.engine.study import make_runs
-from acvb_core.store.studies.experiments import ExperimentFolder
+from acvb_core.store.studies import ExperimentFolder
 
 
 def experiment(arguments: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Search, Tuning, plan_search, refuse_untunable
 from acvb_core.registry import method_row
 from acvb_core.store.export import csv_text
-from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies import SearchFolder
 
 
 def tune(arguments: argparse.Namespace) -> int:

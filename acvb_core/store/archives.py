@@ -51,8 +51,7 @@ from acvb_core.store.jobs import JobManager
 from acvb_core.store.plausible import check_run
 from acvb_core.store.results import RUNS, read_identity, read_result, read_state, run_path
 from acvb_core.store.runs import RunStore, TakenRun
-from acvb_core.store.studies.study_folder import PlanT, StudyFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import PlanT, StudyFolder, StudyStore
 from acvb_core.store.topics.names import TopicNames
 
 #: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it. They
@@ -299,7 +298,7 @@ class _Writer:
         Raises StoreError: it cannot be put into an archive.
         """
         kept = book.folder(job.id)
-        kind, key = kind_of(kept.data), dataset_key(kept.data)
+        kind, key = kind_of(kept.plan.data), dataset_key(kept.plan.data)
         self._add_file(kind, key)
         for name in (kept.plan_file, kept.lines_file):
             path = kept.folder / name

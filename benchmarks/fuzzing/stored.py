@@ -26,9 +26,7 @@ from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Tuning, plan_search
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, Codec
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.searches import SearchFolder
-from acvb_core.store.studies.study_folder import StudyFolder
+from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyFolder
 from acvb_core.store.topics.trained import load_model, save_model
 from benchmarks.fuzzing.seeds import memory_folder, seeds_of
 

@@ -19,8 +19,7 @@ from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.registry import method_row
 from acvb_core.store.files import replace_file
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.searches import SearchFolder
+from acvb_core.store.studies import ExperimentFolder, SearchFolder
 from benchmarks.papers.courses import CourseRecorder, RunNotes, describe_end, list_quantities
 from benchmarks.papers.paper import PaperTable
 from benchmarks.papers.parts import TABLES, PaperPart

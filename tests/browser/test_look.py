@@ -14,8 +14,7 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import ExperimentFolder, StudyStore
 from acvb_core.views.dark import DARK_PAPER, dark_colour
 from acvb_core.views.theme import TEXT
 from tests.browser.conftest import running_app

@@ -22,9 +22,7 @@ from acvb_core.store import index
 from acvb_core.store.archives import read_archive
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.searches import SearchFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyStore
 from tests.store.support import (
     WOMEN,
     assert_same_outline,

@@ -123,3 +123,29 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="kept on disk, and are too many"):
         acvb_core.fit(kept, "sdm", k=2, epochs=1.0).save(tmp_path / "whole")
     assert (tmp_path / "whole").read_bytes() == before
+
+
+def returned() -> dict[str, Callable[[], Any]]:
+    """What the other public functions return."""
+    few = {"k": 3, "max_sweeps": 3}
+    return {
+        "load_relation": lambda: acvb_core.load_relation([("a", "b"), ("a", "b"), ("c", "d")]),
+        "load_sample": lambda: acvb_core.load_sample("karate"),
+        "report": lambda: acvb_core.load_sample("bars").report,
+        "trained_topics": lambda: acvb_core.trained_topics(acvb_core.fit(BARS, "cvb0", **few)),
+        "experiment": lambda: acvb_core.experiment(BARS, ["cvb0", "vb"], splits=2, **few),
+        "grid": lambda: acvb_core.grid(BARS, [2, 3], max_sweeps=3),
+        "state": lambda: acvb_core.fit(BARS, "cvb0", **few).state,
+    }
+
+
+@pytest.mark.filterwarnings("ignore::acvb_core.DataChangedWarning")
+@pytest.mark.parametrize("name", returned())
+def test_what_functions_return_prints_short_and_can_be_copied(name: str) -> None:
+    made = returned()[name]()
+    printed = repr(made)
+    assert len(printed.splitlines()) <= MOST_LINES
+    assert len(printed) <= 1_000
+    assert len(getattr(made, "_repr_html_", str)()) <= MOST_HTML
+    for copied in COPIES:
+        assert type(copied(made)) is type(made)

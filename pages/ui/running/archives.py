@@ -22,7 +22,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.store.archives import Chosen, ImportReport, read_archive, write_archive
 from acvb_core.store.datasets import kind_of
 from acvb_core.store.files import StoreError, explain_error
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import StudyStore
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
@@ -86,7 +86,7 @@ def _show_workspace_button(workspace: Workspace) -> None:
 
 def _can_be_in_file(book: StudyStore[Any, Any], job: BackgroundTask[Any]) -> bool:
     try:
-        return not kind_of(book.folder(job.id).data).elsewhere
+        return not kind_of(book.folder(job.id).plan.data).elsewhere
     except StoreError:  # another tab has just deleted it
         return False
 

@@ -25,9 +25,7 @@ from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.files import StoreError, StoreLock, close_to_others
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.searches import SearchFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyStore
 from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:

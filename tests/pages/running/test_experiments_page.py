@@ -12,8 +12,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import ExperimentFolder, StudyStore
 from pages.ui.shared import services
 from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace

@@ -29,9 +29,7 @@ from acvb_core.store.export import to_plain
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.searches import SearchFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyStore
 from tests.store.test_archives import import_at_once, rewrite
 
 SECONDS = 300
@@ -168,14 +166,14 @@ def test_a_plan_whose_folder_another_server_made_first_stays(
 ) -> None:
     """Before, the folder was removed because the import into it had failed."""
     guest = Home(other.store.folder, "guest")
-    real = StudyStore._claim
+    real = StudyStore._keep
 
-    def claim(book: StudyStore[Any, Any], job_id: str) -> None:
+    def keep(*arguments: Any) -> Any:
         monkeypatch.undo()
         guest.read(archive)
-        real(book, job_id)
+        return real(*arguments)
 
-    monkeypatch.setattr(StudyStore, "_claim", claim)
+    monkeypatch.setattr(StudyStore, "_keep", keep)
     report = other.read(archive)
     assert list(report.others["experiment"].refused) == ["experiment on links"]
     assert len(Home(other.store.folder, "guest").experiment.inspect().study.rows) == 5

@@ -13,8 +13,7 @@ from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
-from acvb_core.store.studies.experiments import ExperimentFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import ExperimentFolder, StudyStore
 from tests.store.support import WOMEN
 
 Book = StudyStore[Plan, Experiment]
@@ -145,7 +144,7 @@ def test_a_folder_that_cannot_be_deleted_is_named(
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("acvb_core.store.studies.study_store.shutil.rmtree", refuse)
+    monkeypatch.setattr("acvb_core.store.studies.shutil.rmtree", refuse)
     with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
         book.remove("mine", done.id)
 

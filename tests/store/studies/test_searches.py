@@ -30,8 +30,7 @@ from acvb_core.engine.tuning import Search, Trial, Tuning, plan_search, rebuild_
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
-from acvb_core.store.studies.searches import SearchFolder
-from acvb_core.store.studies.study_store import StudyStore
+from acvb_core.store.studies import SearchFolder, StudyStore
 from tests.engine.fakes import bits
 
 ROOT = Path(__file__).resolve().parents[3]
