@@ -25,7 +25,7 @@ def no_poll() -> None:
     """The poll of a run that nobody pauses or stops."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """The posterior of the data by a state, or by an average of states."""
 
@@ -45,6 +45,10 @@ class Posterior:
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
+
+    def __repr__(self) -> str:
+        shapes = (f"{name} {' x '.join(map(str, array.shape))}" for name, array in self.arrays.items())
+        return f"Posterior({', '.join(shapes)})"
 
     def with_arrays(
         self,

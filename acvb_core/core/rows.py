@@ -58,7 +58,7 @@ class Paper:
     otherwise: str  #: what the method does otherwise by default, and why, in sentences
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MethodSpec:
     """One row: an inference method of one model."""
 
@@ -99,6 +99,9 @@ class MethodSpec:
         """Return what finds the row in the registry again: its functions need not be copied or pickled."""
         return _REGISTRY("method_row"), (self.model, self.name)
 
+    def __repr__(self) -> str:
+        return f"MethodSpec({self.model!r}, {self.name!r})"
+
     def values(self, given: Values) -> dict[str, Value]:
         """Return a checked value for every parameter, given, of the paper with its preset, or the default."""
         if self.paper is not None and given.get(PRESET.name) == "paper":
@@ -136,7 +139,7 @@ class WarmUp:
     other_half: Values = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelSpec:
     """One model: what its data is called, how it is judged, what it costs."""
 
@@ -193,6 +196,9 @@ class ModelSpec:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what finds the row in the registry again."""
         return _REGISTRY("model_row"), (self.name,)
+
+    def __repr__(self) -> str:
+        return f"ModelSpec({self.name!r})"
 
     @property
     def kind(self) -> str:

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from functools import wraps
 from typing import Any, TypeVar
 
+from acvb_core.core.errors import shorten
+
 #: Facts by which data differ from what was given, and the options of a reader that ask for it.
 _CHANGES: dict[str, tuple[str, ...]] = {
     "values": ("threshold",),
@@ -53,12 +55,26 @@ class Fact:
     details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able, such as the threshold that was used
 
 
-@dataclass(frozen=True)
+#: Sentences of a report that are printed.
+_SHOWN = 4
+
+
+@dataclass(frozen=True, repr=False)
 class ReadReport:
     """Everything a reader found, merged or set aside, in the order it should be told."""
 
     source: str
     facts: tuple[Fact, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"ReadReport of {self.source}:", *self._describe()])
+
+    def _describe(self) -> list[str]:
+        """Return the first sentences, indented, and how many follow."""
+        lines = [f"  {shorten(line, 120)}" for line in self.lines()]
+        return (
+            lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], f"  … {len(lines) - _SHOWN + 1} more"]
+        )
 
     def lines(self) -> list[str]:
         """Return one plain sentence for each fact."""
@@ -71,6 +87,16 @@ class ReadReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-able values."""
         return {"source": self.source, "facts": [asdict(fact) for fact in self.facts]}
+
+
+class LoadedData:
+    """The repr of data that were read, which come first in the subclasses, with the report of reading them."""
+
+    report: ReadReport
+
+    def __repr__(self) -> str:
+        data = next(iter(vars(self).values()))
+        return "\n".join([f"{type(self).__name__}({data!r})", *self.report._describe()])
 
 
 def warn_of_changes(report: ReadReport, asked: Iterable[str] = ()) -> None:

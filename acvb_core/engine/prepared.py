@@ -127,7 +127,7 @@ class Binding:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PreparedRun:
     """A run's settings and its data, and what follows from both; the costs are told before anything is built.
 
@@ -147,7 +147,10 @@ class PreparedRun:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what makes the same run again: its data and settings, without split, method and model."""
-        return rebuild_run, (self.data, self.spec.to_dict(), self.start)
+        return rebuild_run, (self.data, self.spec.to_dict(), self.start), {"check_memory": self.check_memory}
+
+    def __repr__(self) -> str:
+        return f"PreparedRun({self.label} on {self.data!r})"
 
     @property
     def train(self) -> Any:

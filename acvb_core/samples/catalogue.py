@@ -15,7 +15,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.networks import with_attributes
 from acvb_core.data.relations.nodes import load_labels
 from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.report import ReadReport
+from acvb_core.data.report import LoadedData, ReadReport
 from acvb_core.data.table import Table
 from acvb_core.samples import planted_mixtures as mixtures
 from acvb_core.samples import planted_relations as synthetic
@@ -35,8 +35,8 @@ _MODELS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedSample:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedSample(LoadedData):
     """A sample's data and what reading (or drawing) them found."""
 
     data: Relation | Corpus | Table

@@ -24,15 +24,15 @@ from acvb_core.data.corpora.texts import LoadedCorpus, entry_facts, size_facts
 from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.report import ReadReport
+from acvb_core.data.report import LoadedData, ReadReport
 from acvb_core.data.sources.byte_source import FileLike
 
 #: Documents one after another: where each begins, their words and counts.
 Piece = tuple[ArrayLike, ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedDisk:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedDisk(LoadedData):
     """A corpus on disk, the report of `load_corpus` (its fact "broken_lines" counts lines left out), and the layout."""
 
     corpus: DiskCorpus

@@ -21,7 +21,7 @@ from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.metadata import typed_column, typed_values
 from acvb_core.data.names import make_unique
-from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.report import Fact, LoadedData, ReadReport, plural
 
 if TYPE_CHECKING:
     from acvb_core.data.disk_corpus import DiskCorpus
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedCorpus:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedCorpus(LoadedData):
     """A corpus, what reading it found, and how the file was understood.
 
     Attributes

@@ -22,15 +22,15 @@ from acvb_core.data.relations.layout import Layout, ReadOptions, refuse_texts, w
 from acvb_core.data.relations.matrices import read_array, read_matrix, read_matrix_market, read_npz
 from acvb_core.data.relations.nodes import NodeList, read_node_lists
 from acvb_core.data.relations.sides import resolve_domains
-from acvb_core.data.report import ReadReport
+from acvb_core.data.report import LoadedData, ReadReport
 from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.objects import graph_library, is_frame
 from acvb_core.data.sources.opening import open_source
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedRelation:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedRelation(LoadedData):
     """A relation, what reading it found, and how the file was understood."""
 
     relation: Relation

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.names import refuse_repeated
-from acvb_core.data.report import ReadReport, plural
+from acvb_core.data.report import LoadedData, ReadReport, plural
 from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
 from acvb_core.data.table import Floats, Table, list_names, same_valued
 from acvb_core.data.tables.columns import DRESSED, UNDRESSED, RawTable
@@ -21,8 +21,8 @@ from acvb_core.data.tables.layout import TableLayout
 MOST_CATEGORIES = 100
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedTable(LoadedData):
     """A table, what reading it found, and how the file was understood."""
 
     table: Table

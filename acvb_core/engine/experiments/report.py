@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,24 @@ class Predictor:
     column: str  #: its scores in the table of runs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Experiment:
     """The runs of an experiment that are over, and what they show."""
 
     plan: Plan
     rows: tuple[Mapping[str, Any], ...] = ()  #: one a run, as in `table`
+
+    def __repr__(self) -> str:
+        conditions = [f"  {one.label}" for one in self.plan.conditions]
+        shown = conditions if len(conditions) <= 5 else [*conditions[:4], f"  … {len(conditions) - 4} more"]
+        runs = f"{self.n_runs:,} of {plural(self.plan.n_runs, 'run')} on {self.plan.data!r}"
+        return "\n".join([f"Experiment({runs})", *shown])
+
+    def _repr_html_(self) -> str:
+        """Return the experiment as a notebook shows it: the first rows of its summary."""
+        if not self.scores:
+            return f"<pre>{escape(repr(self))}</pre>"
+        return str(self.summary().to_html(index=False, border=0, max_rows=10, max_cols=12, notebook=False))
 
     @property
     def is_complete(self) -> bool:

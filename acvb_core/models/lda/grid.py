@@ -138,11 +138,15 @@ def _whole(value: Any, what: str) -> int:
     return int(value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Grid:
     """Results that differ in the number of topics and the seed."""
 
     results: Sequence[Result]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(dict.fromkeys(str(result.prepared.spec.values["k"]) for result in self.results))
+        return f"Grid(k {counts} on {self.results[0].prepared.data!r})"
 
     def table(self) -> pd.DataFrame:
         """Return one row a run, the fewest topics first.

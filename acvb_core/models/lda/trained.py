@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TrainedTopics:
     """Topics, and how they were trained.
 
@@ -107,6 +107,9 @@ class TrainedTopics:
         """The topics as new documents are read with them, the largest first."""
         phi, alpha = word_probability(self.posterior_by_size), self.posterior_by_size["alpha"]
         return FixedTopics(phi, alpha, self.vocabulary, self.tokeniser, self.name)
+
+    def __repr__(self) -> str:
+        return f"TrainedTopics({self.label}, {len(self.vocabulary):,} words)"
 
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
         """Return the topic shares of documents, the topics fixed (see `FixedTopics.transform`)."""

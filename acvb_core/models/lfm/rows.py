@@ -34,8 +34,8 @@ def memory_bytes(table: Table, method: str, values: Values) -> int:
     """Return the peak memory of a run in bytes, beyond the table.
 
     Counted at the most features, for E[z] before, now and in the making, and their products; the standardised cells
-    of method and model; and for missing cells, which are known, the residual and its change. MEIBP keeps a residual for its tries, IBP the
-    covariance of the weights of every column.
+    of method and model; and for missing cells, which are known, the residual and its change. MEIBP keeps a residual
+    for its tries, IBP the covariance of the weights of every column.
     """
     n, d = table.shape
     k = most_features(table, values)
