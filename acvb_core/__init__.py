@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from acvb_core.data.table import Table
     from acvb_core.data.tables.readers import load_table
     from acvb_core.engine.experiments.combining import combine
-    from acvb_core.engine.experiments.run import experiment
+    from acvb_core.engine.experiments.report import experiment
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
     from acvb_core.engine.tuning import tune
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from acvb_core.samples.catalogue import load_sample
     from acvb_core.shards.place import shard_workers
     from acvb_core.store.archives import load_comparison, load_result
-    from acvb_core.store.topics.trained import load_model, save_model
+    from acvb_core.store.topics import load_model, save_model
 
 __version__ = "0.1.0"
 
@@ -104,19 +104,19 @@ _HOME = {
     "as_two_sided": "acvb_core.data.relations.networks",
     "combine": "acvb_core.engine.experiments.combining",
     "compare": "acvb_core.engine.fitting",
-    "experiment": "acvb_core.engine.experiments.run",
+    "experiment": "acvb_core.engine.experiments.report",
     "fit": "acvb_core.engine.fitting",
     "grid": "acvb_core.models.lda.grid",
     "load_comparison": "acvb_core.store.archives",
     "load_corpus": "acvb_core.data.corpora.readers",
     "load_labels": "acvb_core.data.relations.nodes",
-    "load_model": "acvb_core.store.topics.trained",
+    "load_model": "acvb_core.store.topics",
     "load_relation": "acvb_core.data.relations.readers",
     "load_result": "acvb_core.store.archives",
     "load_sample": "acvb_core.samples.catalogue",
     "load_table": "acvb_core.data.tables.readers",
     "read_to_disk": "acvb_core.data.corpora.disk_writer",
-    "save_model": "acvb_core.store.topics.trained",
+    "save_model": "acvb_core.store.topics",
     "shard_workers": "acvb_core.shards.place",
     "trained_topics": "acvb_core.models.lda.trained",
     "tune": "acvb_core.engine.tuning",

@@ -12,7 +12,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
-from acvb_core.engine.experiments.run import experiment
+from acvb_core.engine.experiments.report import experiment
 from acvb_core.engine.fitting import Comparison, compare, fit
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
