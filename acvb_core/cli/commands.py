@@ -27,7 +27,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.registry import method_row
 from acvb_core.store.export import csv_text, remove_leftovers, write_run
 from acvb_core.store.files import OUTPUT, StoreLock
-from acvb_core.store.unfinished import FILE, UnfinishedRun
+from acvb_core.store.results import UNFINISHED, UnfinishedRun
 
 INTERRUPTED = 130
 
@@ -77,7 +77,7 @@ def fit(arguments: argparse.Namespace) -> int:
         if unfinished.fault is not None:
             lines.append(f"The run could not be kept while it went on: {unfinished.fault}")
         if result.was_stopped:
-            lines.append(f"Stopped. The same command continues it, from {FILE}.")
+            lines.append(f"Stopped. The same command continues it, from {UNFINISHED}.")
         else:
             unfinished.remove()
     shown = result_json if arguments.json else result_text

@@ -19,7 +19,7 @@ from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.transform import FixedTopics, as_corpus, no_known_word_error, require_tokeniser
 from acvb_core.registry import model_row
 from acvb_core.store.export import csv_text
-from acvb_core.store.topics.run_folder import load_topics
+from acvb_core.store.topics import load_topics
 
 _MODEL = model_row(find_reading("corpus").model)
 

@@ -49,10 +49,10 @@ from acvb_core.store.files import (
 from acvb_core.store.index import choose_id
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.plausible import check_run
-from acvb_core.store.results import RUNS, read_identity, read_result, read_state, run_path
+from acvb_core.store.results import RUNS, read_identity, read_result, run_path
 from acvb_core.store.runs import RunStore, TakenRun
 from acvb_core.store.studies import PlanT, StudyFolder, StudyStore
-from acvb_core.store.topics.names import TopicNames
+from acvb_core.store.topic_names import TopicNames
 
 #: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it. They
 #: pass over data without runs.
@@ -409,12 +409,9 @@ class OpenArchive:
                 raise StoreError("Its file does not say which run it holds.")
             if not is_moment(run.created):
                 raise StoreError(f"It was made {run.created!r} s after 1970, which cannot be.")
-            record = read_result(path, self.read_data(run.kind, run.dataset))
+            record = read_result(path, self.read_data(run.kind, run.dataset), state=True)
             if isinstance(record, Result):
                 check_run(record)
-                if (state := read_state(path)) is not None:
-                    last = replace(record.snapshot, state=state[0], memory=state[1])
-                    record = record.with_state(snapshot=last)
         finally:
             path.unlink(missing_ok=True)
         return TakenRun(entry.job_id, run.created, record, entry.label, entry.topic_names)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
+from acvb_core.store.datasets import dataset_key, kind_of
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,
@@ -28,6 +30,7 @@ from acvb_core.store.files import (
     from_text_bytes,
     read_arrays,
     read_npz,
+    remove_file,
     text_bytes,
     write_arrays,
 )
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 VERSION = 3
 #: Where the files of runs lie, and those of deleted runs until they go for good.
 RUNS, TRASH = "runs", "deleted"
+#: File of a run that a command has begun in a folder of results.
+UNFINISHED = "unfinished.npz"
 _STATE, _START = (
     "state_",
     "start_",
@@ -124,7 +129,10 @@ def read_state(path: Path) -> tuple[Any, Any] | None:
 
     Raises StoreError: the file is gone, damaged, or of a version whose states this program does not have.
     """
-    arrays = read_arrays(path, version=VERSION, without="posterior_")
+    return _decode_kept(path, read_arrays(path, version=VERSION, without="posterior_"))
+
+
+def _decode_kept(path: Path, arrays: Arrays) -> tuple[Any, Any] | None:
     try:
         about = from_text_bytes(arrays["about"])
         if "state" not in about:
@@ -190,30 +198,34 @@ def swap_error(path: Path, job_id: str) -> StoreError:
     )
 
 
-def read_result(path: Path, data: Any) -> Result | PreparedRun:
+def read_result(path: Path, data: Any, *, state: bool = False) -> Result | PreparedRun:
     """Return the result that `write_result` wrote, on the data it was made from; of `write_prepared`, the problem.
 
-    The problem is posed anew: the same seed holds the same entries or words out. The state is left to `read_state`.
+    The problem is posed anew: the same seed holds the same entries or words out.
 
+    `state`: with what the run goes on from, where it was kept; otherwise that is left to `read_state`.
     Raises StoreError: the file is gone, damaged, newer than this program, or of a method that this program does not
       have.
     """
-    arrays = read_arrays(path, version=VERSION, without=_STATE)
+    arrays = read_arrays(path, version=VERSION, without=None if state else _STATE)
     try:
         about = from_text_bytes(arrays["about"])
         prepared = rebuild_run(data, about["settings"], decode_start(path, arrays))
-        return prepared if "snapshot" not in about else _decode_result(prepared, about, arrays)
+        stored = prepared if "snapshot" not in about else _decode_result(prepared, about, arrays)
     except ParameterError as error:
         raise StoreError(f"{path} holds a run that this version cannot repeat: {error}") from error
     except DAMAGE as error:
         raise damage_error(path) from error
+    if not state or not isinstance(stored, Result) or (kept := _decode_kept(path, arrays)) is None:
+        return stored
+    return stored.with_state(snapshot=replace(stored.snapshot, state=kept[0], memory=kept[1]))
 
 
 def encode_start(prepared: PreparedRun) -> Arrays:
     """Return what a run began from, as arrays; none where it began anew."""
     if prepared.start is None:
         return {}
-    from acvb_core.store.topics.trained import model_arrays
+    from acvb_core.store.topics import model_arrays
 
     return {f"{_START}{name}": array for name, array in model_arrays(prepared.start).items()}
 
@@ -223,7 +235,7 @@ def decode_start(path: Path, arrays: Arrays) -> Any:
     begins = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
     if not begins:
         return None
-    from acvb_core.store.topics.trained import decode_model
+    from acvb_core.store.topics import decode_model
 
     return decode_model(path, begins)
 
@@ -289,3 +301,51 @@ def has_state(path: Path) -> bool:
         return "state" in from_text_bytes(read_npz(path, ("about",))["about"])
     except DAMAGE as error:
         raise damage_error(path) from error
+
+
+class UnfinishedRun:
+    """A run in a folder, while it goes on and after it was cut off.
+
+    `folder`: where the results of the run are to be.
+    `prepared`: the run; what is there of another run, on other data or of another version, is not used.
+    `version`: of the package, as another one may give other numbers.
+    """
+
+    def __init__(self, folder: Path, prepared: PreparedRun, version: str) -> None:
+        self.fault: str | None = None
+        self._path, self._prepared = folder / UNFINISHED, prepared
+        asked = json.loads(json.dumps({"version": version, "asked": prepared.spec.to_dict()}))
+        kind = kind_of(prepared.data).name
+        self._identity = RunIdentity("unfinished", "", 0.0, kind, dataset_key(prepared.data), asked, {})
+
+    def read(self) -> RunState | None:
+        """Return the run as it was last kept; None where it begins anew.
+
+        Raises StoreError: the file is damaged.
+        """
+        if not self._path.exists():
+            return None
+        identity = read_identity(self._path)
+        if identity is None or replace(identity, settings={}) != self._identity:
+            return None
+        stored = read_result(self._path, self._prepared.data, state=True)
+        if not isinstance(stored, Result) or stored.snapshot.state is None:
+            return None
+        return stored.state
+
+    def keep(self, state: RunState) -> None:
+        """Keep the run as it is now; `fault` says why that was not possible."""
+        going_on = replace(state, snapshot=replace(state.last, verdict=None))
+        try:
+            write_result(self._path, Result(going_on), self._identity)
+        except StoreError as error:
+            self.fault = str(error)
+        else:
+            self.fault = None
+
+    def remove(self) -> None:
+        """Remove what was kept: the run is over.
+
+        Raises StoreError: it cannot be removed.
+        """
+        remove_file(self._path)

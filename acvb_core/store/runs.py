@@ -57,7 +57,7 @@ from acvb_core.store.results import (
     write_result,
 )
 from acvb_core.store.streams import find_unused_folders, new_folder
-from acvb_core.store.topics.names import TopicNames
+from acvb_core.store.topic_names import TopicNames
 
 DAY = 24 * 3600.0  # seconds
 _DATA_OF = "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?"

@@ -21,7 +21,7 @@ from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
 from acvb_core.samples.catalogue import SAMPLES, load_sample
 from acvb_core.store.datasets import DataKind, kind_of
-from acvb_core.store.topics.trained import MODEL
+from acvb_core.store.topics import MODEL
 
 
 def python_snippet(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from acvb_core.store.topics.trained import load_model
+from acvb_core.store.topics import load_model
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,

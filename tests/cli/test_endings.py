@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_kept_goes_on(run: Run, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise StoreError("no space left")
 
-    monkeypatch.setattr("acvb_core.store.unfinished.write_result", full)
+    monkeypatch.setattr("acvb_core.store.results.write_result", full)
     monkeypatch.setattr("acvb_core.engine.observer.WRITE_EVERY", 0.0)
     done = run("fit", WOMEN, "--json", "--out", tmp_path, *SMALL)
     assert done.code == 0

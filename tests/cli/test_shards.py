@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core import parallel
-from acvb_core.store.topics.trained import load_model
+from acvb_core.store.topics import load_model
 from tests.cli.support import Run
 
 BARS = "sample:bars"

@@ -20,8 +20,7 @@ from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import tune
-from acvb_core.store.topics.run_folder import load_topics
-from acvb_core.store.topics.trained import load_model
+from acvb_core.store.topics import load_model, load_topics
 from tests.cli.support import WOMEN, Run
 
 BARS = "sample:bars"

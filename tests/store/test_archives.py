@@ -31,7 +31,7 @@ from acvb_core.store.archives import MANIFEST, ImportReport, OpenArchive, read_a
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topics.names import TopicNames
+from acvb_core.store.topic_names import TopicNames
 from benchmarks.kill_runs import end_of
 
 SECONDS = 300

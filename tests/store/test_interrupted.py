@@ -28,9 +28,9 @@ from acvb_core.engine.state import RunState
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
+from acvb_core.store.results import UNFINISHED, UnfinishedRun
 from acvb_core.store.runs import RunStore
 from acvb_core.store.states import decode_state, encode_state
-from acvb_core.store.unfinished import FILE, UnfinishedRun
 from benchmarks.kill_runs import end_of, kill_and_continue, uninterrupted
 from tests.contract.cases import through_a_file
 
@@ -451,11 +451,11 @@ def test_a_run_that_a_folder_cannot_keep_says_why(
         next(Executor().compute(RunState.begin(prepared))),
     )
     with monkeypatch.context() as patch:
-        patch.setattr("acvb_core.store.unfinished.write_result", refuse)
+        patch.setattr("acvb_core.store.results.write_result", refuse)
         unfinished.keep(update)
     assert unfinished.fault == "The disk is full."
     unfinished.keep(update)
     assert unfinished.fault is None
-    (tmp_path / FILE).write_bytes(b"damaged")
+    (tmp_path / UNFINISHED).write_bytes(b"damaged")
     with pytest.raises(StoreError):
         unfinished.read()

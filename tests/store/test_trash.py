@@ -18,7 +18,7 @@ from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
 from acvb_core.store.index import LIST, open_connection
 from acvb_core.store.runs import RunStore, TakenRun, Trash
-from acvb_core.store.topics.names import TopicNames
+from acvb_core.store.topic_names import TopicNames
 from tests.store.support import assert_same_result
 
 WORDS = [[1, 2, 3], [4, 5, 6]]

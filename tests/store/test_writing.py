@@ -24,7 +24,7 @@ from acvb_core.engine.result import Result
 from acvb_core.store import files, index
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topics.names import TopicNames
+from acvb_core.store.topic_names import TopicNames
 from tests.store.support import SURVEY, assert_same_result
 
 

@@ -22,7 +22,7 @@ from acvb_core.models.lda.topics import build_topics, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
-from acvb_core.store.topics.trained import MODEL, is_model, save_model
+from acvb_core.store.topics import MODEL, is_model, save_model
 
 #: Documents whose topics are worked out at a time.
 CHUNK = 5_000

@@ -12,7 +12,7 @@ from acvb_core.core.rows import MethodSpec
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
-from acvb_core.store.topics.trained import load_model
+from acvb_core.store.topics import load_model
 from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice

@@ -14,7 +14,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.store.export import csv_text
-from acvb_core.store.topics.trained import MODEL, save_model
+from acvb_core.store.topics import MODEL, save_model
 from pages.ui.lda.topic_view import TopicView, read_names
 from pages.ui.shared.answer_page import measure_seeds
 from pages.ui.shared.failures import contain_failure

@@ -11,7 +11,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.evaluate.ranking import Ranking
 from acvb_core.models.lda.figures.topic_bars import topic_bars
 from acvb_core.models.lda.figures.topic_map import topic_map_figure
-from acvb_core.store.topics.names import MOST_CHARACTERS, Names
+from acvb_core.store.topic_names import MOST_CHARACTERS, Names
 from acvb_core.views.labels import plain_name, user_name
 from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, open_topic_names
 from pages.ui.shared import format as say

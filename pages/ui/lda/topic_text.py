@@ -11,7 +11,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.models.lda.figures.tinted import Floats, tint_text, word_topics
 from acvb_core.models.lda.figures.topic_bars import document_topics_figure
-from acvb_core.store.topics.names import Names
+from acvb_core.store.topic_names import Names
 from acvb_core.views.labels import plain_name
 from pages.ui.lda.topic_view import TOPIC, TopicView
 from pages.ui.shared import format as say

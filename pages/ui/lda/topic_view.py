@@ -15,7 +15,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
 from acvb_core.models.lda.evaluate.answer import TopicAnswer
 from acvb_core.store.files import StoreError
-from acvb_core.store.topics.names import Names, TopicNames
+from acvb_core.store.topic_names import Names, TopicNames
 from pages.ui.shared import services
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key

@@ -15,7 +15,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_for
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.store.topics.trained import load_model, save_model
+from acvb_core.store.topics import load_model, save_model
 from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
 from pages.ui.lda import storage_choice, topic_files

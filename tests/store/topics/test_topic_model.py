@@ -18,7 +18,7 @@ from acvb_core.models.lda.transform import FixedTopics
 from acvb_core.registry import method_row, methods_of
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError, labels_bytes
-from acvb_core.store.topics.run_folder import _find_fault, load_topics
+from acvb_core.store.topics import _find_fault_of_run, load_topics
 from tests.store.support import SMALL, WOMEN
 
 TOKENISER = Tokeniser(
@@ -155,4 +155,4 @@ def test_topics_over_many_words_are_no_damage() -> None:
     n_words = 300_000
     phi = np.full((n_words, 2), 1.0 / n_words, dtype=np.float32).T
     words = np.array([str(word) for word in range(n_words)], dtype=object)
-    assert _find_fault(FixedTopics(phi, np.ones(2), words, None, "many")) is None
+    assert _find_fault_of_run(FixedTopics(phi, np.ones(2), words, None, "many")) is None

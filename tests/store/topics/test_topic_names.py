@@ -13,7 +13,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topics.names import MOST_CHARACTERS, TopicNames
+from acvb_core.store.topic_names import MOST_CHARACTERS, TopicNames
 
 WORDS = np.arange(12).reshape(3, 4)
 

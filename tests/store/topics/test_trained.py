@@ -23,8 +23,7 @@ from acvb_core.registry import method_row, methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError
-from acvb_core.store.topics.run_folder import load_topics
-from acvb_core.store.topics.trained import VERSION, load_model, model_arrays, save_model
+from acvb_core.store.topics import VERSION, load_model, load_topics, model_arrays, save_model
 from tests.store.support import SMALL, WOMEN, odd_corpus
 
 BARS = load_sample("bars").corpus

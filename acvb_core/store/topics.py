@@ -1,7 +1,9 @@
-"""Trained topics as a file to go on from: one npz without pickle, with a version."""
+"""Trained topics as a file to go on from, one npz without pickle; and topics of a run that was written to a folder."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +14,8 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.cutting import WordFunction
 from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.models.lda.transform import FixedTopics
+from acvb_core.registry import MODELS
 from acvb_core.store.codecs import decode_posterior, encode_posterior
 from acvb_core.store.files import (
     DAMAGE,
@@ -33,6 +37,9 @@ VERSION = 1
 MODEL = "model.npz"
 _FORMAT = "acvb trained topics"
 _WANTED = "Give a file that save_model wrote, or the folder of a run of topics."
+#: What `load_topics` reads of a folder, and what it takes.
+_RUN, _ARRAYS = "run.json", "posterior.npz"
+_WANTED_RUN = "Give a folder that `acvb fit --model lda … --out` wrote, or the model.npz in it."
 _PLAIN = ("documents", "name", "method", "fingerprint")
 
 
@@ -149,14 +156,21 @@ def _decode(path: Path, arrays: Arrays, foreign: StoreError) -> TrainedTopics:
         trained = _build_trained(about, arrays)
         fault = _find_fault(trained)
     except ParameterError as error:
-        raise StoreError(
-            f"{path}: its texts were cut in a way that this version does not know: {error}"
-        ) from error
+        raise _cut_error(path, error) from error
     except DAMAGE as error:
         raise damage_error(path) from error
     if fault is not None:
         raise damage_error(path, fault)
     return trained
+
+
+def _cut_error(path: Path, error: ParameterError) -> StoreError:
+    return StoreError(f"{path}: its texts were cut in a way that this version does not know: {error}")
+
+
+def _has_different_words(vocabulary: Iterable[Any]) -> bool:
+    words = list(vocabulary)
+    return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
 
 
 def _build_trained(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
@@ -175,7 +189,7 @@ def _find_fault(trained: TrainedTopics) -> str | None:
     """Return what is wrong with the arrays, if anything: kernels would follow wrong sizes out of them."""
     words, alpha, n_words = trained.posterior["words"], trained.posterior["alpha"], len(trained.vocabulary)
     beta = trained.posterior.hyper["beta"]
-    if not all(isinstance(word, str) for word in trained.vocabulary) or len({*trained.vocabulary}) < n_words:
+    if not _has_different_words(trained.vocabulary):
         return "its vocabulary is not a list of different words"
     if alpha.ndim != 1 or not len(alpha) or words.shape != (n_words, len(alpha)):
         return f"{n_words} words, but counts of the shape {words.shape} and {alpha.size} concentrations"
@@ -187,4 +201,66 @@ def _find_fault(trained: TrainedTopics) -> str | None:
         return "it holds something else than numbers"
     if not (alpha > 0).all() or not beta > 0 or not trained.documents >= 0:
         return "a concentration is not above 0"
+    return None
+
+
+def load_topics(folder: Path) -> FixedTopics:
+    """Return the topics of a run that `write_run` wrote, or of a file that `save_model` wrote.
+
+    Raises StoreError: the folder is not there or holds no run, the run is of a model without topics, a file is
+      damaged, or texts were cut in a way that this version does not know.
+    """
+    if folder.is_file():
+        return load_model(folder).fixed_topics
+    if not folder.is_dir():
+        raise StoreError(f"{folder} is not a folder. {_WANTED_RUN}")
+    for name in (_RUN, _ARRAYS):
+        if not (folder / name).is_file():
+            raise StoreError(f"{folder} holds no run: there is no {name} in it. {_WANTED_RUN}")
+    name, tokeniser = _read_about(folder / _RUN)
+    path = folder / _ARRAYS
+    arrays = read_npz(path, ("phi", "alpha", "vocabulary"))
+    try:
+        vocabulary = from_labels_bytes(arrays["vocabulary"])
+        topics = FixedTopics(arrays["phi"], arrays["alpha"], vocabulary, tokeniser, name)
+        fault = _find_fault_of_run(topics)
+    except DAMAGE as error:
+        raise damage_error(path) from error
+    if fault is not None:
+        raise damage_error(path, fault)
+    return topics
+
+
+def _read_about(path: Path) -> tuple[str, Tokeniser | None]:
+    """Return the name of the corpus, and how its texts were cut."""
+    try:
+        about = json.loads(path.read_bytes())
+        model, data = about["model"], about["data"]
+        if any(row.name == model and row.kind == "corpus" for row in MODELS):
+            # Runs of older versions do not say how their texts were cut.
+            settings = data.get("tokeniser")
+            return str(data["name"]), None if settings is None else Tokeniser.from_dict(settings)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ParameterError as error:
+        raise _cut_error(path, error) from error
+    except DAMAGE as error:
+        raise damage_error(path) from error
+    raise StoreError(f"{path.parent} holds a run of model {str(model)!r}, which has no topics. {_WANTED_RUN}")
+
+
+def _find_fault_of_run(topics: FixedTopics) -> str | None:
+    """Return what is wrong with the arrays, if anything."""
+    phi, alpha, vocabulary = topics.word_probability, topics.alpha, topics.vocabulary
+    if not _has_different_words(vocabulary):
+        return "its vocabulary is not a list of different words"
+    if phi.dtype.kind != "f" or alpha.dtype.kind != "f" or not len(alpha):
+        return "it holds other numbers than those of topics"
+    if phi.shape != (len(alpha), len(vocabulary)) or alpha.shape != (len(alpha),):
+        return f"{len(alpha)} topics, {len(vocabulary)} words, but probabilities of the shape {phi.shape}"
+    # A NaN fails each of these.
+    if not (np.all(phi >= 0) and np.allclose(phi.sum(axis=1, dtype=np.float64), 1.0, atol=1e-3)):
+        return "the words' probabilities do not add up to one"
+    if not (np.all(alpha >= 0) and 0 < alpha.sum() < np.inf):
+        return "a concentration is below 0, or all are 0"
     return None
