@@ -34,8 +34,8 @@ from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import StudyT
-from acvb_core.store.codecs import is_moment
-from acvb_core.store.datasets import KINDS, DataFiles, DataKind, dataset_key, find_kind, kind_of
+from acvb_core.store.codecs import DataKind, is_moment
+from acvb_core.store.datasets import KINDS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import (
     DAMAGE,
     StoreError,

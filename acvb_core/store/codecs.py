@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ from acvb_core.store.files import (
     Arrays,
     StoreError,
     damage_error,
+    file_bytes,
     from_labels_bytes,
     from_text_bytes,
     labels_bytes,
     read_arrays,
+    remove_file,
     text_bytes,
     texts_key,
     write_arrays,
@@ -37,9 +39,12 @@ from acvb_core.store.files import (
 
 
 @dataclass(frozen=True)
-class Codec:
-    """The way from data of one kind to the arrays of a file, and back."""
+class DataKind:
+    """One kind of data, and the way from such data to the arrays of a file, and back."""
 
+    name: str  #: in the database, and in errors
+    data_type: type
+    folder: str  #: where files of this kind lie, below the store's folder
     #: The newest format that `decode` understands. A file that older programs understand says so in its arrays.
     version: int
     #: Arrays that the key is made of, beside the fingerprint of the data; a file need not have all.
@@ -47,6 +52,14 @@ class Codec:
     encode: Callable[[Any], dict[str, Any]]  #: data -> arrays
     #: Arrays -> data; raises one of DAMAGE, DataError or ParameterError where they are not what `encode` gave.
     decode: Callable[[Arrays], Any]
+    loader: str  #: public function that reads such data from a user's file
+    called: str  #: the attribute of that function's answer which holds the data
+    #: The file only says where the data lie, and is written as often as they are kept.
+    elsewhere: ClassVar[bool] = False
+
+    def file(self, folder: Path, key: str) -> Path:
+        """Return the file of data of this kind in a store's folder."""
+        return folder / self.folder / f"{key}.npz"
 
     def key(self, data: Any) -> str:
         """Return a SHA-256 (hex) of everything in the data; a fingerprint alone leaves out what things are called."""
@@ -76,6 +89,14 @@ class Codec:
             ) from error
         except (*DAMAGE, DataError) as error:
             raise damage_error(path) from error
+
+    def size(self, path: Path) -> int:
+        """Return the bytes of what lies at a path that `write` was given."""
+        return file_bytes(path)
+
+    def remove(self, path: Path) -> None:
+        """Remove what lies at a path that `write` was given."""
+        remove_file(path)
 
 
 def _encode_relation(relation: Relation) -> dict[str, Any]:
@@ -237,16 +258,38 @@ def _decode_table(arrays: Arrays) -> Table:
     )
 
 
-#: Version 2 may say what kind of network a relation is, and what is known of its objects.
-RELATIONS = Codec(2, ("names", "row_labels", "column_labels", "about"), _encode_relation, _decode_relation)
-CORPORA = Codec(
-    1, ("about", "vocabulary", "documents", "texts", "labels", "metadata"), _encode_corpus, _decode_corpus
+RELATIONS = DataKind(
+    "relation",
+    Relation,
+    "relations",
+    2,  # may say what kind of network a relation is, and what is known of its objects
+    ("names", "row_labels", "column_labels", "about"),
+    _encode_relation,
+    _decode_relation,
+    "load_relation",
+    "relation",
 )
-TABLES = Codec(
+CORPORA = DataKind(
+    "corpus",
+    Corpus,
+    "corpora",
+    1,
+    ("about", "vocabulary", "documents", "texts", "labels", "metadata"),
+    _encode_corpus,
+    _decode_corpus,
+    "load_corpus",
+    "corpus",
+)
+TABLES = DataKind(
+    "table",
+    Table,
+    "tables",
     1,
     ("about", "rows", "columns", "labels", "image_pixels", "image_background"),
     _encode_table,
     _decode_table,
+    "load_table",
+    "table",
 )
 
 

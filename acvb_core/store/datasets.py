@@ -3,92 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.relation import Relation
-from acvb_core.data.table import Table
-from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES
-from acvb_core.store.files import StoreError, damage_error, file_bytes, remove_file
-from acvb_core.store.streams import (
-    decode_stream,
-    encode_stream,
-    read_stream,
-    remove_stream,
-    stream_bytes,
-    stream_key,
-    write_stream,
-)
+from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, DataKind
+from acvb_core.store.files import StoreError, damage_error
+from acvb_core.store.streams import STREAM
 
-
-@dataclass(frozen=True)
-class DataKind:
-    """One kind of data."""
-
-    name: str  #: in the database, and in errors
-    data_type: type
-    folder: str  #: where files of this kind lie, below the store's folder
-    key: Callable[[Any], str]  #: data -> name of its file: equal for equal data, and for no others
-    write: Callable[[Path, Any], None]  #: (path, data)
-    read: Callable[[Path], Any]  #: path -> data
-    encode: Callable[[Any], dict[str, Any]]  #: data -> arrays, for another process
-    decode: Callable[[dict[str, Any]], Any]  #: arrays of `encode` -> data
-    loader: str  #: public function that reads such data from a user's file
-    called: str  #: the attribute of that function's answer which holds the data
-    size: Callable[[Path], int] = file_bytes  #: bytes of what lies at a path that `write` was given
-    remove: Callable[[Path], None] = remove_file  #: removes what lies at a path that `write` was given
-    elsewhere: bool = False  #: `write` only says where the data lie, and is called as often as they are kept
-
-    def file(self, folder: Path, key: str) -> Path:
-        """Return the file of data of this kind in a store's folder."""
-        return folder / self.folder / f"{key}.npz"
-
-
-#: Where corpora that stay on disk are noted, and where those that the program reads for itself are kept.
-STREAMS = "streams"
-
-_NPZ = (
-    ("relation", Relation, "relations", RELATIONS),
-    ("corpus", Corpus, "corpora", CORPORA),
-    ("table", Table, "tables", TABLES),
-)
-KINDS = (
-    *(
-        DataKind(
-            name,
-            data_type,
-            folder,
-            codec.key,
-            codec.write,
-            codec.read,
-            codec.encode,
-            codec.decode,
-            f"load_{name}",
-            name,
-        )
-        for name, data_type, folder, codec in _NPZ
-    ),
-    DataKind(
-        "stream",
-        DiskCorpus,
-        STREAMS,
-        stream_key,
-        write_stream,
-        read_stream,
-        encode_stream,
-        decode_stream,
-        loader="read_to_disk",
-        called="corpus",
-        size=stream_bytes,
-        remove=remove_stream,
-        elsewhere=True,
-    ),
-)
+KINDS: tuple[DataKind, ...] = (RELATIONS, CORPORA, TABLES, STREAM)
 
 #: Data never change, and a key costs a pass over everything they hold: a corpus has all its texts.
 _keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

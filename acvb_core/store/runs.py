@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,7 +20,7 @@ from acvb_core.engine.background import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.prepared import PreparedRun, RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.store.datasets import KINDS, STREAMS, DataFiles, dataset_key, find_kind, kind_of
+from acvb_core.store.datasets import KINDS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file, sync_folder
 from acvb_core.store.index import (
     SAVE,
@@ -56,7 +57,7 @@ from acvb_core.store.results import (
     write_prepared,
     write_result,
 )
-from acvb_core.store.streams import find_unused_folders, new_folder
+from acvb_core.store.streams import STREAMS, find_unused_folders
 from acvb_core.store.topic_names import TopicNames
 
 DAY = 24 * 3600.0  # seconds
@@ -439,7 +440,7 @@ class RunStore:
 
         It does not exist yet. One that is never kept is removed a day later.
         """
-        return new_folder(self.folder / STREAMS)
+        return self.folder / STREAMS / uuid.uuid4().hex
 
 
 def _identify(workspace: str, job_id: str, created: float, run: Result | PreparedRun) -> RunIdentity:

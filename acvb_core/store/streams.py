@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import uuid
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import Any
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.store.codecs import DataKind
 from acvb_core.store.files import (
     DAMAGE,
     StoreError,
@@ -28,26 +28,59 @@ from acvb_core.store.files import (
     write_arrays,
 )
 
-VERSION = 1
+#: Folder of the notes, and of the corpora that the program reads for itself.
+STREAMS = "streams"
+_VERSION = 1
 _AGAIN = "Put the folder back, or load the file again."
 
 
-def stream_key(corpus: DiskCorpus) -> str:
-    """Return a SHA-256 (hex) of what the documents are, what they are called and the folder's own name.
+class StreamKind(DataKind):
+    """Corpora on disk: the file is a note of where one lies, by its name alone if it lies beside the note."""
 
-    Where the folder lies does not count: a store may be moved with all that it holds.
-    """
-    tokeniser = None if corpus.tokeniser is None else corpus.tokeniser.to_dict()
-    identity = [corpus.fingerprint, corpus.name, corpus.folder.name, corpus.n_words, tokeniser]
-    return hashlib.sha256(json.dumps(identity).encode("utf-8", "surrogatepass")).hexdigest()
+    elsewhere = True
 
+    def key(self, data: DiskCorpus) -> str:
+        """Return a SHA-256 (hex) of what the documents are, what they are called and the folder's own name.
 
-def write_stream(path: Path, corpus: DiskCorpus) -> None:
-    """Write where a corpus lies: only its name if it lies beside the note.
+        Where the folder lies does not count: a store may be moved with all that it holds.
+        """
+        tokeniser = None if data.tokeniser is None else data.tokeniser.to_dict()
+        identity = [data.fingerprint, data.name, data.folder.name, data.n_words, tokeniser]
+        return hashlib.sha256(json.dumps(identity).encode("utf-8", "surrogatepass")).hexdigest()
 
-    Raises StoreError: it cannot be written.
-    """
-    write_arrays(path, encode_stream(corpus, path.parent), version=VERSION)
+    def write(self, path: Path, data: DiskCorpus) -> None:
+        """Write where a corpus lies.
+
+        Raises StoreError: it cannot be written.
+        """
+        write_arrays(path, encode_stream(data, path.parent), version=_VERSION)
+
+    def read(self, path: Path) -> DiskCorpus:
+        """Return the corpus that a note tells of.
+
+        Raises StoreError: the note or the folder is gone or damaged, or the folder holds another corpus by now.
+        """
+        return decode_stream(read_arrays(path, version=_VERSION), path)
+
+    def size(self, path: Path) -> int:
+        """Return the bytes of a note, and of the folder that it tells of if that is the store's own."""
+        folder = None
+        with suppress(StoreError):
+            folder = _own_folder(path)
+        return file_bytes(path) + (0 if folder is None else file_bytes(folder))
+
+    def remove(self, path: Path) -> None:
+        """Remove a note; with the last note of a folder of the store's own, the folder, as soon as nothing reads it.
+
+        Raises StoreError: it cannot be removed.
+        """
+        try:
+            folder = _own_folder(path)
+        except StoreError:
+            folder = None  # what it told of goes when it is seen that nothing else does
+        remove_file(path)
+        if folder is not None:
+            _remove_unused(folder, path.parent)
 
 
 def encode_stream(corpus: DiskCorpus, home: Path | None = None) -> dict[str, Any]:
@@ -72,18 +105,10 @@ def _words_digest(corpus: DiskCorpus) -> str:
     return hashlib.sha256(labels_bytes(corpus.vocabulary).tobytes()).hexdigest()
 
 
-def read_stream(path: Path) -> DiskCorpus:
-    """Return the corpus that a note of `write_stream` tells of.
-
-    Raises StoreError: the note or the folder is gone or damaged, or the folder holds another corpus by now.
-    """
-    return decode_stream(read_arrays(path, version=VERSION), path)
-
-
 def decode_stream(arrays: dict[str, Any], path: Path = Path()) -> DiskCorpus:
     """Return the corpus that `encode_stream` told of; `path` is that of the note, where there is one.
 
-    Raises StoreError: as for `read_stream`.
+    Raises StoreError: as for `StreamKind.read`.
     """
     try:
         folder, about = _folder(path, arrays), from_text_bytes(arrays["about"])
@@ -109,47 +134,25 @@ def decode_stream(arrays: dict[str, Any], path: Path = Path()) -> DiskCorpus:
     return corpus
 
 
-def remove_stream(path: Path) -> None:
-    """Remove a note; with the last note of a folder of the store's own, the folder, as soon as nothing reads it.
-
-    Raises StoreError: it cannot be removed.
-    """
-    try:
-        folder = own_folder(path)
-    except StoreError:
-        folder = None  # what it told of goes when it is seen that nothing else does
-    remove_file(path)
-    if folder is not None:
-        remove_unused(folder, path.parent)
-
-
-def stream_bytes(path: Path) -> int:
-    """Return the bytes of a note, and of the folder that it tells of if that is the store's own."""
-    folder = None
-    with suppress(StoreError):
-        folder = own_folder(path)
-    return file_bytes(path) + (0 if folder is None else file_bytes(folder))
-
-
-def remove_unused(folder: Path, home: Path) -> None:
+def _remove_unused(folder: Path, home: Path) -> None:
     """Remove a folder that no note tells of; one that is being read from in this process when that is over."""
-    known = own_folders(home)
+    known = _own_folders(home)
     if known is None or folder in known:
         return
     readers = DiskCorpus.find_readers(folder)
     for corpus in readers:
         # Not at the end of the process: what is left then goes with the next start (`find_unused_folders`).
-        weakref.finalize(corpus, remove_unused, folder, home).atexit = False
+        weakref.finalize(corpus, _remove_unused, folder, home).atexit = False
     if not readers:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def own_folder(path: Path) -> Path | None:
+def _own_folder(path: Path) -> Path | None:
     """Return the folder that a note tells of, None if it does not lie beside the note.
 
     Raises StoreError: the note cannot be read.
     """
-    arrays = read_arrays(path, version=VERSION)
+    arrays = read_arrays(path, version=_VERSION)
     try:
         own = from_text_bytes(arrays["about"])["own"] is True
         return _folder(path, arrays) if own else None
@@ -157,22 +160,17 @@ def own_folder(path: Path) -> Path | None:
         raise damage_error(path) from error
 
 
-def own_folders(home: Path) -> set[Path] | None:
+def _own_folders(home: Path) -> set[Path] | None:
     """Return the folders that notes tell of; None where a note cannot be read, which may tell of any of them."""
     try:
-        return {folder for note in home.glob("*.npz") if (folder := own_folder(note)) is not None}
+        return {folder for note in home.glob("*.npz") if (folder := _own_folder(note)) is not None}
     except StoreError:
         return None
 
 
-def new_folder(home: Path) -> Path:
-    """Return a folder for a corpus, which does not exist yet."""
-    return home / uuid.uuid4().hex
-
-
 def find_unused_folders(home: Path) -> Iterator[Path]:
     """Return the folders that no note tells of: of readings that were broken off, or never kept."""
-    known = own_folders(home)
+    known = _own_folders(home)
     if known is None:
         return
     for folder in home.iterdir():
@@ -191,3 +189,16 @@ def _folder(path: Path, arrays: dict[str, Any]) -> Path:
     if Path(name).name != name or name in ("", ".", "..") or folder.is_symlink():
         raise ValueError(f"{name!r} is not a folder of the store's own")
     return folder
+
+
+STREAM = StreamKind(
+    "stream",
+    DiskCorpus,
+    STREAMS,
+    _VERSION,
+    (),
+    encode_stream,
+    decode_stream,
+    "read_to_disk",
+    "corpus",
+)

@@ -24,7 +24,7 @@ from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Tuning, plan_search
-from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, Codec
+from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, DataKind
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
 from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyFolder
 from acvb_core.store.topics import load_model, save_model
@@ -50,7 +50,7 @@ def _data() -> tuple[Any, ...]:
     return links, people, corpus, counts, table, pictures
 
 
-def _codec_of(data: Any) -> Codec:
+def _codec_of(data: Any) -> DataKind:
     return _CODECS[0] if isinstance(data, Relation) else _CODECS[2] if isinstance(data, Table) else _CODECS[1]
 
 
