@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 
 from acvb_core.cli.interrupt import stop_on_signal
@@ -28,32 +29,16 @@ from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.protocols import Poll
 from acvb_core.engine.run import StopRun
 from acvb_core.store.files import OUTPUT, StoreLock, replace_file
-from benchmarks.papers.claims import write_claims_page
 from benchmarks.papers.figures import draw_figures
-from benchmarks.papers.kept_runs import (
-    Call,
-    PartRuns,
-    list_commands,
-    list_runs,
-    make_searches,
-    name_part,
-    read_full,
-    remember_full,
-)
-from benchmarks.papers.paper import PaperTable
-from benchmarks.papers.parts import (
-    TABLES,
-    PaperLimits,
-    PaperPart,
-    PaperResult,
-    list_tables,
-    plan_part,
-    plan_searches,
-)
-from benchmarks.papers.report import to_plain, write_report
+from benchmarks.papers.paper import PAPERS, PaperTable, read_paper
+from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
+from benchmarks.papers.report import to_plain, write_claims_page, write_report
+from benchmarks.papers.runs import KeptRuns
 
 #: Exit codes: something typed is wrong, and interrupted.
 WRONG, INTERRUPTED = 2, 130
+#: File that says which large data were made in full.
+_FULL = "in_full.json"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,7 +59,7 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks.papers", description=(__doc__ or "").splitlines()[0]
     )
     add = parser.add_argument
-    add("paper", choices=sorted({table.paper for tables in TABLES.values() for table in tables}))
+    add("paper", choices=PAPERS)
     text = "folder with data of the papers, searched below as well; without it samples stand in for them"
     add("--data", type=Path, metavar="DIR", help=text)
     text = "folder to write to; the runs are kept there too, and the same command goes on with them"
@@ -107,29 +92,22 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
     tables = _choose_tables(arguments)
     if arguments.data is not None and not arguments.data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
-    kept = arguments.out / "runs"
     with stop_on_signal() as poll:
+        kept = KeptRuns(arguments.out / "runs", poll)
         try:
-            parts = _plan_parts(arguments, tables, kept, poll)
+            results = _plan_results(arguments, tables, kept)
         except StopRun:
             return INTERRUPTED
-        runs = list_runs(parts, kept)
-        wanted = [one for one in runs if arguments.large or not one.part.is_slow]
-        progress = ProgressLine(sys.stderr, sum(one.n_missing for one in wanted), quiet=arguments.quiet)
+        parts = [part for result in results for part in result.parts]
+        wanted = [part for part in parts if arguments.large or not part.is_slow]
+        missing = sum(part.n_planned - len(part.list_runs()) for part in wanted)
+        progress = ProgressLine(sys.stderr, missing, quiet=arguments.quiet)
         if not make_runs(wanted, _describe_call(arguments), arguments.seconds, progress, poll):
             return INTERRUPTED
-        remember_full(runs, kept)
-    made = {id(one.part): one for one in runs}
-    results, drawn = [], []
-    for table in tables:
-        own = [(part, made.get(id(part))) for part in parts if part.table is table]
-        result = PaperResult(table, tuple((part, None if one is None else one.read()) for part, one in own))
-        results.append(result)
-        notes = {part.data: one.read_notes() for part, one in own if one is not None}
-        drawn.append(draw_figures(arguments.paper, result, notes))
-    made_by = list_commands(runs)
-    page = write_report(arguments.paper, results, made_by, [[one.link for one in own] for own in drawn])
-    figures = as_json({"paper": arguments.paper, **to_plain(results, made_by)})
+        remember_full(parts, kept.folder)
+    drawn = [draw_figures(result) for result in results]
+    page = write_report(arguments.paper, results, [[one.link for one in own] for own in drawn])
+    figures = as_json({"paper": arguments.paper, **to_plain(results)})
     files = {one.name: one.content for own in drawn for one in own}
     files |= {f"{arguments.paper}.md": page.encode(), f"{arguments.paper}.json": figures.encode()}
     _write_files(arguments.out, files)
@@ -141,7 +119,7 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
 
 
 def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
-    tables = list_tables(arguments.paper)
+    tables = read_paper(arguments.paper)
     only, on = arguments.only.lower(), arguments.on.lower()
     chosen = [table for table in tables if only in table.number.lower()]
     if not chosen:
@@ -156,17 +134,15 @@ def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
     return [table for table in on_data if table.data]
 
 
-def _plan_parts(
-    arguments: argparse.Namespace,
-    tables: Sequence[PaperTable],
-    kept: Path,
-    poll: Poll,
-) -> list[PaperPart]:
+def _plan_results(
+    arguments: argparse.Namespace, tables: Sequence[PaperTable], kept: KeptRuns
+) -> list[PaperResult]:
     """Return the tables on each of their data sets, after the searches that come before the runs."""
-    parts = []
-    before = read_full(kept)
+    before = read_full(kept.folder)
     limits = PaperLimits(arguments.quick, arguments.splits, arguments.k, arguments.max_sweeps)
+    results = []
     for table in tables:
+        parts = []
         for one in table.data:
             is_short = one.is_slow and not arguments.large and name_part(table, one.name) not in before
             if is_short and one.is_huge:
@@ -174,9 +150,27 @@ def _plan_parts(
             # A quick look at everything is over within minutes: large data have one split.
             splits = limits.splits or (1 if limits.quick and one.is_slow else None)
             own = replace(limits, quick=limits.quick or is_short, splits=splits)
-            searches = make_searches(plan_searches(table, one, arguments.data, own), kept, poll)
-            parts.append(plan_part(table, one, arguments.data, own, searches))
-    return parts
+            parts.append(plan_part(table, one, arguments.data, own, kept))
+        results.append(PaperResult(table, parts))
+    return results
+
+
+def name_part(table: PaperTable, data: str) -> tuple[str, ...]:
+    """Return what a table on a data set is called among those that were made in full."""
+    return table.paper, table.number, data
+
+
+def read_full(kept: Path) -> set[tuple[str, ...]]:
+    """Return the large data whose runs were made in full before, by `name_part`: pages go on showing these."""
+    path = kept / _FULL
+    return set(map(tuple, json.loads(path.read_text("utf-8")))) if path.exists() else set()
+
+
+def remember_full(parts: Sequence[PaperPart], kept: Path) -> None:
+    """Keep the names of the large data that have runs in full."""
+    full = {name_part(one.table, one.data.name) for one in parts if one.is_slow and one.list_runs()}
+    if full:
+        _write_files(kept, {_FULL: json.dumps(sorted(full | read_full(kept)), indent=2).encode()})
 
 
 def _write_files(out: Path, contents: Mapping[str, bytes]) -> None:
@@ -186,8 +180,8 @@ def _write_files(out: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def make_runs(
-    parts: Sequence[PartRuns],
-    call: Call,
+    parts: Sequence[PaperPart],
+    call: Mapping[str, str],
     seconds: float | None,
     progress: ProgressLine,
     poll: Poll,
@@ -197,34 +191,31 @@ def make_runs(
     The part that has had the least time goes on first, so that `seconds` are shared by all of them.
     """
     begin = time.process_time()
-    while missing := [one for one in parts if one.missing is not None]:
+    while missing := [(part.seconds, one) for part in parts if (one := part.find_missing())]:
         if seconds is not None and time.process_time() - begin >= seconds:
             break
-        kept = min(missing, key=lambda one: one.seconds).missing
-        if kept is None or not kept.make_next(call, progress, poll):
+        _, first = min(missing, key=itemgetter(0))
+        if not first.make_next(call, progress, poll):
             return False
     return True
 
 
-def _describe_call(arguments: argparse.Namespace) -> Call:
+def _describe_call(arguments: argparse.Namespace) -> dict[str, str]:
     return {
-        "command": " ".join(["python -m benchmarks.papers", arguments.paper, *_typed_flags(arguments)]),
+        "command": " ".join(["python -m benchmarks.papers", arguments.paper, *_list_flags(arguments)]),
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "begun": datetime.now(UTC).isoformat(),
     }
 
 
-def _typed_flags(arguments: argparse.Namespace) -> list[str]:
+def _list_flags(arguments: argparse.Namespace) -> list[str]:
     """Return the flags that decide what is made anew; where the folders are is the user's own affair."""
     flags = ["--data DIR", "--out OUT"] if arguments.data else ["--out OUT"]
-    flags += [f"--only {arguments.only!r}"] if arguments.only else []
-    flags += [f"--on {arguments.on!r}"] if arguments.on else []
-    flags += [f"--splits {arguments.splits}"] if arguments.splits else []
-    flags += [f"--seconds {arguments.seconds:g}"] if arguments.seconds else []
-    flags += ["--large"] if arguments.large else []
-    flags += [f"--k {','.join(map(str, arguments.k))}"] if arguments.k else []
-    flags += [f"--max-sweeps {arguments.max_sweeps}"] if arguments.max_sweeps else []
-    return [*flags, "--quick"] if arguments.quick else flags
+    for name in ("only", "on", "splits", "seconds", "large", "k", "max_sweeps", "quick"):
+        value = getattr(arguments, name)
+        typed = f" {','.join(map(str, value))}" if name == "k" else f" {value!r}".removesuffix(".0")
+        flags += [f"--{name.replace('_', '-')}" + ("" if value is True else typed)] if value else []
+    return flags
 
 
 if __name__ == "__main__":

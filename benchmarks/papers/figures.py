@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from acvb_core.engine.experiments.report import Experiment
-from benchmarks.papers.courses import RunNotes, average_courses
-from benchmarks.papers.paper import PaperFigure, PaperTable
-from benchmarks.papers.parts import PaperPart, PaperResult, label_method
+from benchmarks.papers.paper import PaperFigure
+from benchmarks.papers.parts import PaperResult
 from benchmarks.papers.pictures import DRAWERS
+from benchmarks.papers.runs import AXES, Course, Floats
 from benchmarks.peers.svg import Panel, Series, draw_panels
 
 #: What axes are called.
@@ -28,7 +27,8 @@ _NAMES = {
     "effective_k": "number in use",
     "effective_k_features": "features found",
 }
-_BINS = 12
+#: Bins of a histogram, and points of a mean course.
+_BINS, _POINTS = 12, 40
 
 
 class DrawnFigure(NamedTuple):
@@ -44,172 +44,163 @@ class DrawnFigure(NamedTuple):
         return f"![{self.figure.number}: {self.figure.title}]({self.name})"
 
 
-#: What was kept of the runs of an experiment, by the number of the run.
-Notes = Mapping[int, RunNotes]
-
-
-def draw_figures(paper: str, result: PaperResult, notes: Mapping[str, Notes]) -> list[DrawnFigure]:
-    """Return the figures of a table that have runs.
-
-    `notes`: what was kept of the runs on each data set.
-    """
+def draw_figures(result: PaperResult) -> list[DrawnFigure]:
+    """Return the figures of a table that have runs."""
     drawn = []
     for figure in result.table.figures:
-        name = f"{paper}-{'-'.join(re.findall(r'[a-z0-9]+', figure.number.lower()))}"
+        name = f"{result.table.paper}-{'-'.join(re.findall(r'[a-z0-9]+', figure.number.lower()))}"
         if figure.kind == "answers":
-            content = _draw_answers(result, notes)
-            if content is not None:
-                drawn.append(DrawnFigure(figure, f"{name}.png", content))
+            content = _draw_answers(result)
+            drawn += [DrawnFigure(figure, f"{name}.png", content)] if content else []
             continue
-        panels = [panel for panel in _PANELS[figure.kind](figure, result, notes) if panel.series]
-        if panels:
-            drawn.append(DrawnFigure(figure, f"{name}.svg", draw_panels(panels).encode()))
+        panels = [panel for panel in _PANELS[figure.kind](figure, result) if panel.series]
+        drawn += [DrawnFigure(figure, f"{name}.svg", draw_panels(panels).encode())] if panels else []
     return drawn
 
 
-def _list_parts(result: PaperResult) -> Iterator[tuple[PaperPart, Experiment]]:
-    return ((part, done) for part, done in result.parts if done is not None and done.rows)
+def _list_methods(figure: PaperFigure, result: PaperResult) -> list[tuple[str, str]]:
+    """Return the methods that a figure shows, with what they are called."""
+    return [(one, result.table.label_method(one)) for one in figure.methods or result.table.methods]
 
 
-def _list_ks(result: PaperResult, done: Experiment | None = None) -> list[int]:
-    """Return the numbers of clusters or topics that were tried; one 0 where the methods find it themselves."""
-    if result.table.ks == (0,):
-        return [0]
-    made = [done] if done is not None else [one for _, one in result.parts if one is not None]
-    return list(dict.fromkeys(int(one.k) for each in made for one in each.plan.conditions))
+def _name_axis(quantity: str) -> str:
+    return _NAMES.get(quantity, quantity)
 
 
 def _name_place(result: PaperResult, data: str, k: int) -> str:
     return data if len(result.table.ks) == 1 else f"{data}, K = {k}"
 
 
-def _list_runs(table: PaperTable, done: Experiment, method: str, k: int) -> list[int]:
-    """Return the runs that are over of a method and number of clusters."""
-    label = label_method(table, method) + (f" · K {k}" if k else "")
-    return [row["run"] for row in done.rows if row["condition"] == label]
-
-
-def _course_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:
+def _course_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
     """Yield a panel a data set, number of clusters and quantity; two quantities of several methods get their own."""
-    for part, done in _list_parts(result):
-        for k in _list_ks(result, done):
+    for part in result.parts:
+        for k in dict.fromkeys(k for k, _ in part.runs):
             for quantity in figure.y:
                 series = []
-                for method in figure.methods or result.table.methods:
-                    runs = _list_runs(result.table, done, method, k)
-                    kept = notes.get(part.data, {})
-                    courses = [kept[run]["courses"].get(quantity, []) for run in runs if run in kept]
+                for method, label in _list_methods(figure, result):
+                    runs = [run for at, _, run in part.list_runs(method) if at == k]
+                    courses = [run["courses"].get(quantity, []) for run in runs]
                     mean = average_courses(courses, figure.x, logarithmic=figure.logarithmic)
-                    if mean is None:
-                        continue
-                    points = list(zip(mean.at.tolist(), mean.mean.tolist(), strict=True))
-                    low, high = (mean.mean - mean.spread).tolist(), (mean.mean + mean.spread).tolist()
-                    band = list(zip(mean.at.tolist(), low, high, strict=True)) if mean.spread.any() else []
-                    series.append(Series(label_method(result.table, method), points, band))
-                name, across = _name_place(result, part.real_name, k), _NAMES.get(figure.x, figure.x)
-                yield Panel(name, across, _NAMES.get(quantity, quantity), series, figure.logarithmic)
+                    if mean is not None:
+                        series.append(_draw_mean(label, *mean))
+                name, axes = (
+                    _name_place(result, part.real_name, k),
+                    (_name_axis(figure.x), _name_axis(quantity)),
+                )
+                yield Panel(name, *axes, series, figure.logarithmic)
 
 
-def _search_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:
+def _draw_mean(label: str, at: Floats, mean: Floats, spread: Floats) -> Series:
+    """Return a curve, with a standard deviation on either side where it is known."""
+    is_known = np.isfinite(spread)
+    band = np.stack([at, mean - spread, mean + spread])[:, is_known]
+    return Series(
+        label, list(zip(at.tolist(), mean.tolist(), strict=True)), list(zip(*band.tolist(), strict=True))
+    )
+
+
+def average_courses(
+    courses: Sequence[Course], axis: str, *, logarithmic: bool = False
+) -> tuple[Floats, Floats, Floats] | None:
+    """Return common places, and the mean and standard deviation of courses there; None without any.
+
+    A run that is over stays where it ended. The standard deviation of one run is NaN.
+    """
+    known = [np.array(course, dtype=np.float64) for course in courses if len(course)]
+    if not known:
+        return None
+    column = AXES.index(axis)
+    begin = max(float(course[0, column]) for course in known)
+    end = max(float(course[-1, column]) for course in known)
+    if logarithmic:
+        begin = max(begin, 1e-4)
+        at = np.geomspace(begin, max(end, begin), _POINTS)
+    else:
+        at = np.linspace(begin, end, _POINTS)
+    values = np.stack([np.interp(at, course[:, column], course[:, -1]) for course in known])
+    spread = values.std(axis=0, ddof=1) if len(known) > 1 else np.full(len(at), np.nan)
+    return at, values.mean(axis=0), spread
+
+
+def _search_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
     """Yield a panel a data set: the best score of the trials so far."""
-    for part, _ in result.parts:
+    for part in result.parts:
         series = []
         for method, tuning in part.searches.items():
             best = tuning.table()[["trial", "best"]].dropna()
             points = [(float(trial), float(score)) for trial, score in best.itertuples(index=False)]
-            series.append(Series(label_method(result.table, method), points))
-        yield Panel(part.real_name, "trials", _NAMES.get(figure.y[0], figure.y[0]), series)
+            series.append(Series(result.table.label_method(method), points))
+        yield Panel(part.real_name, "trials", _name_axis(figure.y[0]), series)
 
 
-def _histogram_panels(
-    figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]
-) -> Iterator[Panel]:
+def _histogram_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+    """Yield a panel a score, data set and number of clusters: how many splits have a score."""
     for score in figure.y:
         for cell in result.list_cells(score):
             values = {
-                method: cell.scores[place][np.isfinite(cell.scores[place])]
-                for place, method in enumerate(result.table.methods)
-                if method in (figure.methods or result.table.methods)
+                label: _keep_known(cell.scores[method]) for method, label in _list_methods(figure, result)
             }
             known = np.concatenate(list(values.values()))
-            if not len(known):
-                continue
-            edges = np.linspace(known.min(), known.max() + 1e-12 * abs(known.max()) + 1e-12, _BINS + 1)
-            series = [
-                Series(label_method(result.table, method), _outline(edges, np.histogram(own, edges)[0]))
-                for method, own in values.items()
-                if len(own)
-            ]
-            name = _name_place(result, result.name_data(cell.data), cell.k)
-            yield Panel(name, _NAMES.get(score, score), "splits", series)
+            if len(known):
+                edges = np.linspace(known.min(), known.max() + 1e-12 * abs(known.max()) + 1e-12, _BINS + 1)
+                series = [Series(label, _outline(edges, own)) for label, own in values.items() if len(own)]
+                yield Panel(
+                    _name_place(result, cell.part.real_name, cell.k), _name_axis(score), "splits", series
+                )
 
 
-def _outline(edges: np.ndarray, counts: np.ndarray) -> list[tuple[float, float]]:
+def _keep_known(scores: Floats) -> Floats:
+    return scores[np.isfinite(scores)]
+
+
+def _outline(edges: Floats, values: Floats) -> list[tuple[float, float]]:
     """Return the outline of a histogram."""
-    points = [(float(edges[0]), 0.0)]
-    for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True):
-        points += [(float(low), float(n)), (float(high), float(n))]
-    return [*points, (float(edges[-1]), 0.0)]
+    counts = np.histogram(values, edges)[0].astype(np.float64)
+    steps = np.repeat(edges, 2).tolist(), [0.0, *np.repeat(counts, 2).tolist(), 0.0]
+    return list(zip(*steps, strict=True))
 
 
-def _size_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:
-    sizes = {data.name: data.size for data in result.table.data}
+def _size_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+    """Yield a panel a score and number of clusters: mean scores by the size of the data."""
     for score in figure.y:
-        cells = sorted(result.list_cells(score), key=lambda cell: sizes[cell.data])
-        for k in _list_ks(result):
+        cells = sorted(result.list_cells(score), key=lambda cell: cell.part.data.size)
+        for k in dict.fromkeys(cell.k for cell in cells):
             series = []
-            for method in figure.methods or result.table.methods:
-                place = result.table.methods.index(method)
-                at = [(sizes[cell.data], cell.scores[place]) for cell in cells if cell.k == k]
-                known = [(x, own[np.isfinite(own)]) for x, own in at if np.isfinite(own).any()]
-                points = [(x, float(own.mean())) for x, own in known]
-                band = [
-                    (x, float(own.mean() - own.std(ddof=1)), float(own.mean() + own.std(ddof=1)))
-                    for x, own in known
-                    if len(own) > 1
+            is_time = score == "cpu_seconds"
+            for method, label in _list_methods(figure, result):
+                known = [
+                    (cell.part.data.size, _keep_known(cell.scores[method])) for cell in cells if cell.k == k
                 ]
-                if points:
-                    series.append(Series(label_method(result.table, method), points, band))
+                known = [(size, own) for size, own in known if len(own)]
+                # The axis of a time is logarithmic, and mean less standard deviation may be below 0.
+                spreads = [own.std(ddof=1) if len(own) > 1 and not is_time else np.nan for _, own in known]
+                columns = ([size for size, _ in known], [own.mean() for _, own in known], spreads)
+                series += [_draw_mean(label, *map(np.array, columns))] if known else []
             title = f"K = {k}" if len(result.table.ks) > 1 else ""
-            log_up = score == "cpu_seconds"
-            if log_up:
-                series = [Series(one.name, one.points) for one in series]
-            yield Panel(title, figure.x, _NAMES.get(score, score), series, figure.logarithmic, log_up)
+            yield Panel(title, figure.x, _name_axis(score), series, figure.logarithmic, is_time)
 
 
-def _scatter_panels(figure: PaperFigure, result: PaperResult, notes: Mapping[str, Notes]) -> Iterator[Panel]:
-    for part, done in _list_parts(result):
+def _scatter_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+    """Yield a panel a data set: two scores of every run."""
+    for part in result.parts:
         series = []
-        for method in figure.methods or result.table.methods:
-            label = label_method(result.table, method)
-            mine = [row for row in done.rows if row["condition"].partition(" · ")[0] == label]
-            points = [
-                (float(row[figure.x]), float(row[score]))
-                for row in mine
-                for score in figure.y
-                if row.get(figure.x) is not None and row.get(score) is not None
-            ]
-            if points:
-                series.append(Series(label, points, dots=True))
-        yield Panel(
-            part.real_name, _NAMES.get(figure.x, figure.x), _NAMES.get(figure.y[0], figure.y[0]), series
-        )
+        for method, label in _list_methods(figure, result):
+            runs = [run for _, _, run in part.list_runs(method)]
+            pairs = [(run.get(figure.x), run.get(score)) for run in runs for score in figure.y]
+            points = [(float(x), float(y)) for x, y in pairs if x is not None and y is not None]
+            series += [Series(label, points, dots=True)] if points else []
+        yield Panel(part.real_name, _name_axis(figure.x), _name_axis(figure.y[0]), series)
 
 
-def _draw_answers(result: PaperResult, notes: Mapping[str, Notes]) -> bytes | None:
+def _draw_answers(result: PaperResult) -> bytes | None:
     """Return the answers of the first run of every method and data set as one picture."""
-    table, tiles = result.table, []
-    draw = DRAWERS[table.model]
-    for part, done in _list_parts(result):
-        kept = notes.get(part.data, {})
-        for method in table.methods:
-            for run in _list_runs(table, done, method, _list_ks(result, done)[-1])[:1]:
-                answers = kept.get(run, {}).get("answers")
-                if answers:
-                    tiles.append(
-                        (f"{part.real_name}: {label_method(table, method)}", done.plan.data, answers)
-                    )
-    return draw(tiles) if tiles else None
+    tiles = []
+    for part in result.parts:
+        of_last_k = {method: one for (_, method), one in part.runs.items()}
+        for method, one in of_last_k.items():
+            if answers := one.by_split.get(1, {}).get("answers"):
+                tiles.append((f"{part.real_name}: {result.table.label_method(method)}", part.taken, answers))
+    return DRAWERS[result.table.model](tiles) if tiles else None
 
 
 _PANELS = {

@@ -1,10 +1,27 @@
-"""Tables and figures of papers as experiments: data, methods, settings, the printed figures, and what is claimed."""
+"""Tables and figures of papers as experiments: data, methods, settings, the printed figures, and what is claimed.
+
+Each paper has a YAML file in this folder with its tables and claims; `data.yaml` has the data sets of all papers.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
+
+import yaml
+
+from acvb_core.core.rows import MethodSpec
+from acvb_core.engine.experiments.report import LOWER_IS_BETTER
+from acvb_core.registry import method_row
+
+#: The papers that have a file.
+PAPERS = ("acvb17", "hf13", "irm14", "sn15", "tnw07")
+#: Beginnings of further scores of which a lower one is better.
+_LESS_IS_BETTER = re.compile("falls_|drop_|reach_|effective_k_|gap_|loo_|sweeps|unsettled|moving")
 
 
 @dataclass(frozen=True)
@@ -12,17 +29,16 @@ class PaperSource:
     """A place where data can be had: a file in a folder of the user's, a sample, or a generator of samples."""
 
     name: str  #: of the file, of the sample or of the generator
-    is_file: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)  #: of the reader, or of the generator
     real: str = ""  #: what these data are called, where they are not the paper's own
     first: int = 0  #: only so many documents, the first ones; 0 takes all
     #: Both sides are the same objects, so many of them: those without a link, which a file leaves out, count too.
     n_objects: int = 0
 
-
-def name_sample(name: str, real: str, **more: Any) -> PaperSource:
-    """Return a sample, or a generator of samples with its options, as a source."""
-    return PaperSource(name, is_file=False, real=real, **more)
+    @property
+    def is_file(self) -> bool:
+        """True for the name of a file, which has an extension."""
+        return "." in self.name
 
 
 @dataclass(frozen=True)
@@ -45,12 +61,13 @@ class PaperData:
 class Claim:
     """A statement of a paper: one method has a better score than others, or one within a limit.
 
-    Tables of a paper that make the same statement, by its text, are judged together.
+    Statements with the same text are judged together.
     """
 
     text: str
     better: str = ""  #: method
     worse: tuple[str, ...] = ()  #: methods; empty where the score is held against `at_most` or `at_least`
+    tables: tuple[str, ...] = ()  #: numbers of the tables that it is read from
     #: Numbers of clusters or topics, and names of data, that the statement is about; empty: all of the table.
     ks: tuple[int, ...] = ()
     data: tuple[str, ...] = ()
@@ -70,8 +87,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """A search for the settings of a method that comes before its runs, on a split of its own."""
+    """A search for the settings of some methods that comes before their runs, on a split of its own."""
 
+    methods: tuple[str, ...]
     trials: int
     quick_trials: int
     #: Name, lowest, highest, whether on a logarithmic scale.
@@ -97,10 +115,6 @@ class PaperFigure:
     methods: tuple[str, ...] = ()  #: empty: all of the table
 
 
-#: Printed figures by number of clusters or topics and name of the data: one for each method, None where there is none.
-Printed = Mapping[tuple[int, str], tuple[float | None, ...]]
-
-
 @dataclass(frozen=True)
 class PaperTable:
     """A table or figure of a paper: every method on all data, for every number of clusters or topics.
@@ -122,42 +136,65 @@ class PaperTable:
     target: float | None = None  #: the true value: the score that comes closest to it is the best
     splits: int = 20
     split: Mapping[str, float] = field(default_factory=lambda: {"heldout": 0.1})
-    printed: Printed = field(default_factory=dict)
+    #: By number of clusters or topics and name of the data: a figure for each method, None where there is none.
+    printed: Mapping[int, Mapping[str, tuple[float | None, ...]]] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     figures: tuple[PaperFigure, ...] = ()
     note: str = ""  #: how the experiment differs from the paper's
     quick_ks: tuple[int, ...] = ()  #: for a look within minutes; empty: the first
     quick_settings: Mapping[str, Any] = field(default_factory=dict)  #: replace those above in a quick look
-    searches: Mapping[str, PaperSearch] = field(default_factory=dict)  #: before the runs of single methods
+    search: PaperSearch | None = None  #: before the runs
 
-    def find_printed(self, k: int, data: str, method: str) -> float | None:
-        """Return what the paper prints; None where it prints nothing."""
-        row = self.printed.get((k, data))
-        return None if row is None else row[self.methods.index(method)]
+    def find_row(self, method: str) -> MethodSpec:
+        """Return the registry's row of a method."""
+        return method_row(self.model, method.partition(":")[0])
+
+    def label_method(self, method: str) -> str:
+        """Return what a method is called."""
+        return method.partition(":")[2] or self.find_row(method).label
+
+    def sign_of(self, score: str) -> float:
+        """Return 1 where more is better, else -1."""
+        is_less = score in LOWER_IS_BETTER or _LESS_IS_BETTER.match(score) is not None
+        return -1.0 if (self.lower_is_better if score == self.score else is_less) else 1.0
 
 
-def name_method(method: str) -> str:
-    """Return the registry's name of a method of a table."""
-    return method.partition(":")[0]
-
-
-def read_printed(text: str) -> Printed:
-    """Return printed figures from lines such as "20 | Synth1 | -0.33 - -0.31": a dash where there is none."""
-    rows = [[part.strip() for part in line.split("|")] for line in text.strip().splitlines()]
-    return {
-        (int(k), name): tuple(None if cell == "-" else float(cell) for cell in cells.split())
-        for k, name, cells in rows
+@cache
+def read_paper(paper: str) -> tuple[PaperTable, ...]:
+    """Return the tables of a paper, with its claims and figures."""
+    data = {
+        name: PaperData(**{**one, "sources": _read_each(PaperSource, one.get("sources", ()))})
+        for name, one in _read_file("data").items()
     }
+    content = _read_file(paper)
+    claims = _read_each(Claim, content["claims"])
+    return tuple(
+        PaperTable(
+            **{
+                **one,
+                "paper": paper,
+                "data": tuple(data[name] for name in one["data"]),
+                "claims": tuple(claim for claim in claims if one["number"] in claim.tables),
+                "figures": _read_each(PaperFigure, one.get("figures", ())),
+                "search": PaperSearch(**one["search"]) if "search" in one else None,
+            }
+        )
+        for one in content["tables"]
+    )
 
 
-def claim_rise(method: str, label: str) -> Claim:
-    """Return what acvb17 says of a method on relations and on topics alike (§3, Figures 2 and 3)."""
-    text = f"The pseudo leave-one-out seems to rise in every sweep of {label}"
-    why = "the share of the points drawn that are lower than the one before by a thousandth of the whole way or more"
-    return Claim(text, method, score="falls_pseudo_loo", at_most=0.01, why=why)
+def _read_file(name: str) -> dict[str, Any]:
+    text = Path(__file__).with_name(f"{name}.yaml").read_text("utf-8")
+    content: dict[str, Any] = _freeze(yaml.safe_load(text))
+    return content
 
 
-def draw_rise(number: str, on: str, method: str, label: str) -> PaperFigure:
-    """Return the figure that acvb17 has for it."""
-    title = f"bound and pseudo leave-one-out of {label}"
-    return PaperFigure(f"{number} ({on})", title, "course", ("lower_bound", "pseudo_loo"), methods=(method,))
+def _read_each(kind: type[Any], listed: tuple[dict[str, Any], ...]) -> tuple[Any, ...]:
+    return tuple(kind(**one) for one in listed)
+
+
+def _freeze(value: Any) -> Any:
+    """Return a value with tuples in place of lists, which a cache takes."""
+    if isinstance(value, dict):
+        return {name: _freeze(one) for name, one in value.items()}
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value

@@ -1,51 +1,28 @@
-"""Tables of papers made anew: their plans on the data that can be had, and the scores of their runs."""
+"""Tables of papers on the data that can be had: their plans, and the scores of their runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from importlib import import_module
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+import acvb_core
 from acvb_core.core.rows import Range
-from acvb_core.engine.experiments.plan import HELD_OUT, Plan, plan_experiment
-from acvb_core.engine.experiments.report import LEVEL, LOWER_IS_BETTER, Experiment
-from acvb_core.engine.reading import READERS
+from acvb_core.engine.experiments.plan import HELD_OUT, plan_experiment
 from acvb_core.engine.tuning import Search, Tuning, plan_search
-from acvb_core.evaluate.significance import compare_with_best
-from acvb_core.registry import method_row, model_row
+from acvb_core.registry import model_row
 from acvb_core.samples.catalogue import draw_sample, load_sample
-from benchmarks.papers import irm, lda, lfm
-from benchmarks.papers.paper import PaperData, PaperSource, PaperTable, name_method
+from benchmarks.papers.paper import PaperData, PaperSource, PaperTable
+from benchmarks.papers.runs import Floats, KeptRuns, MethodRuns, Run
 
-#: Beginnings of further scores of which a lower one is better.
-_LESS_IS_BETTER = (
-    "falls_",
-    "drop_",
-    "reach_",
-    "effective_k_",
-    "gap_",
-    "loo_",
-    "sweeps",
-    "unsettled",
-    "moving",
-)
-#: Tables of the papers, by model.
-TABLES = {"irm": irm.TABLES, "lda": lda.TABLES, "lfm": lfm.TABLES}
-#: Splits of a quick look.
-QUICK_SPLITS = 5
+#: Splits of a quick look, and those that a plan has: as many as any table.
+QUICK_SPLITS, _MOST_SPLITS = 5, 50
 #: Seed of the split that searches are judged on: none of the runs'.
 _SEARCH_SPLIT = 1000
-
-
-def list_tables(paper: str) -> list[PaperTable]:
-    """Return the tables of a paper that can be made anew."""
-    return [table for tables in TABLES.values() for table in tables if table.paper == paper]
 
 
 @dataclass(frozen=True)
@@ -57,114 +34,114 @@ class PaperLimits:
     ks: tuple[int, ...] = ()  #: numbers of clusters or topics, of those of the table; empty takes all
     most_sweeps: int | None = None  #: of the methods that end by themselves
 
+    def choose_ks(self, table: PaperTable) -> tuple[int, ...]:
+        """Return the numbers of clusters or topics that are tried."""
+        if self.quick:
+            return table.quick_ks or table.ks[:1]
+        return tuple(k for k in table.ks if not self.ks or k in self.ks) or table.ks[:1]
 
-@dataclass(frozen=True, eq=False)
+    def choose_settings(self, table: PaperTable, method: str) -> dict[str, Any]:
+        """Return the settings that a method has; those of a quick look go before all others."""
+        given = {**table.settings, **table.own_settings.get(method, {})}
+        given |= table.quick_settings if self.quick else {}
+        known = {one.name: one for one in table.find_row(method).parameters}
+        if self.most_sweeps is not None and "tol" in known:
+            given["max_sweeps"] = min(given.get("max_sweeps", known["max_sweeps"].default), self.most_sweeps)
+        return {name: value for name, value in given.items() if name in known}
+
+
+@dataclass(eq=False)
 class PaperPart:
-    """A table on one of its data sets: what was taken for the paper's data, and the runs."""
+    """A table on one of its data sets: what was taken for the paper's data, and the runs of each method."""
 
     table: PaperTable
-    data: str  #: name in the paper
-    #: The data taken, with what they are where they are not the paper's; None where there are none.
-    source: PaperSource | None
-    plan: Plan | None
+    data: PaperData
     limits: PaperLimits = PaperLimits()
+    #: The data taken, with what they are where they are not the paper's; None where there are none.
+    source: PaperSource | None = None
+    taken: Any = None
+    splits: int = 0
     searches: Mapping[str, Tuning] = field(default_factory=dict)  #: before the runs, by method
-    is_slow: bool = False  #: large data in full, made only on request
+    #: By number of clusters or topics and method; there may be more splits than are asked for.
+    runs: dict[tuple[int, str], MethodRuns] = field(default_factory=dict)
+
+    @property
+    def is_slow(self) -> bool:
+        """True for large data in full, which are made only on request."""
+        return self.data.is_slow and not self.limits.quick
 
     @property
     def real_name(self) -> str:
         """Name of the data taken, which need not be the paper's own."""
-        return self.data if self.source is None else self.source.real or self.data
+        return self.source.real or self.data.name if self.source else self.data.name
 
     @property
     def real_size(self) -> str:
         """Name of the data taken, with their size: "Reuters articles, 395 × 4,258"."""
-        size = "" if self.plan is None else " × ".join(f"{n:,}" for n in self.plan.data.shape)
+        size = "" if self.taken is None else " × ".join(f"{n:,}" for n in self.taken.shape)
         return f"{self.real_name}, {size}" if size else self.real_name
+
+    @property
+    def n_planned(self) -> int:
+        """Number of runs that are asked for."""
+        return self.splits * len(self.runs)
+
+    def list_runs(self, method: str = "") -> list[tuple[int, str, Run]]:
+        """Return k, method and run of those that are over, of all methods or of one; split by split."""
+        wanted = [(key, one.by_split) for key, one in self.runs.items() if method in ("", key[1])]
+        splits = range(1, self.splits + 1)
+        return [(*key, runs[split]) for split in splits for key, runs in wanted if split in runs]
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds of the runs so far."""
+        return sum(run.get("cpu_seconds") or 0.0 for _, _, run in self.list_runs())
+
+    def find_missing(self) -> MethodRuns | None:
+        """Return the method whose run comes next: all have a split before any has the next one; None at the end."""
+        splits = range(1, self.splits + 1)
+        return next((one for n in splits for one in self.runs.values() if n not in one.by_split), None)
 
 
 def plan_part(
-    table: PaperTable,
-    data: PaperData,
-    folder: Path | None,
-    limits: PaperLimits,
-    searches: Mapping[str, Tuning] | None = None,
+    table: PaperTable, data: PaperData, folder: Path | None, limits: PaperLimits, kept: KeptRuns
 ) -> PaperPart:
-    """Return a table on one data set before its runs.
+    """Return a table on one data set with the runs that were made before, after the searches that come first.
 
-    `folder`: where files are looked for, and below. `searches`: what was found before the runs of single methods.
+    `folder`: where files are looked for, and below.
     """
-    searches = searches or {}
     found = _find_source(data, folder)
     if found is None:
-        return PaperPart(table, data.name, None, None, limits)
-    source, place = found
-    taken = _load(table, source, place)
-    n_splits = min(limits.splits or (QUICK_SPLITS if limits.quick else table.splits), table.splits)
-    asked = [(k, method) for k in choose_ks(table, limits) for method in table.methods]
+        return PaperPart(table, data, limits)
+    taken = _load(table, *found)
+    splits = min(limits.splits or (QUICK_SPLITS if limits.quick else table.splits), table.splits)
+    searched = table.search.methods if table.search else ()
+    searches = {one: kept.make_search(_plan_search(table, one, taken, limits)) for one in searched}
+    part = PaperPart(table, data, limits, found[0], taken, splits, searches)
     split = {"heldout": 0.0, "heldout_documents": 0.0, **table.split}
     # Methods need not be judged by a share, but an experiment needs one to be planned.
     shares = split if any(split.values()) else {"heldout": HELD_OUT}
-    plans = []
-    for k, method in asked:
-        best = searches[method].best if method in searches else {}
-        options: dict[str, Any] = {**shares, **_settings_of(table, method, limits), **best}
-        options |= {"k": k} if k else {}
-        name = name_method(method)
-        plans.append(plan_experiment(taken, [name], model=table.model, splits=n_splits, **options))
-    conditions = []
-    for plan, (k, method) in zip(plans, asked, strict=True):
-        (one,) = plan.conditions
-        label = label_method(table, method)
-        conditions.append(replace(one, label=f"{label} · K {k}" if k else label))
-    plan = replace(plans[0], conditions=tuple(conditions), split=split)
-    return PaperPart(table, data.name, source, plan, limits, searches, data.is_slow and not limits.quick)
+    for k in limits.choose_ks(table):
+        for method in table.methods:
+            options: dict[str, Any] = {**shares, **limits.choose_settings(table, method)}
+            options |= searches[method].best if method in searches else {}
+            options |= {"k": k} if k else {}
+            name = table.find_row(method).name
+            plan = plan_experiment(taken, [name], model=table.model, splits=_MOST_SPLITS, **options)
+            # Called after the method alone: tables with other names for it share the runs.
+            conditions = tuple(replace(one, label=name) for one in plan.conditions)
+            part.runs[k, method] = kept.find_runs(replace(plan, conditions=conditions, split=split))
+    return part
 
 
-def plan_searches(
-    table: PaperTable, data: PaperData, folder: Path | None, limits: PaperLimits
-) -> dict[str, Search]:
-    """Return the searches that come before the runs on a data set, by method."""
-    found = _find_source(data, folder) if table.searches else None
-    if found is None:
-        return {}
-    taken, k = _load(table, *found), choose_ks(table, limits)[0]
-    searches = {}
-    for method, search in table.searches.items():
-        trials = search.quick_trials if limits.quick else search.trials
-        ranges = tuple(Range(*one) for one in search.ranges)
-        options: dict[str, Any] = {**table.split, **_settings_of(table, method, limits), "k": k}
-        searches[method] = plan_search(
-            taken, name_method(method), trials, ranges=ranges, model=table.model, heldout_seed=_SEARCH_SPLIT,
-            **options,
-        )  # fmt: skip
-    return searches
-
-
-def choose_ks(table: PaperTable, limits: PaperLimits) -> tuple[int, ...]:
-    """Return the numbers of clusters or topics that are tried."""
-    if limits.quick:
-        return table.quick_ks or table.ks[:1]
-    return tuple(k for k in table.ks if not limits.ks or k in limits.ks) or table.ks[:1]
-
-
-def label_method(table: PaperTable, method: str) -> str:
-    """Return what a method of a table is called."""
-    name, _, label = method.partition(":")
-    return label or method_row(table.model, name).label
-
-
-def _settings_of(table: PaperTable, method: str, limits: PaperLimits) -> dict[str, Any]:
-    """Return the settings that a method has; those of a quick look go before all others."""
-    given = {
-        **table.settings,
-        **table.own_settings.get(method, {}),
-        **(table.quick_settings if limits.quick else {}),
-    }
-    known = {one.name: one for one in method_row(table.model, name_method(method)).parameters}
-    if limits.most_sweeps is not None and "tol" in known:
-        given["max_sweeps"] = min(given.get("max_sweeps", known["max_sweeps"].default), limits.most_sweeps)
-    return {name: value for name, value in given.items() if name in known}
+def _plan_search(table: PaperTable, method: str, taken: Any, limits: PaperLimits) -> Search:
+    assert table.search is not None
+    trials = table.search.quick_trials if limits.quick else table.search.trials
+    options: dict[str, Any] = {**table.split, **limits.choose_settings(table, method)}
+    return plan_search(
+        taken, table.find_row(method).name, trials, model=table.model, heldout_seed=_SEARCH_SPLIT,
+        ranges=tuple(Range(*one) for one in table.search.ranges), k=limits.choose_ks(table)[0], **options,
+    )  # fmt: skip
 
 
 def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Path | None] | None:
@@ -196,7 +173,7 @@ def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
 @lru_cache(maxsize=4)
 def _read_file(kind: str, path: Path, options: tuple[tuple[str, Any], ...]) -> Any:
     """Return what a file holds; the tables of a paper share files."""
-    return getattr(getattr(import_module(READERS[kind]), f"load_{kind}")(path, **dict(options)), kind)
+    return getattr(getattr(acvb_core, f"load_{kind}")(path, **dict(options)), kind)
 
 
 def _take_first(data: Any, n: int) -> Any:
@@ -214,76 +191,44 @@ def _take_first(data: Any, n: int) -> Any:
 class Cell:
     """The scores of all methods on one data set, for one number of clusters or topics."""
 
-    data: str
-    k: int
-    scores: NDArray[np.float64]  #: shape (n_methods, n_splits), in the order of the table's methods
-    best: int | None  #: place of the best method
-    worse: tuple[bool, ...]  #: which methods are significantly worse than the best one
-    failed: tuple[bool, ...] = ()  #: which methods broke off in a run
+    part: PaperPart
+    k: int  #: 0 where the methods find the number themselves
+    scores: Mapping[str, Floats]  #: by method, shape (n_splits,); NaN where a run has none
     ratio: float = 0.0  #: held-out data as a multiple of the training data
 
-    @property
-    def n_splits(self) -> int:
-        """Number of splits that have a score."""
-        return int(np.isfinite(self.scores).any(axis=0).sum())
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PaperResult:
-    """A table made anew."""
+    """A table made anew, on all its data."""
 
     table: PaperTable
-    parts: tuple[tuple[PaperPart, Experiment | None], ...] = field(default=())
-
-    @cached_property
-    def cells(self) -> tuple[Cell, ...]:
-        """One a data set and number of clusters or topics."""
-        return self.list_cells(self.table.score)
-
-    def find_part(self, data: str) -> PaperPart | None:
-        """Return the table on a data set, by the paper's name of it."""
-        return next((part for part, _ in self.parts if part.data == data), None)
-
-    def name_data(self, data: str) -> str:
-        """Return what the data taken are called."""
-        part = self.find_part(data)
-        return data if part is None else part.real_name
-
-    @cached_property
-    def _known_cells(self) -> dict[str, tuple[Cell, ...]]:
-        return {}
+    parts: Sequence[PaperPart] = ()
+    cells: dict[str, tuple[Cell, ...]] = field(default_factory=dict)  #: by score, once they are asked for
 
     def list_cells(self, score: str) -> tuple[Cell, ...]:
-        """Return the cells of a score, which need not be that of the table."""
-        # Every claim asks for them, and each has tests of all pairs of methods.
-        if score not in self._known_cells:
-            self._known_cells[score] = tuple(
-                cell
-                for part, done in self.parts
-                if done is not None
-                for cell in _list_cells(self.table, part, done, score)
-            )
-        return self._known_cells[score]
+        """Return a cell for each data set and number of clusters or topics."""
+        if score not in self.cells:
+            self.cells[score] = tuple(cell for part in self.parts for cell in _list_cells(part, score))
+        return self.cells[score]
 
 
-def sign_of(table: PaperTable, score: str) -> float:
-    """Return 1 where more is better, else -1."""
-    if score == table.score:
-        return -1.0 if table.lower_is_better else 1.0
-    return -1.0 if score in LOWER_IS_BETTER or score.startswith(_LESS_IS_BETTER) else 1.0
+def _list_cells(part: PaperPart, score: str) -> Iterator[Cell]:
+    """Yield the cells of a part.
 
-
-def _list_cells(table: PaperTable, part: PaperPart, done: Experiment, score: str) -> Iterator[Cell]:
-    step, sign = len(table.methods), sign_of(table, score)
-    values = done.scores_by_condition(score, step)
-    for first in range(0, len(values), step):
-        scores = values[first : first + step]
-        is_true = score == table.score and table.target is not None
-        signed = -np.abs(scores - table.target) if is_true else sign * scores
-        best, tests = compare_with_best(signed, ratio=done.plan.test_train_ratio, ranks=False)
-        k = done.plan.conditions[first].k if table.ks != (0,) else 0
-        worse = tuple(bool(p < LEVEL) for p in tests.p_t)
-        labels = [condition.label for condition in done.plan.conditions[first : first + step]]
-        broken = {row["condition"] for row in done.rows if row.get("error")}
-        failed = tuple(label in broken for label in labels)
-        yield Cell(part.data, int(k), scores, best, worse, failed, done.plan.test_train_ratio)
+    A split counts once all methods have been tried on it: one that has seen a split more would be held against the
+    others on easier or harder data.
+    """
+    splits = range(1, part.splits + 1)
+    for k in dict.fromkeys(k for k, _ in part.runs):
+        own = {method: part.runs[k, method] for method in part.table.methods}
+        tried = [{split for split in one.by_split if split <= part.splits} for one in own.values()]
+        some = set.union(*tried)
+        counted = some if len(some) == 1 else set.intersection(*tried)
+        values = {
+            method: [
+                one.by_split[n].get(score) if n in counted & one.by_split.keys() else None for n in splits
+            ]
+            for method, one in own.items()
+        }
+        scores = {method: np.array(row, dtype=np.float64) for method, row in values.items()}
+        yield Cell(part, k, scores, own[part.table.methods[0]].plan.test_train_ratio)

@@ -20,7 +20,7 @@ _DARKEST = 6.0
 _COLOURS = 24
 
 
-def keep_clusters(prepared: Any, posterior: Posterior) -> dict[str, list[int]]:
+def keep_clusters(posterior: Posterior) -> dict[str, list[int]]:
     """Return the most probable cluster of each object."""
     return {domain: posterior.labels(domain).tolist() for domain in posterior.averaged}
 
@@ -73,7 +73,7 @@ def _sort_objects(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 _CELL, _GAP, _MOST = 6, 6, 12
 
 
-def keep_weights(prepared: Any, posterior: Posterior) -> list[list[float]]:
+def keep_weights(posterior: Posterior) -> list[list[float]]:
     """Return the weights of the most frequent features, one row a feature."""
     return np.round(posterior["weights"][:_MOST], 3).tolist()
 
@@ -99,7 +99,7 @@ def draw_weights(tiles: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> bytes:
     return buffer.getvalue()
 
 
-#: By model: (problem, posterior) -> the answer in plain values, kept with a run.
+#: By model: posterior -> the answer in plain values, kept with a run.
 KEEPERS = {"irm": keep_clusters, "lfm": keep_weights}
 #: By model: titles, data and answers of runs -> a PNG file.
 DRAWERS = {"irm": draw_clusters, "lfm": draw_weights}

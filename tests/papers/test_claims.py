@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.papers.claims import ClaimEvidence, judge_claims, write_claims_page
-from benchmarks.papers.paper import Claim
+from benchmarks.papers.claims import ClaimEvidence, judge_claims
+from benchmarks.papers.paper import Claim, PaperTable
 from benchmarks.papers.parts import Cell, PaperLimits, PaperPart, PaperResult
-from benchmarks.papers.report import to_plain, write_report
-from tests.papers.made_up import TABLE
+from benchmarks.papers.report import to_plain, write_claims_page, write_report
+from tests.papers.made_up import TABLE, WOMEN
 
 CLAIM = TABLE.claims[0]
 CLEAR = [[1.0, 1.1, 1.2, 1.3, 1.0, 1.2], [0.0, 0.2, 0.1, 0.3, 0.1, 0.2]]
@@ -20,15 +20,20 @@ N = len(CLEAR[0])
 Scores = list[list[list[float]]]
 
 
+def cells_of(table: PaperTable, scores: Scores) -> tuple[Cell, ...]:
+    """Cells of tables of scores (methods by splits), the first for K 2."""
+    rows = [{name: np.array(row) for name, row in zip(table.methods, one, strict=True)} for one in scores]
+    return tuple(Cell(PaperPart(table, WOMEN), k, one) for k, one in enumerate(rows, start=2))
+
+
 def result_of(
     scores: Scores, claim: Claim = CLAIM, *, number: str = "Table 1", lower_is_better: bool = False
 ) -> PaperResult:
     """A result with a cell for each table of scores (methods by splits)."""
     table = replace(TABLE, claims=(claim,), number=number, lower_is_better=lower_is_better)
-    result = PaperResult(table)
-    cells = tuple(Cell("Women", k, np.array(one), 0, (False, False)) for k, one in enumerate(scores, start=2))
-    result.__dict__["cells"] = cells
-    return result
+    score = claim.score or table.score
+    cells = cells_of(table, scores)
+    return PaperResult(table, cells={score: cells, table.score: cells})
 
 
 def judge(*results: PaperResult) -> ClaimEvidence:
@@ -59,8 +64,7 @@ def test_the_verdict_on_a_claim(scores: Scores, verdict: str) -> None:
 def test_a_claim_may_hold_against_one_of_several_methods() -> None:
     good, worse = CLEAR
     table = replace(TABLE, methods=("cvb0", "vb", "gibbs"), claims=(replace(CLAIM, worse=("vb", "gibbs")),))
-    result = PaperResult(table)
-    result.__dict__["cells"] = (Cell("Women", 2, np.array([good, worse, good]), 0, (False,) * 3),)
+    result = PaperResult(table, cells={table.score: cells_of(table, [[good, worse, good]])})
     assert judge(result).verdict == "holds against VB"
 
 
@@ -73,7 +77,7 @@ def test_a_claim_of_several_tables_is_judged_once() -> None:
     ]  # fmt: skip
     assert evidence.verdict == "holds under Table 1 (K 2), Table 2"
     assert evidence.tests[0].p > judge(one).tests[0].p  # more comparisons, more to adjust for
-    content = to_plain([one, other], [])
+    content = to_plain([one, other])
     assert len(content["claims"]) == 1
     page = write_claims_page({"made up": content})
     assert (
@@ -85,11 +89,10 @@ def test_a_claim_of_several_tables_is_judged_once() -> None:
 def test_a_claim_on_shorter_runs_says_so() -> None:
     full = result_of([CLEAR])
     for limits, quick in ((PaperLimits(), False), (PaperLimits(quick=True), True)):
-        result = replace(full, parts=((PaperPart(full.table, "Women", None, None, limits), None),))
-        result.__dict__["cells"] = full.cells
+        result = replace(full, parts=[PaperPart(full.table, WOMEN, limits)])
         evidence = judge(result)
         assert evidence.quick == (("Women",) if quick else ())
-        page = write_claims_page({"made up": to_plain([result], [])})
+        page = write_claims_page({"made up": to_plain([result])})
         assert ("6 splits; quick look at Women |" in page) is quick
         assert "| CVB0 is better | Table 1 | Women | t-test of the difference | holds |" in page
 
@@ -102,15 +105,12 @@ def ended(
 ) -> PaperResult:
     """A result with one cell, whose runs came to such ends (1: the limit of sweeps) after so many sweeps."""
     result = result_of([scores], claim, lower_is_better=True)
-    tables = {"unsettled": ends, "sweeps": np.full((2, N), sweeps).tolist(), result.table.score: scores}
-
-    class Ended(PaperResult):
-        def list_cells(self, score: str) -> tuple[Cell, ...]:
-            return (Cell("Women", 2, np.array(tables[score]), 0, (False, False)),)
-
-    made = Ended(result.table)
-    made.__dict__["cells"] = result.cells
-    return made
+    n_sweeps = np.full((2, N), sweeps).tolist()
+    tables = {"unsettled": ends, "sweeps": n_sweeps, result.table.score: scores}
+    (part,) = {cell.part for cell in result.cells[result.table.score]}
+    for score, one in tables.items():
+        result.cells[score] = tuple(replace(cell, part=part) for cell in cells_of(result.table, [one]))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_how_many_runs_do_not_converge_is_judged_by_an_exact_test(cut: int, verd
     ends = [1.0] * cut + [0.0] * (N - cut)
     made = ended([ends, ends], [ends, ends], claim, 10_000)
     assert judge(made).verdict == verdict
-    assert "| exact binomial test against the limit, at least 0.05 |" in write_report("made up", [made], [])
+    assert "| exact binomial test against the limit, at least 0.05 |" in write_report("made up", [made])
 
 
 @pytest.mark.parametrize(
@@ -181,12 +181,11 @@ def test_a_method_that_was_ended_early_is_not_one_that_does_not_converge(sweeps:
 def test_a_page_says_which_comparisons_were_not_decided() -> None:
     claim = replace(CLAIM, needs_convergence=True)
     cut = ended(CLEAR, [CUT, CUT], claim)
-    other = replace(ended(CLEAR[::-1], [SETTLED, SETTLED], claim).table, number="Table 2")
     decided = ended(CLEAR[::-1], [SETTLED, SETTLED], claim)
-    decided.__dict__["table"] = other
+    decided.table = replace(decided.table, number="Table 2")
     evidence = judge(cut, decided)
     assert evidence.verdict == "holds where runs converged"
-    page = write_report("made up", [cut, decided], [])
+    page = write_report("made up", [cut, decided])
     assert "1 undecided, as runs ended before they converged" in page
     assert "| 1 | Table 1 | Women | 2 | VB | not converged |  |  |" in page
 
@@ -195,8 +194,6 @@ def test_a_claim_may_join_two_tables() -> None:
     early = result_of([[CLEAR[1], CLEAR[1]]], number="Table 1")
     claim = Claim("It gets better", "cvb0", than_in="Table 1")
     late = result_of([[CLEAR[0], CLEAR[1]]], claim, number="Table 2")
-    for result in (early, late):
-        result.__dict__["list_cells"] = lambda _, own=result: own.cells
     evidence = judge_claims([early, late])[1]
     assert evidence.verdict == "holds"
     (test,) = evidence.tests
@@ -214,7 +211,7 @@ def test_a_claim_that_no_runs_speak_for_says_why() -> None:
     assert evidence.verdict == "not tested: a matter of taste"
     assert not evidence.tests
     assert "| 1 | It is good | Table 1 |  |  | not tested: a matter of taste |  |  |" in write_claims_page(
-        {"made up": to_plain([result_of([CLEAR], claim)], [])}
+        {"made up": to_plain([result_of([CLEAR], claim)])}
     )
 
 
@@ -281,7 +278,7 @@ def test_a_claim_that_methods_are_equal_has_a_margin(scores: Scores, verdict: st
     claim = replace(CLAIM, margin=0.1, why="a tenth")
     evidence = judge(result_of(scores, claim))
     assert evidence.verdict == verdict
-    page = write_claims_page({"made up": to_plain([result_of(scores, claim)], [])})
+    page = write_claims_page({"made up": to_plain([result_of(scores, claim)])})
     assert f"| two one-sided t-tests, margin 0.1 (a tenth) | {verdict} |" in page
 
 

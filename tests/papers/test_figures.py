@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.tuning import Trial, Tuning
-from benchmarks.papers.courses import average_courses, describe_end
-from benchmarks.papers.figures import draw_figures
+from benchmarks.papers.figures import average_courses, draw_figures
 from benchmarks.papers.paper import PaperData, PaperFigure, PaperSource, PaperTable
-from benchmarks.papers.parts import PaperLimits, PaperResult, plan_part
+from benchmarks.papers.parts import PaperResult
+from benchmarks.papers.runs import describe_end
 from benchmarks.peers.svg import Panel, Series, draw_panels
+from tests.papers.made_up import plan_women, with_runs
 
-WOMEN = PaperData("Women", (PaperSource("southern_women", False),), size=18)
+WOMEN = PaperData("Women", (PaperSource("southern_women"),), size=18)
 FIGURES = (
     PaperFigure("Figure 1", "course", "course", ("pseudo_loo",)),
     PaperFigure("Figure 2", "histogram", "histogram", ("heldout_auc",)),
@@ -24,32 +25,31 @@ FIGURES = (
     PaperFigure("Figure 4", "scatter", "scatter", ("heldout_auc",), "pseudo_loo"),
 )
 TABLE = PaperTable(
-    "made up", "Table 1", "Scores", "irm", ("cvb0:one", "cvb0:other"), (2,), (WOMEN,), splits=2,
+    "made", "Table 1", "Scores", "irm", ("cvb0:one", "cvb0:other"), (2,), (WOMEN,), splits=2,
     score="heldout_auc", figures=FIGURES,
 )  # fmt: skip
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def result_and_notes() -> tuple[PaperResult, dict[str, dict[int, dict[str, object]]]]:
-    part = plan_part(TABLE, WOMEN, None, PaperLimits())
-    assert part.plan is not None
-    rows, notes = [], {}
+def result_with_runs(out: Path) -> PaperResult:
+    runs = {}
     for run in range(4):
-        about = part.plan.identify_run(run)
-        rows.append({**about, "heldout_auc": 0.5 + run / 10, "pseudo_loo": -9.0 - run, "error": ""})
-        notes[run + 1] = {"courses": {"pseudo_loo": [[1, 0.1, 1, -20.0 - run], [3, 0.3, 3, -10.0 - run]]}}
-    return PaperResult(TABLE, ((part, Experiment(part.plan, tuple(rows))),)), {"Women": notes}
+        course = [[1, 0.1, 1, -20.0 - run], [3, 0.3, 3, -10.0 - run]]
+        scores = {"heldout_auc": 0.5 + run / 10, "pseudo_loo": -9.0 - run}
+        runs[2, TABLE.methods[run % 2], 1 + run // 2] = {**scores, "courses": {"pseudo_loo": course}}
+    return PaperResult(TABLE, [with_runs(plan_women(out, TABLE), runs)])
 
 
 def test_courses_are_averaged_at_common_places() -> None:
     courses = [[[1, 0.1, 1, 2.0], [3, 0.3, 3, 6.0]], [[1, 0.2, 1, 4.0], [2, 0.4, 2, 4.0]], []]
     mean = average_courses(courses, "sweep")
     assert mean is not None
-    assert (mean.at[0], mean.at[-1]) == (1, 3)
-    at_two = np.interp(2.0, mean.at, mean.mean)
+    at, values, spread = mean
+    assert (at[0], at[-1]) == (1, 3)
+    at_two = np.interp(2.0, at, values)
     assert at_two == pytest.approx(4.0, abs=0.05)
-    assert mean.mean[-1] == 5.0  # the shorter run stays where it ended
-    assert mean.spread[0] == pytest.approx(np.sqrt(2))
+    assert values[-1] == 5.0  # the shorter run stays where it ended
+    assert spread[0] == pytest.approx(np.sqrt(2))
     assert average_courses([[], []], "sweep") is None
 
 
@@ -78,8 +78,8 @@ def test_the_end_of_a_run_is_described() -> None:
     }
 
 
-def test_every_kind_of_figure_shows_the_runs() -> None:
-    drawn = draw_figures("made", *result_and_notes())
+def test_every_kind_of_figure_shows_the_runs(tmp_path: Path) -> None:
+    drawn = draw_figures(result_with_runs(tmp_path))
     assert [one.name for one in drawn] == [
         "made-figure-1.svg", "made-figure-2.svg", "made-figure-3-a.svg", "made-figure-4.svg",
     ]  # fmt: skip
@@ -91,15 +91,13 @@ def test_every_kind_of_figure_shows_the_runs() -> None:
     assert len(dots) == 4
 
 
-def test_a_search_is_drawn_by_its_best_trial_so_far() -> None:
+def test_a_search_is_drawn_by_its_best_trial_so_far(tmp_path: Path) -> None:
     tried = (90.0, 95.0, 80.0)
     trials = tuple(Trial(n, {"x": 1.0}, p, 1.0, "MAX_SWEEPS") for n, p in enumerate(tried, start=1))
     figure = PaperFigure("Figure 5", "search", "search", ("heldout_perplexity",))
     table = replace(TABLE, figures=(figure,))
-    part = replace(
-        result_and_notes()[0].parts[0][0], table=table, searches={"cvb0:other": Tuning(("x",), trials)}
-    )
-    (drawn,) = draw_figures("made", PaperResult(table, ((part, None),)), {})
+    part = replace(plan_women(tmp_path, table), searches={"cvb0:other": Tuning(("x",), trials)})
+    (drawn,) = draw_figures(PaperResult(table, [part]))
     panel = ElementTree.fromstring(drawn.content).find(f"{SVG}g")
     assert panel is not None
     curve, *_ = [line for line in panel.iter(f"{SVG}polyline") if line.get("stroke") != "#ddd"]

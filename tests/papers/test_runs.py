@@ -7,8 +7,10 @@ import io
 import json
 import re
 import tarfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,22 +18,14 @@ from acvb_core.cli.progress import ProgressLine
 from acvb_core.core.protocols import no_poll
 from acvb_core.engine.fitting import fit
 from acvb_core.registry import method_row
-from benchmarks.papers.__main__ import main, make_runs
-from benchmarks.papers.kept_runs import (
-    Call,
-    CommandRuns,
-    PartRuns,
-    list_commands,
-    list_runs,
-    read_full,
-    remember_full,
-    write_origin,
-)
-from benchmarks.papers.paper import PaperData, PaperSource, PaperTable
-from benchmarks.papers.parts import PaperLimits, list_tables, plan_part
+from benchmarks.papers.__main__ import main, make_runs, read_full, remember_full
+from benchmarks.papers.paper import PaperData, PaperSource, PaperTable, read_paper
+from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
+from benchmarks.papers.report import list_commands, write_origin
+from benchmarks.papers.runs import KeptRuns
 from tests.cli.support import ROOT, Outcome, Run
 
-WOMEN = PaperData("Women", (PaperSource("southern_women", False),))
+WOMEN = PaperData("Women", (PaperSource("southern_women"),))
 FIRST = PaperTable(
     "made up", "Table 1", "Scores", "irm", ("cvb0",), (2,), (WOMEN,), {"max_sweeps": 3}, splits=2
 )
@@ -42,13 +36,22 @@ ALL = PaperLimits()
 CALL = {"command": "acvb made up", "machine": "2 cores", "begun": "Monday"}
 
 
-def list_parts(*tables: PaperTable, out: Path, limits: PaperLimits = ALL) -> list[PartRuns]:
-    return list_runs([plan_part(table, table.data[0], None, limits) for table in tables], out)
+def list_parts(*tables: PaperTable, out: Path, limits: PaperLimits = ALL) -> list[PaperPart]:
+    kept = KeptRuns(out)
+    return [plan_part(table, table.data[0], None, limits, kept) for table in tables]
 
 
-def make(parts: list[PartRuns], seconds: float | None = None, call: Call = CALL) -> list[int]:
+def make(parts: list[PaperPart], seconds: float | None = None, call: dict[str, str] = CALL) -> list[int]:
     assert make_runs(parts, call, seconds, ProgressLine(io.StringIO(), quiet=True), no_poll)
-    return [len(one.read().rows) for one in parts]
+    return [len(one.list_runs()) for one in parts]
+
+
+def list_rows(part: PaperPart) -> list[Mapping[str, Any]]:
+    return [run for _, _, run in part.list_runs()]
+
+
+def commands_of(*parts: PaperPart) -> list[dict[str, Any]]:
+    return list_commands([PaperResult(part.table, [part]) for part in parts])
 
 
 def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None:
@@ -56,16 +59,13 @@ def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None
     assert make(list_parts(FIRST, SECOND, out=tmp_path)) == [2, 2]
     again = list_parts(FIRST, SECOND, out=tmp_path)
     assert make(again, 0.0) == [2, 2]
-    notes = again[0].read_notes()
-    assert sorted(notes) == [1, 2]
-    course = notes[1]["courses"]["pseudo_loo"]
+    row = list_rows(again[0])[0]
+    course = row["courses"]["pseudo_loo"]
     assert [point[0] for point in course] == [1.0, 2.0, 3.0]
-    row = again[0].read().rows[0]
     assert course[-1][-1] == pytest.approx(row["pseudo_loo"], rel=1e-5)
     falls = sum(b[-1] < a[-1] for a, b in zip(course[:-1], course[1:], strict=True))
     assert row["falls_pseudo_loo"] == falls / 2
-    plan = again[0].plan
-    alone = fit(plan.data, "cvb0", k_rows=2, k_cols=2, max_sweeps=3, seed=0, heldout=0.1, heldout_seed=0)
+    alone = fit(again[0].taken, "cvb0", k_rows=2, k_cols=2, max_sweeps=3, seed=0, heldout=0.1, heldout_seed=0)
     assert row["last_change"] == alone.snapshot.change, "of the responsibilities, whatever the rule looks at"
 
 
@@ -90,27 +90,27 @@ def test_the_data_with_the_least_time_go_first(tmp_path: Path) -> None:
 def test_tables_share_the_runs_of_a_method_with_the_same_settings(tmp_path: Path) -> None:
     make(list_parts(FIRST, out=tmp_path))
     first, both = list_parts(FIRST, BOTH, out=tmp_path)
-    assert (both.n_missing, len(both.read().rows)) == (4, 2)  # three of VB, the third split of CVB0
+    assert (both.n_planned, len(both.list_runs())) == (
+        6,
+        2,
+    )  # three of VB are missing, and the third split of CVB0
     make([both])
-    assert [(row["condition"], row["split"], row["run"]) for row in both.read().rows] == [
-        ("VB · K 2", 1, 1), ("again · K 2", 1, 2), ("VB · K 2", 2, 3), ("again · K 2", 2, 4),
-        ("VB · K 2", 3, 5), ("again · K 2", 3, 6),
+    assert [(method, run["split"]) for _, method, run in both.list_runs()] == [
+        ("vb", 1), ("cvb0:again", 1), ("vb", 2), ("cvb0:again", 2), ("vb", 3), ("cvb0:again", 3),
     ]  # fmt: skip
-    alone = [row["lower_bound"] for row in first.read().rows]
-    assert alone == [row["lower_bound"] for row in both.read().rows if row["method"] == "cvb0"][:2]
-    assert sum(one.runs for one in list_commands([first, both])) == 6  # no run counts twice
+    assert list_rows(first) == [run for _, method, run in both.list_runs() if method == "cvb0:again"][:2]
+    assert sum(one["runs"] for one in commands_of(first, both)) == 6  # no run counts twice
 
 
 def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
     make(list_parts(FIRST, out=tmp_path, limits=PaperLimits(splits=1)))
     more = list_parts(FIRST, out=tmp_path)
-    assert more[0].n_missing == 1
+    assert (more[0].n_planned, len(more[0].list_runs())) == (2, 1)
     made = list_parts(FIRST, out=tmp_path / "at once")
     make(made)
     make(more)
-    assert [row["heldout_log_likelihood"] for row in more[0].read().rows] == [
-        row["heldout_log_likelihood"] for row in made[0].read().rows
-    ]
+    scores = ([row["heldout_log_likelihood"] for row in list_rows(one)] for one in (more[0], made[0]))
+    assert next(scores) == next(scores)
 
 
 def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> None:
@@ -136,12 +136,12 @@ def test_a_kept_run_knows_the_call_that_made_it(tmp_path: Path) -> None:
         None,
         {**CALL, "command": "acvb made up again", "machine": "4 cores"},
     )
-    made = list_commands(list_parts(FIRST, SECOND, out=tmp_path))
-    assert [(one.command, one.machine, one.calls, one.runs) for one in made] == [
+    made = commands_of(*list_parts(FIRST, SECOND, out=tmp_path))
+    assert [(one["command"], one["machine"], one["calls"], one["runs"]) for one in made] == [
         ("acvb made up", "2 cores", 1, 2),
         ("acvb made up again", "4 cores", 1, 2),
     ]
-    assert made[0].seconds == pytest.approx(sum(row["cpu_seconds"] for row in first[0].read().rows))
+    assert made[0]["seconds"] == pytest.approx(sum(row["cpu_seconds"] for row in list_rows(first[0])))
 
 
 def test_a_run_without_its_call_is_not_given_to_another(tmp_path: Path) -> None:
@@ -150,25 +150,28 @@ def test_a_run_without_its_call_is_not_given_to_another(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in notes.read_text().splitlines()]
     del lines[0]["call"]
     notes.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    made = list_commands(list_parts(FIRST, out=tmp_path))
-    assert [(one.command, one.runs) for one in made] == [("", 1), ("acvb made up", 1)]
+    made = commands_of(*list_parts(FIRST, out=tmp_path))
+    assert [(one["command"], one["runs"]) for one in made] == [("", 1), ("acvb made up", 1)]
 
 
 def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
     make(list_parts(FIRST, out=tmp_path))
     (notes,) = tmp_path.glob("*/notes.jsonl")
     notes.write_bytes(notes.read_bytes()[:-20])
-    assert sorted(list_parts(FIRST, out=tmp_path)[0].read_notes()) == [1]
+    assert [bool(row["courses"]) for row in list_rows(list_parts(FIRST, out=tmp_path)[0])] == [True, False]
     assert notes.read_bytes().endswith(b"\n")
 
 
 def test_a_page_names_the_commands_that_made_its_runs() -> None:
     assert write_origin([]) == "No run was made."
-    once, twice = (CommandRuns("acvb made up", "2 cores", calls, 2, 3.4) for calls in (1, 2))
+    once, twice = (
+        {"command": "acvb made up", "machine": "2 cores", "calls": calls, "runs": 2, "seconds": 3.4}
+        for calls in (1, 2)
+    )
     assert write_origin([once]) == "Made by `acvb made up` on 2 cores: 2 runs in 3 s of processor time."
     assert "2 calls of `acvb made up`" in write_origin([twice])
-    made = [replace(twice, runs=3, seconds=7.0), CommandRuns("", "", 1, 1, 5.0)]
-    made.append(CommandRuns("acvb b", "2 cores", 1, 1, 3.0))
+    made = [{**twice, "runs": 3, "seconds": 7.0}, {**once, "command": "", "runs": 1, "seconds": 5.0}]
+    made.append({**once, "command": "acvb b", "runs": 1, "seconds": 3.0})
     assert write_origin(made).splitlines() == [
         "Put together from 5 runs that several calls made and kept, in 15 s of processor time together.",
         "",
@@ -241,7 +244,7 @@ def test_a_quick_look_at_every_paper_is_cut_short(run: Run, tmp_path: Path, pape
     """A run of the quick mode: every table and figure has its place, and every claim a verdict."""
     told = run(paper, "--quick", "--splits", "1", "--seconds", "0.01", "--out", tmp_path)
     assert told.code == 0
-    tables = [table for table in list_tables(paper) if any(one.sources for one in table.data)]
+    tables = [table for table in read_paper(paper) if any(one.sources for one in table.data)]
     claims = (tmp_path / "claims.md").read_text("utf-8")
     for table in tables:
         assert f"## {table.number}: {table.title}" in told.out
