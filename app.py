@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import Thread
 
 import streamlit as st
@@ -60,7 +60,7 @@ else:
     from pages.ui.shared.services import places, start_warm_up, store
     from pages.ui.shared.sidebar import show_sidebar
     from pages.ui.shared.style import apply_style
-    from pages.ui.workspace.entrance import enter_workspace
+    from pages.ui.workspace.entrance import enter_workspace, name_address
     from pages.ui.workspace.links import show_arrival
 
     require_guard()
@@ -83,6 +83,8 @@ else:
             st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
         ]
     )
+    if page.url_path not in {*(PurePath(answer.path).stem for answer in answers), "compare"}:
+        name_address()  # those name the runs that they show, too
     apply_style()
     follow_browser(page.url_path)
     try:

@@ -9,10 +9,13 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.steps import (
     Example,
     OpenPage,
+    address_of,
     cards,
+    cards_that_say,
     choose,
     choose_methods,
     fill,
+    no_wider_than_its_window,
     plot,
     settled,
     start_runs,
@@ -143,6 +146,93 @@ def test_each_tab_keeps_its_data(page: Page, open_page: OpenPage, server: str) -
     with open_page() as mailed:
         mailed.goto(view)
         uses(mailed, women)
+
+
+def run_shown(page: Page) -> str:
+    """The id of the run that the address names, once the page shows it."""
+    expect(page).to_have_url(re.compile("[?&]run=[0-9a-f]{12}$"))
+    settled(page)
+    return page.url.rpartition("run=")[2]
+
+
+def choose_seed(page: Page, seed: int) -> str:
+    """Choose the run with this seed, and return its id as the address names it."""
+    before = run_shown(page)
+    choose(page, "Run", f"ACVB0 · K 20 × 20 · seed {seed}")
+    expect(page).not_to_have_url(re.compile(before))
+    return run_shown(page)
+
+
+def shows_seed(page: Page, seed: int) -> None:
+    field = page.get_by_role("combobox", name="Run", exact=True)
+    expect(field).to_have_value(re.compile(f"seed {seed} "))
+
+
+def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: OpenPage, server: str) -> None:
+    """Two tabs with data and runs of their own: reload, Back over pages, and links mailed to others open the same."""
+    use_sample(page, "Southern women")
+    visit(page, "Run")
+    settled(page)
+    fill(page, "Runs per method", "3")
+    start_runs(page, "Start 3 runs of ACVB0")
+    expect(cards_that_say(page, "converged")).to_have_count(3)
+    other = page.context.new_page()
+    other.goto(address_of(page, server))
+    use_sample(other, "Karate club", "Network")
+    visit(other, "Run")
+    settled(other)
+    start_runs(other, "Start ACVB0")
+    expect(cards_that_say(other, "converged")).to_have_count(1)
+    other.get_by_role("link", name="See the blocks").click()
+    karate = run_shown(other)
+
+    visit(page, "Blocks")
+    run_shown(page)
+    steps = page.evaluate("history.length")
+    first = choose_seed(page, 1)
+    second = choose_seed(page, 2)
+    assert page.evaluate("history.length") == steps + 2
+    shows_seed(page, 2)
+    page.reload()
+    shows_seed(page, 2)
+    assert run_shown(page) == second
+    page.go_back()
+    shows_seed(page, 1)
+    assert run_shown(page) == first
+    visit(page, "Compare")
+    expect(page).to_have_url(re.compile(r"run=([0-9a-f]{12}\.){2}[0-9a-f]{12}$"))
+    settled(page)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1, name="Blocks", exact=True)).to_be_visible()
+    shows_seed(page, 1)
+    page.go_forward()
+    expect(page.get_by_role("heading", level=1, name="Compare", exact=True)).to_be_visible()
+    page.go_back()
+    shows_seed(page, 1)
+    settled(page)
+    assert (run_shown(page), run_shown(other)) == (first, karate)
+    uses(other, "Karate club")
+
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    expect(page.get_by_test_id("stCode")).to_have_count(2)
+    view, full = page.get_by_test_id("stCode").locator("code").all_inner_texts()
+    page.keyboard.press("Escape")
+    choose_seed(page, 2)
+    for link in (view, full, page.url.replace(second, first)):
+        with open_page() as mailed:
+            mailed.goto(link)
+            shows_seed(mailed, 1)
+            assert run_shown(mailed) == first
+            expect(mailed.get_by_text("can be changed here")).to_have_count(int(link == view))
+            uses(mailed, "Southern women")
+    with open_page(390, 844) as strange:
+        strange.goto(view.replace(first, "0" * 12))
+        missed = strange.get_by_text("The address asks for a run that this page cannot show.")
+        expect(missed).to_be_visible()
+        assert run_shown(strange) != "0" * 12
+        expect(missed).to_be_visible()  # the page was drawn again for its narrow window
+        no_wider_than_its_window(strange, "Blocks")
+    other.close()
 
 
 def test_settings_belong_to_the_data(page: Page) -> None:

@@ -95,6 +95,20 @@ def chart(app: AppTest, key: str) -> dict[str, Any]:
     return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if key in one.proto.id)
 
 
+def drawn(app: AppTest, page: str) -> AppTest:
+    """Go to a page with everything around it: AppTest draws the page alone from the second time on."""
+    del app.session_state["_nav"]
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+    return app
+
+
+def share_links(app: AppTest, page: str = "home") -> list[str]:
+    """The links to a page that is shown, as the sidebar offers them when they are asked for."""
+    app.session_state["share"] = True
+    return [block.value for block in drawn(app, page).sidebar.get("code")]
+
+
 def figures(app: AppTest) -> dict[str, str]:
     """What the metrics of a page say, by their label."""
     return {metric.label: metric.value for metric in app.metric}

@@ -12,18 +12,13 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.viewing import view_id
-from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, texts
-
-
-def drawn(app: AppTest, page: str) -> AppTest:
-    """Go to a page with everything around it: AppTest draws the page alone from the second time on."""
-    del app.session_state["_nav"]
-    app.switch_page(f"pages/{page}.py").run()
-    assert not app.exception
-    return app
+from tests.pages.lda.topics import small_corpus
+from tests.pages.session import OTHER, WORKSPACE, Open, drawn, jobs_of, keys, press, share_links, texts
 
 
 def use(app: AppTest, sample: str) -> AppTest:
@@ -62,8 +57,8 @@ def test_an_address_opens_the_data_that_its_tab_used(
             assert shown_data(open_app("run", **link, data=data)).startswith(name)
     assert shown_data(one).startswith("Southern women"), "other pages drop the address"
     assert one.query_params["data"] == first
-    links = [block.value for block in open_app("home", data=first).sidebar.get("code")]
-    assert all(link.endswith(f"&data={first}") for link in links)
+    links = share_links(open_app("home", data=first))
+    assert [link.endswith(f"&data={first}") for link in links] == [True, True]
     one.sidebar.selectbox(key="data_in_use").select(Workspace(WORKSPACE).dataset.data.fingerprint).run()
     drawn(one, "home")
     assert one.query_params["data"] == second
@@ -121,6 +116,82 @@ def test_data_that_could_not_be_saved_stay_those_of_their_tab(
     press(one, "start")
     assert jobs_of(one)[0].prepared.data.shape == (18, 14)
     assert services.data_problems()
+
+
+@pytest.fixture
+def runs() -> None:
+    """A workspace with runs on a relation and on texts, and another one with a run of its own."""
+    women, corpus = load_sample("southern_women").relation, small_corpus()
+    for owner, run, result in (
+        *(
+            (WORKSPACE, f"women{seed}", fit(women, "cvb0", k_rows=2, k_cols=2, seed=seed))
+            for seed in range(3)
+        ),
+        (WORKSPACE, "texts", fit(corpus, "cvb0", k=2, alpha=0.1, hyper="fixed")),
+        (OTHER, "others", fit(women, "cvb0", k_rows=2, k_cols=2, seed=9)),
+    ):
+        services.store().save(owner, run, 1e9, result)
+    services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
+
+
+NO_RUN = "The address asks for a run that this page cannot show."
+
+
+def test_an_address_opens_the_run_that_its_page_showed(open_app: Open, runs: None) -> None:
+    one = open_app("blocks", more="kept")
+    usual = one.query_params["run"]
+    data, other = one.query_params["data"], next(run for run in ("women0", "women1") if run != usual)
+    one.selectbox(key="blocks_run").select(other).run()
+    assert (one.query_params["run"], one.query_params["data"]) == (other, data)
+    assert (one.query_params["ws"], one.query_params["more"]) == (WORKSPACE, "kept")
+    for link in ({"workspace": WORKSPACE}, {"workspace": None, "view": view_id(WORKSPACE)}):
+        for run in (other, usual):
+            app = open_app("blocks", **link, data=data, run=run)
+            assert app.selectbox(key="blocks_run").value == run
+            assert app.query_params["run"] == run
+            assert NO_RUN not in texts(app)
+    two = open_app("topics", run="texts")
+    assert two.selectbox(key="topics_run").value == "texts"
+    assert drawn(two, "guide").query_params.get("run") is None
+    assert drawn(one, "blocks").selectbox(key="blocks_run").value == other, "a tab keeps its own"
+    one.query_params["run"] = usual  # as the browser's Back does
+    assert drawn(one, "blocks").selectbox(key="blocks_run").value == usual
+
+
+def test_an_address_opens_the_runs_that_were_compared(open_app: Open, runs: None) -> None:
+    app = open_app("compare")
+    assert app.query_params["run"] == "women0.women1.women2"
+    app.multiselect(key="compare_runs_irm").set_value(["women2", "women0"]).run()
+    assert app.query_params["run"] == "women0.women2"
+    for link in ({"workspace": WORKSPACE}, {"workspace": None, "view": view_id(WORKSPACE)}):
+        again = open_app("compare", **link, run="women0.women2")
+        assert again.multiselect(key="compare_runs_irm").value == ["women0", "women2"]
+    app.query_params["run"] = "women1.women2"
+    assert drawn(app, "compare").multiselect(key="compare_runs_irm").value == ["women1", "women2"]
+    assert NO_RUN not in texts(app)
+    partly = open_app("compare", run="women1.nothing.women2")
+    assert NO_RUN in texts(partly)
+    assert partly.multiselect(key="compare_runs_irm").value == ["women1", "women2"]
+
+
+@pytest.mark.parametrize("run", ["nothing", "texts", "others", "../../etc"])
+def test_a_run_that_a_page_cannot_show_is_missed_in_one_sentence(
+    open_app: Open, runs: None, run: str
+) -> None:
+    for page in ("blocks", "compare"):
+        usual, app = open_app(page).query_params["run"], open_app(page, run=run)
+        assert texts(app).count(NO_RUN) == 1
+        assert app.query_params["run"] == usual, "and the page shows what it usually does"
+        app.query_params["run"] = usual  # as the browser says from now on
+        assert NO_RUN in texts(drawn(app, page)), "a page is drawn again when its window is narrow"
+        assert NO_RUN not in texts(drawn(app, "guide"))
+        assert NO_RUN not in texts(drawn(app, page))
+    app = open_app("blocks", run=run)
+    app.selectbox(key="blocks_run").select("women1").run()
+    assert NO_RUN not in texts(app)
+    features = open_app("features", run=run)
+    assert NO_RUN in texts(features)
+    assert "run" not in features.query_params
 
 
 def test_a_drawing_that_ends_late_does_not_change_the_page(

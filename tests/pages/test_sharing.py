@@ -23,7 +23,7 @@ from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.viewing import READABLE, ViewedHandle, ViewOnlyError, view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.lfm.tables import small_table
-from tests.pages.session import OTHER, WORKSPACE, Open, bring, jobs_of, keys, press, texts
+from tests.pages.session import OTHER, WORKSPACE, Open, bring, jobs_of, keys, press, share_links, texts
 
 PAGES = sorted(path.stem for path in Path("pages").glob("*.py"))
 VIEW = view_id(WORKSPACE)
@@ -172,10 +172,12 @@ def test_an_unknown_view_only_link_leads_to_a_workspace_of_ones_own(open_app: Op
 
 
 def test_the_owner_is_given_both_links(open_app: Open, one_run: None) -> None:
-    app = open_app()
-    links = [block.value for block in app.sidebar.get("code")]
-    assert [link.partition("/")[2] for link in links] == [f"?view={VIEW}", f"?ws={WORKSPACE}"]
-    assert not open_app("home", OTHER).sidebar.get("code"), "there is nothing to share yet"
+    app = open_app("blocks")
+    links = share_links(app, "blocks")
+    assert [link.partition("/")[2] for link in links] == [
+        f"blocks?{key}&run={PRIVATE}0" for key in (f"view={VIEW}", f"ws={WORKSPACE}")
+    ]
+    assert not share_links(open_app("home", OTHER)), "there is nothing to share yet"
 
 
 def test_another_browser_sees_nothing_whatever_ids_it_knows(open_app: Open, shared: list[str]) -> None:

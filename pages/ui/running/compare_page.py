@@ -29,9 +29,10 @@ from pages.ui.shared.compared_runs import ComparedRuns, choose_pair, show_conclu
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import ModelPages, all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, list_runs
+from pages.ui.shared.picking import Key, list_runs, show_absent_run
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
+from pages.ui.workspace.entrance import name_address
 
 MOST_RUNS = 8
 
@@ -72,6 +73,9 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     if len(alike) < 2:
         alike = list(by_id)
     key, offered = f"compare_runs_{kind}", f"compare_offered_{kind}"
+    asked = [] if workspace.tab is None else workspace.tab.take_runs()
+    if known := [job_id for job_id in asked if job_id in by_id]:
+        st.session_state[key], st.session_state[offered] = known[:MOST_RUNS], (wanted, alike)
     last, before = st.session_state.get(key), st.session_state.get(offered)
     st.session_state[offered] = (wanted, alike)
     if last is not None and before is not None and before[0] == wanted:
@@ -89,6 +93,8 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
         key=key,
         persist_state="session",
     )
+    name_address(*(job_id for job_id in by_id if job_id in chosen))
+    show_absent_run("compare", [] if len(known) == len(asked) else asked, chosen)
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
 
 
@@ -221,6 +227,7 @@ def show_compare() -> None:
         if job.outline.verdict is not None and job.outline.has_answer
     ]
     if len(finished) < 2:
+        name_address()
         show_too_few(workspace, model, len(finished))
         st.stop()
     chosen = choose_runs(workspace, finished, alike[0])

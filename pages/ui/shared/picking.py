@@ -21,11 +21,17 @@ from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, models_on, pages_of_run
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
+from pages.ui.workspace.entrance import ABSENT, name_address
 
 #: Key of the place in the sidebar for the data of the page.
 PAGE_DATA = "page_data"
 #: Seconds between two looks at the runs under way.
 FOLLOW_SECONDS = 2.0
+#: Said of runs that an address asks for.
+_ABSENT = (
+    "The address asks for a run that this page cannot show. The run was deleted, has no result yet, or belongs to "
+    "other data or another workspace."
+)
 Choice = TypeVar("Choice", str, int)
 #: The key of an answer: the run, its sweep, its verdict, and how far a race is.
 Key = tuple[str, int, str]
@@ -122,8 +128,9 @@ def choose_run(
 ) -> tuple[Job, Result]:
     """Draw the choice of a run, and return the one chosen with its answer; end the script where there is none.
 
-    A run that another page has opened (`open_run`) is shown. Otherwise the page begins with the first run of
-    `order_runs`. A run that the user chose here is shown again until the data in use change or a run is added.
+    A run that another page (`open_run`) or the address of this one has opened is shown. Otherwise the page begins with
+    the first run of `order_runs`. A run that the user chose here is shown again until the data in use change or a run
+    is added.
 
     Parameters
     ----------
@@ -135,16 +142,21 @@ def choose_run(
     name, models = PurePath(page.path).stem, models_on(page.path)
     runs = list_runs(workspace, *models)
     jobs = [job for job in runs if job.outline.has_answer]
+    key, asked = f"{name}_run", [] if workspace.tab is None else workspace.tab.take_runs()
     if not jobs:
+        name_address()
         if runs:
             _wait_for_answer(workspace, name, models)
         else:
+            show_absent_run(name, asked)
             show_empty(workspace, page)
         st.stop()
     dataset = workspace.dataset
     order, reason = order_runs(jobs, None if dataset is None else dataset.data.fingerprint)
-    key, by_id = f"{name}_run", {job.id: job for job in order}
+    by_id = {job.id: job for job in order}
     _forget_choice(key, (dataset and dataset.data.fingerprint, sorted(job.id for job in runs)))
+    if known := [job_id for job_id in asked if job_id in by_id]:
+        st.session_state[key] = known[0]
     labels = say.label_runs(jobs)
     descriptions = {job.id: _describe_run(job) for job in jobs}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
@@ -152,11 +164,13 @@ def choose_run(
             "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {descriptions[job_id]}", key, width=420,
             persist_state=None, on_change=_remember_choice, args=(key,),
         )  # fmt: skip
+        name_address(chosen)
         job = by_id[chosen]
         if job.outline.status.active and st.button(
             "Refresh", icon=":material/refresh:", key=f"{name}_refresh"
         ):
             st.rerun()
+    show_absent_run(name, [] if known else asked, chosen)
     if reason and chosen == order[0].id:
         st.text(reason)  # it quotes the name of the data
     _follow_runs(workspace, models)
@@ -164,6 +178,14 @@ def choose_run(
     result = read_answer(job)
     assert result is not None
     return job, result
+
+
+def show_absent_run(page: str, asked: Sequence[str], shown: object = None) -> None:
+    """Say that the address asked for runs which the page cannot show, as long as it shows these in their place."""
+    if asked:
+        st.session_state[ABSENT] = (page, shown)
+    if st.session_state.get(ABSENT) == (page, shown):
+        st.warning(_ABSENT, icon=":material/link_off:")
 
 
 def open_run(job: Job) -> None:

@@ -1,4 +1,4 @@
-"""How a session finds its workspace and data: by the address, by what they were before, or by the browser's cookie."""
+"""How a session finds its workspace, data and runs: by the address, by what they were, or by the browser's cookie."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from pages.ui.access.sign_in import is_signed_in, name_own_workspace
 from pages.ui.shared import services
 from pages.ui.shared.serving import REMEMBER
 from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace
-from pages.ui.workspace.dataset import MARK_LENGTH
-from pages.ui.workspace.tab import DATA, TAB, Tab
+from pages.ui.workspace.tab import DATA, RUN, TAB, Tab
 from pages.ui.workspace.viewing import view_id
 
 COOKIE = "acvb_ws"
 #: Of the address: the key of a workspace, or the id by which one is shown.
 FULL, VIEW = "ws", "view"
+#: Of the address: between the ids of runs.
+_BETWEEN = "."
 #: In the session: True after a view-only link that led nowhere; later the page that says so.
 LOST = "lost_view"
+#: In the session: the page that says that an address has asked for a run which it cannot show, and what it shows.
+ABSENT = "absent_run"
 
 
 def enter_workspace() -> Workspace:
-    """Find the session's workspace or make one, and put it into the address; once in every run of the app.
+    """Find the session's workspace or make one; once in every run of the app. `name_address` puts it into the address.
 
     The address comes first, so that a link leads where it says; links between pages drop it, so the session
     remembers; a new tab without either finds the workspace of the person who has signed in, or the browser's last one
     by its cookie. The data of the tab are found in the same way: by the address, by what they were before, or as those
-    that the workspace used last.
+    that the workspace used last. So are the runs that a page shows.
     """
     state = st.session_state
     workspace = _find_workspace()
@@ -40,29 +43,39 @@ def enter_workspace() -> Workspace:
         state[TAB] = Tab()
     state[KEY], state[VIEW_ONLY] = workspace.key, workspace.view_only
     workspace = current_workspace()
-    others = {
-        name: value for name, value in st.query_params.to_dict().items() if name not in (FULL, VIEW, DATA)
-    }
-    data = _follow_address(workspace, state[TAB])
-    address = others | {VIEW if workspace.view_only else FULL: workspace.id} | ({DATA: data} if data else {})
-    if address != st.query_params.to_dict():
-        st.query_params.from_dict(address)  # at once, as each change of the address is a step for Back
+    _follow_address(workspace, state[TAB])
     return workspace
 
 
-def _follow_address(workspace: Workspace, tab: Tab) -> str:
-    """Have the tab use the data that its address names; return what the address is to say of the data.
+def _follow_address(workspace: Workspace, tab: Tab) -> None:
+    """Have the tab use the data that its address names, and note the runs for the page.
 
-    An address that says other than it did has been opened, or gone back to. Links between pages leave out the data,
-    and the tab keeps them.
+    An address that says other than it did has been opened, or gone back to. Links between pages leave out data and
+    runs: the tab keeps its data, and each page its run.
     """
-    named = st.query_params.get(DATA, "")
-    if named not in ("", tab.address) and named != (tab.wanted or "")[:MARK_LENGTH]:
-        tab.choose(named)
+    data, runs = (st.query_params.get(name, "") for name in (DATA, RUN))
+    if data not in ("", tab.address.get(DATA)) and data != tab.mark:
+        tab.choose(data)
+    tab.asked = runs.split(_BETWEEN) if runs not in ("", tab.address.get(RUN)) else []
+    if not runs:
+        tab.address.pop(RUN, None)
+    tab.is_named = False
     with suppress(AcvbError):  # the page says what is wrong with the store
         _ = workspace.dataset  # a new tab takes the data that were used last
-    tab.address = (tab.wanted or "")[:MARK_LENGTH]
-    return tab.address
+
+
+def name_address(*runs: str) -> None:
+    """Have the address name the workspace, the data of the tab, and the runs that the page shows, by their ids.
+
+    Call it after the navigation, and once in a drawing: each change of the address is a step for Back.
+    """
+    workspace, tab, before = current_workspace(), st.session_state[TAB], st.query_params.to_dict()
+    named = {DATA: tab.mark, RUN: _BETWEEN.join(runs)}
+    tab.address, tab.is_named = {name: value for name, value in named.items() if value}, True
+    others = {name: value for name, value in before.items() if name not in (FULL, VIEW, DATA, RUN)}
+    address = others | {VIEW if workspace.view_only else FULL: workspace.id} | tab.address
+    if address != before:
+        st.query_params.from_dict(address)
 
 
 def _find_workspace() -> Workspace:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import streamlit as st
 
 from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.entrance import FULL, LOST, VIEW
-from pages.ui.workspace.tab import DATA
+from pages.ui.workspace.entrance import ABSENT, FULL, LOST, VIEW
+from pages.ui.workspace.tab import TAB
 from pages.ui.workspace.viewing import view_id
 
 _OWN = "[Open your own workspace](./)"
 
 
 def show_share_links(workspace: Workspace, page: str) -> None:
-    """Draw the popover with the links to a workspace that has something to see; nothing for a viewer."""
-    if workspace.view_only:
-        return
-    with st.popover("Share", icon=":material/share:", key="share", width="stretch"):
+    """Draw the popover with the links to a page of a workspace that has something to see; nothing for a viewer."""
+    if not workspace.view_only:
+        st.fragment(_show_links)(workspace, page)
+
+
+def _show_links(workspace: Workspace, page: str) -> None:
+    # The links are drawn when the popover is opened: the page knows the run that it shows by then.
+    with st.popover(
+        "Share", icon=":material/share:", key="share", width="stretch", on_change="rerun"
+    ) as opened:
+        if not opened.open:
+            return
         if workspace.dataset is None and not workspace.jobs:
             st.caption("Nothing to share yet. Load data or start a run first.")
             return
         st.markdown("**View-only link**")
-        st.caption("Whoever has it sees the data, the runs and the answers, and can change nothing.")
+        st.caption(
+            "Whoever has it sees this page, the data, the runs and the answers, and can change nothing."
+        )
         st.code(_write_link(page, VIEW, view_id(workspace.key)), language=None, wrap_lines=True)
         st.markdown("**Full link**")
         st.caption("Whoever has it can do all that you can, deleting included. It works like a password.")
@@ -29,10 +41,9 @@ def show_share_links(workspace: Workspace, page: str) -> None:
 
 
 def _write_link(page: str, name: str, value: str) -> str:
-    """Return the address of Home with a workspace and the data in use, as this browser reaches the app."""
+    """Return the address of a page with a workspace, the data in use and the run shown, as this browser reaches it."""
     home = (st.context.url or "").removesuffix(page).rstrip("/")
-    data = st.query_params.get(DATA)
-    return f"{home}/?{name}={value}" + (f"&{DATA}={data}" if data else "")
+    return f"{home}/{page}?{urlencode({name: value} | st.session_state[TAB].address)}"
 
 
 def show_arrival(workspace: Workspace, page: str) -> None:
@@ -45,6 +56,8 @@ def show_arrival(workspace: Workspace, page: str) -> None:
         Address of the page: on other pages nothing is said of the link.
     """
     state = st.session_state
+    if state.get(ABSENT, (page,))[0] != page:
+        del state[ABSENT]
     if workspace.view_only:
         st.info(
             f"You are viewing a shared workspace. Nothing can be changed here. {_OWN}",

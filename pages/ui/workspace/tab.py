@@ -1,4 +1,4 @@
-"""The data that one tab of the browser works on, and how the tab's address names them."""
+"""The data that one tab of the browser works on, and how its address names them and the runs that it shows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.ui.workspace.dataset import MARK_LENGTH, Dataset
 
-#: Of the address: the data of the tab.
-DATA = "data"
+#: Of the address: the data of the tab, and the runs that its page shows.
+DATA, RUN = "data", "run"
 #: In the session: its `Tab`.
 TAB = "tab"
 
@@ -23,14 +23,30 @@ class Tab:
     wanted : str or None
         Fingerprint of the data, or its first `MARK_LENGTH` characters. None: the data that the workspace used last, as
         soon as there are any. "": no data, as the tab has removed those it had.
-    address : str
-        What the address said of the data when the tab was drawn last.
+    address : dict of str to str
+        What the address said of the data and the runs when the tab was drawn last.
+    is_named : bool
+        The address says what the page shows. False from when a drawing begins until the page knows its runs.
+    asked : list of str
+        Ids of the runs that the address asks for which was opened, or gone back to; there may be no such runs.
     """
 
     def __init__(self) -> None:
         self.wanted: str | None = None
-        self.address = ""
+        self.address: dict[str, str] = {}
+        self.is_named = False
+        self.asked: list[str] = []
         self._split: dict[str, Any] | None = None
+
+    @property
+    def mark(self) -> str:
+        """The beginning of the fingerprint of the data, for the address."""
+        return (self.wanted or "")[:MARK_LENGTH]
+
+    def take_runs(self) -> list[str]:
+        """Return the runs that the address asks for, once."""
+        asked, self.asked = self.asked, []
+        return asked
 
     def choose(self, fingerprint: str) -> None:
         """Use other data from now on; they say what is held out."""
@@ -56,11 +72,11 @@ class Tab:
 
 
 def keep_address() -> None:
-    """Have a part of a page that is drawn alone name the tab's data in its address.
+    """Have a part of a page that is drawn alone name the tab's data and runs in its address.
 
-    The browser may have asked for it before it knew the address that belongs to the data. If the part then draws the
+    The browser may have asked for it before it knew the address that belongs to them. If the part then draws the
     page again, that address would look like one that the user has gone back to.
     """
     tab = st.session_state.get(TAB)
-    if tab is not None and tab.address and st.query_params.get(DATA) != tab.address:
-        st.query_params[DATA] = tab.address
+    if tab is not None and tab.is_named and not tab.address.items() <= st.query_params.to_dict().items():
+        st.query_params.update(tab.address)
