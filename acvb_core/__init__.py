@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from acvb_core.cluster.executor import DaskExecutor
+    from acvb_core.cluster.backend import DaskExecutor
     from acvb_core.core.parallel import use_threads
     from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
     from acvb_core.data.corpora.readers import load_corpus
@@ -90,7 +90,7 @@ __all__ = [
 
 _HOME = {
     "Corpus": "acvb_core.data.corpus",
-    "DaskExecutor": "acvb_core.cluster.executor",
+    "DaskExecutor": "acvb_core.cluster.backend",
     "DataChangedWarning": "acvb_core.data.report",
     "DiskCorpus": "acvb_core.data.disk_corpus",
     "Network": "acvb_core.data.relation",

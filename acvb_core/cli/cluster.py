@@ -67,7 +67,7 @@ def _connect(arguments: argparse.Namespace) -> Iterator[Executor | None]:
     if not address:
         yield None
         return
-    from acvb_core.cluster.executor import DaskExecutor
+    from acvb_core.cluster.backend import DaskExecutor
 
     executor = DaskExecutor.connect(address)
     try:

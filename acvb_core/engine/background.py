@@ -7,7 +7,6 @@ import time
 import traceback
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -58,7 +57,44 @@ class ExecutorChoice(Protocol):
         """
 
 
-class BackgroundTask(ABC, Generic[StateT]):
+class Control(ABC):
+    """Pause, resume and stop of work, which is given this as its poll."""
+
+    def __init__(self) -> None:
+        self._go, self._stop = threading.Event(), threading.Event()
+        self._go.set()
+
+    @property
+    def is_held(self) -> bool:
+        """True when the next call will block: work that is done elsewhere is to be held there before."""
+        return not self._go.is_set()
+
+    def pause(self) -> None:
+        """Hold the work at its next poll (some 100 ms away)."""
+        self._go.clear()
+
+    def resume(self) -> None:
+        """Let paused work go on."""
+        self._go.set()
+
+    def stop(self) -> None:
+        """End the work at its next poll."""
+        self._stop.set()
+        self._go.set()
+
+    def __call__(self) -> None:
+        """Block while the work is held; raise StopRun once it is stopped."""
+        if self.is_held:
+            self._wait_while_held(self._go)
+        if self._stop.is_set():
+            raise StopRun
+
+    @abstractmethod
+    def _wait_while_held(self, go: threading.Event) -> None:
+        """Return once `go` is set."""
+
+
+class BackgroundTask(Control, Generic[StateT]):
     """Work on a thread of an executor, which continues when the page that began it is closed.
 
     The thread publishes by assigning one reference, so that readers take no lock.
@@ -71,16 +107,13 @@ class BackgroundTask(ABC, Generic[StateT]):
     def __init__(
         self, state: StateT | None, executor: ExecutorChoice, *, job_id: str | None = None, owner: str = ""
     ) -> None:
+        super().__init__()
         self.id = job_id or uuid.uuid4().hex[:12]
         self.created = time.time()
         self.observer = Observer()
         self._choice, self._owner = executor, owner
         self._executor: Executor
         self._task: QueuedTask | None = None
-        self._go = threading.Event()
-        self._go.set()
-        self._stop = threading.Event()
-        self._poll = _JobPoll(self._pass_poll, self._go)
         self._ended = threading.Event()
         if state is not None:
             self._state = state
@@ -106,18 +139,9 @@ class BackgroundTask(ABC, Generic[StateT]):
         """Position among all that wait for a slot, from 1; None for a job that does not wait."""
         return None if self._task is None else self._task.position
 
-    def pause(self) -> None:
-        """Hold the job at its next poll (some 100 ms away)."""
-        self._go.clear()
-
-    def resume(self) -> None:
-        """Let a paused job go on."""
-        self._go.set()
-
     def stop(self) -> None:
         """End the job at its next poll and keep what it has; one that waits in the queue leaves it."""
-        self._stop.set()
-        self._go.set()
+        super().stop()
         if self._task is not None:
             self._task.leave_queue()
 
@@ -128,7 +152,7 @@ class BackgroundTask(ABC, Generic[StateT]):
     def inspect(self) -> StateT:
         """Return where the job is now."""
         now = self._state
-        is_held = now.status is Status.RUNNING and not self._go.is_set()
+        is_held = now.status is Status.RUNNING and self.is_held
         return replace(now, status=Status.PAUSED) if is_held else now
 
     @abstractmethod
@@ -144,13 +168,10 @@ class BackgroundTask(ABC, Generic[StateT]):
         self._go.set()
         self.start()
 
-    def _pass_poll(self) -> None:
-        if not self._go.is_set():
-            self._hold()
-            with self._executor.release_slot():
-                self._go.wait()
-        if self._stop.is_set():
-            raise StopRun
+    def _wait_while_held(self, go: threading.Event) -> None:
+        self._hold()
+        with self._executor.release_slot():
+            go.wait()
 
     def _publish(self, status: Status, **changed: Any) -> None:
         self._state = replace(self._state, status=status, **{"error": None, **changed})
@@ -172,18 +193,3 @@ class BackgroundTask(ABC, Generic[StateT]):
         finally:
             ended.set()
             self.observer.on_end()
-
-
-class _JobPoll:
-    """The poll of a job: it blocks while the job is held, and raises StopRun once it is stopped."""
-
-    def __init__(self, call: Callable[[], None], go: threading.Event) -> None:
-        self._call, self._go = call, go
-
-    def __call__(self) -> None:
-        self._call()
-
-    @property
-    def is_held(self) -> bool:
-        """True when the next call will block: work that is done elsewhere is to be held there before."""
-        return not self._go.is_set()

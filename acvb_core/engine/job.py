@@ -390,10 +390,10 @@ class Job(BackgroundTask[JobSnapshot]):
             self.observer.on_hold()
         if begins:
             self._publish(Status.STARTING)
-            self._poll()  # it may have been stopped while it waited
+            self()  # it may have been stopped while it waited
         ready = Status.STARTING if begins else Status.RUNNING
         for state in self._executor.compute(
-            now.run, self._poll, lambda on: self._publish(Status.COMPILING if on else ready)
+            now.run, self, lambda on: self._publish(Status.COMPILING if on else ready)
         ):
             self.publish_update(state)
             if state.last.verdict is None:

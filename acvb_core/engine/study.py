@@ -207,7 +207,7 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     def _do(self) -> None:
         self._publish(Status.STARTING)
         for study in make_runs(
-            self.plan, self._state.study, watch=self._watch, poll=self._poll, executor=self._executor
+            self.plan, self._state.study, watch=self._watch, poll=self, executor=self._executor
         ):
             self._keep(study.last_run)
             self._publish_runs(study.release())

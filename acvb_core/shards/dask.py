@@ -66,7 +66,8 @@ class DaskWorkers:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._versions = dict[str, dict[str, str] | None]()  # None of one that has none of them
+        #: Of each worker that has said them; None where it has no such package.
+        self.versions = dict[str, dict[str, str] | None]()
 
     def find(self) -> list[DaskWorker]:
         """Return the workers there are now, in order of their addresses; new ones are asked for their versions.
@@ -74,18 +75,18 @@ class DaskWorkers:
         Raises OSError: the scheduler does not answer.
         """
         known, answers = self.ask_scheduler(), dict[str, Any]()
-        if new := [address for address in known if address not in self._versions]:
+        if new := [address for address in known if address not in self.versions]:
             with suppress(OSError):
                 answers = self.client.run(
                     describe_process, workers=new, on_error="return", callback_timeout=SILENCE
                 )
-        self._versions = {address: there for address, there in self._versions.items() if address in known} | {
+        self.versions = {address: there for address, there in self.versions.items() if address in known} | {
             address: there if isinstance(there, dict) else None
             for address, there in answers.items()
             if not isinstance(there, OSError)
         }
         # Of one that is silent nothing is known before it says that it has a run.
-        versions = {address: self._versions.get(address, describe_process()) for address in sorted(known)}
+        versions = {address: self.versions.get(address, describe_process()) for address in sorted(known)}
         return [_describe(address, known[address], there) for address, there in versions.items()]
 
     def ask_scheduler(self) -> dict[str, Any]:
@@ -99,10 +100,6 @@ class DaskWorkers:
             return {}
         answer = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SILENCE)
         return dict(answer["workers"])
-
-    def refuse(self, address: str, versions: dict[str, str]) -> None:
-        """Note the versions that a worker says it has."""
-        self._versions[address] = versions
 
 
 def _describe(address: str, about: dict[str, Any], versions: dict[str, str] | None) -> DaskWorker:

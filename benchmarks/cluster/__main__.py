@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.samples.catalogue import load_sample

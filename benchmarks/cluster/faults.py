@@ -27,8 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from acvb_core.cluster import remote_run
-from acvb_core.cluster.executor import SHARED_FOLDER, DaskExecutor
+from acvb_core.cluster import backend
+from acvb_core.cluster.backend import SHARED_FOLDER, DaskExecutor
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
@@ -61,13 +61,13 @@ def connect() -> DaskExecutor:
         except AcvbError:  # it is still starting
             if time.monotonic() > end:
                 raise
-    wait_until(lambda: len(executor.list_workers()) == 2)
+    wait_until(lambda: len(executor.cluster.list_workers()) == 2)
     return executor
 
 
 def find_worker(executor: DaskExecutor) -> int:
     """Return the number of the worker that computes."""
-    at_work = [address for address, tasks in executor.find_client().processing().items() if tasks]
+    at_work = [address for address, tasks in executor.client.processing().items() if tasks]
     return int(at_work[0].split(".")[2])
 
 
@@ -220,7 +220,7 @@ def main() -> None:
         sys.exit("Network namespaces need root and the program ip (Debian: iproute2). Nothing was measured.")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
     warnings.simplefilter("always")
-    remote_run.WRITE_EVERY = 1.0  # type: ignore[attr-defined]
+    backend.WRITE_EVERY = 1.0  # type: ignore[attr-defined]
     prepared_runs = prepare_runs()
     wanted = []
     for prepared in prepared_runs:

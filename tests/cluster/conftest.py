@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.cluster.local import start_cluster
 from tests.engine.conftest import jobs
 

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from distributed import LocalCluster, Security
 
-from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.cluster.local import LOOPBACK
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.fitting import solve
@@ -64,7 +64,7 @@ def test_runs_go_to_a_cluster_with_certificates(tmp_path: Path, monkeypatch: pyt
     security = Security(tls_ca_file=certificate, require_encryption=True, **given)
     prepared = small_run("vb")
     here = solve(prepared).snapshot.posterior
-    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 3.0)
+    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 3.0)
     with LocalCluster(
         n_workers=1,
         threads_per_worker=1,

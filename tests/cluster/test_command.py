@@ -36,7 +36,7 @@ def test_a_scheduler_of_the_environment_is_used(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(VARIABLE, "nonsense")
-    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.2)
+    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.2)
     assert main(FIT) != 0
     assert "No Dask scheduler answers at nonsense" in capsys.readouterr().err
 

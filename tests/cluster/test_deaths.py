@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.cluster import connection, remote_run
-from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster import backend
+from acvb_core.cluster.backend import DaskExecutor, Places
 from acvb_core.cluster.local import LOOPBACK, start_cluster
-from acvb_core.cluster.places import Places
 from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.background import Status
@@ -35,7 +34,7 @@ from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
 
 def kill_worker_of_a_run(executor: DaskExecutor) -> None:
     """Kill the worker that computes, by force."""
-    client = executor.find_client()
+    client = executor.client
     at_work = [address for address, tasks in client.processing().items() if tasks]
     os.kill(client.run(os.getpid, workers=at_work)[at_work[0]], signal.SIGKILL)
 
@@ -43,12 +42,12 @@ def kill_worker_of_a_run(executor: DaskExecutor) -> None:
 def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
     executor: DaskExecutor, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_run, "WRITE_EVERY", 0.1)
-    monkeypatch.setattr(remote_run, "WRITE_RATIO", 0.0)
-    monkeypatch.setattr(connection, "_PAUSE", 0.1)
+    monkeypatch.setattr(backend, "WRITE_EVERY", 0.1)
+    monkeypatch.setattr(backend, "WRITE_RATIO", 0.0)
+    monkeypatch.setattr(backend, "_PAUSE", 0.1)
     orders: list[Any] = []
-    pack = remote_run.pack_order
-    monkeypatch.setattr(remote_run, "pack_order", lambda *given: orders.append(given) or pack(*given))
+    pack = backend.pack_order
+    monkeypatch.setattr(backend, "pack_order", lambda *given: orders.append(given) or pack(*given))
     prepared = endless()
     job = started(jobs, prepared, executor)
     until(lambda: sweeps(job) > 100)
@@ -60,15 +59,15 @@ def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
     *_, here = run(prepared, max_sweeps=last.sweep)
     assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
     assert np.array_equal(job.history.column("sweep"), np.arange(1.0, last.sweep + 1))
-    assert orders[1][1] is not None, "it began anew"
+    assert orders[1][0].snapshot is not None, "it began anew"
 
 
 def test_too_many_deaths_are_a_fault(
     executor: DaskExecutor, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_run, "MOST_DEATHS", 2)  # a worker takes seconds to start again
+    monkeypatch.setattr(backend, "MOST_DEATHS", 2)  # a worker takes seconds to start again
     job = started(jobs, endless(), executor)
-    for _ in range(remote_run.MOST_DEATHS):
+    for _ in range(backend.MOST_DEATHS):
         before = job.inspect().snapshot
         until(lambda before=before: job.inspect().snapshot is not before)
         kill_worker_of_a_run(executor)
@@ -82,12 +81,13 @@ def test_a_worker_of_another_version_is_refused(
     executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = versions.describe_process()
+    until(lambda: len(executor.cluster.list_workers()) == 2)  # a worker that comes is asked for its versions
     monkeypatch.setattr(versions, "describe_process", lambda: here | {"acvb_core": "9.9", "numpy": "1.0"})
     with pytest.raises(
         AcvbError, match=r"tcp.*has version .* of acvb_core, and this program 9.9. Install the same"
     ):
         solve(small_run("vb"), executor=executor)
-    assert executor.list_workers()[0].differences == (f"numpy {here['numpy']}, here 1.0",)
+    assert executor.cluster.list_workers()[0].differences == (f"numpy {here['numpy']}, here 1.0",)
     monkeypatch.setattr(versions, "describe_process", lambda: here | {"sources": "0"})
     with pytest.raises(AcvbError, match="other sources of acvb_core"):
         solve(small_run("vb"), executor=executor)
@@ -96,15 +96,15 @@ def test_a_worker_of_another_version_is_refused(
 def test_a_run_whose_scheduler_is_gone_can_be_continued_here(
     jobs: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_run, "WRITE_EVERY", 0.1)
-    monkeypatch.setattr(connection, "_PAUSE", 0.1)
+    monkeypatch.setattr(backend, "WRITE_EVERY", 0.1)
+    monkeypatch.setattr(backend, "_PAUSE", 0.1)
     cluster = start_cluster(1, 1)
     executor = DaskExecutor.connect(cluster.scheduler_address)
     job = started(jobs, endless(), executor)
     until(lambda: sweeps(job) > 200)
     cluster.close(timeout=30)
     assert job.wait(PATIENCE)
-    executor.find_client().close()
+    executor.client.close()
     seen = job.inspect()
     assert seen.status is Status.INTERRUPTED
     assert "Continue the run when it is back" in str(seen.error)
@@ -125,7 +125,7 @@ def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch)
 def test_a_scheduler_that_does_not_answer_is_an_error_and_leaves_no_thread(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.2)
+    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.2)
     before = set(threading.enumerate())
     with pytest.raises(AcvbError, match=f"No Dask scheduler answers at {address} "):
         DaskExecutor.connect(address)
@@ -144,7 +144,7 @@ def mute_scheduler() -> Iterator[str]:
 def test_a_scheduler_that_accepts_and_stays_silent_is_the_same_error_in_the_same_time(
     monkeypatch: pytest.MonkeyPatch, mute_scheduler: str
 ) -> None:
-    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.5)
+    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.5)
     began = time.monotonic()
     with pytest.raises(AcvbError, match=f"No Dask scheduler answers at {mute_scheduler} "):
         DaskExecutor.connect(mute_scheduler)
@@ -155,7 +155,7 @@ def test_owners_wait_for_one_attempt_to_reach_a_silent_scheduler(
     monkeypatch: pytest.MonkeyPatch, mute_scheduler: str
 ) -> None:
     """Two people start runs while a connection is attempted: both get the sentence, and this machine is not held up."""
-    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.5)
+    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.5)
     places = Places(Executor(1), mute_scheduler)
     places.choose("at home", False)
     began = time.monotonic()
@@ -189,7 +189,7 @@ def test_a_scheduler_with_certificates_asks_for_ours() -> None:
 def test_a_cluster_listens_on_this_machine_alone(cluster: Any, executor: DaskExecutor) -> None:
     import psutil
 
-    client = executor.find_client()
+    client = executor.client
     processes = [os.getpid(), *client.run(os.getpid).values(), *client.run(os.getppid).values()]
     listening = {
         connection.laddr.ip

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acvb_core.cluster import connection, remote_run
-from acvb_core.cluster.executor import DaskExecutor
+from acvb_core.cluster import backend
+from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.engine import observer
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor
@@ -23,8 +23,8 @@ from tests.engine.jobs import PATIENCE, endless, sweeps, until
 def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
     executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr(remote_run, "WRITE_EVERY", 0.2)
-    monkeypatch.setattr(connection, "_PAUSE", 0.1)
+    monkeypatch.setattr(backend, "WRITE_EVERY", 0.2)
+    monkeypatch.setattr(backend, "_PAUSE", 0.1)
     monkeypatch.setattr(
         observer, "WRITE_EVERY", 1e9
     )  # by the work of the thread that watches, it is never due

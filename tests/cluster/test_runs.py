@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.cluster.executor import DaskExecutor
-from acvb_core.cluster.messages import SentData
-from acvb_core.cluster.worker import Ending, HostedRun, serve_run
+from acvb_core.cluster.backend import DaskExecutor
+from acvb_core.cluster.wire import SentData
+from acvb_core.cluster.worker import HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.engine.background import Status
@@ -66,7 +66,7 @@ def test_the_workers_hold_the_shards_of_a_run(executor: DaskExecutor, jobs: list
     assert bits(job.result()) == bits(solve(prepared))
     state: Any = job.result().snapshot.state
     group = state.inner.group
-    there = set(executor.find_client().scheduler_info(n_workers=-1)["workers"])
+    there = set(executor.client.scheduler_info(n_workers=-1)["workers"])
     assert {worker.address for worker in group.workers} == there
 
 
@@ -118,7 +118,7 @@ def test_runs_go_side_by_side_on_data_that_were_sent_once(
     names = [name for name in here if not name.endswith("_seconds")]
     assert there.sort_values("run", ignore_index=True)[names].equals(here[names])
     holders = [
-        keys for keys in executor.find_client().has_what().values() if any("acvb-data" in key for key in keys)
+        keys for keys in executor.client.has_what().values() if any("acvb-data" in key for key in keys)
     ]
     assert all(sum("acvb-data" in key for key in keys) <= 2 for keys in holders)
 
@@ -144,17 +144,18 @@ def test_comparisons_grids_and_searches_give_what_they_give_here(executor: DaskE
 
 
 def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
-    executor.find_client().run(exec, "import os; os.environ['ACVB_MEMORY_PERCENT'] = '0'")
+    executor.client.run(exec, "import os; os.environ['ACVB_MEMORY_PERCENT'] = '0'")
     with pytest.raises(ParameterError, match="from 1 to 100"):
         solve(prepare_run(CORPUS, "cvb0"), executor=executor)
-    executor.find_client().run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
+    executor.client.run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
 
 
 def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
     worker = SimpleNamespace(address="", log_event=lambda *_: None, state=SimpleNamespace(nthreads=5))
     monkeypatch.setattr("distributed.get_worker", lambda: worker)
-    monkeypatch.setattr(HostedRun, "compute", lambda *_: found.append(count_threads()) or Ending(None))
+    monkeypatch.setattr(HostedRun, "wait_for_order", lambda _: b"an order")
+    monkeypatch.setattr(HostedRun, "compute", lambda *_: found.append(count_threads()))
     with use_threads(2):
-        assert serve_run("token", "topic", SentData("corpus", {})) == Ending(None)
+        assert serve_run("token", "topic", SentData("corpus", {})) is None
         assert (found, count_threads()) == ([5], 2)

@@ -20,7 +20,7 @@ def test_a_run_is_interrupted_where_no_scheduler_answers_and_goes_on_here(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACVB_SCHEDULER", "tcp://127.0.0.1:1")
-    monkeypatch.setattr("acvb_core.cluster.executor.PATIENCE", 0.2)
+    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.2)
     job = services.job_manager().add(WORKSPACE, small_run("vb"))
     assert job.wait(SECONDS)
     assert job.inspect().status is Status.INTERRUPTED

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from acvb_core import __version__
-from acvb_core.cluster.places import Places
+from acvb_core.cluster.backend import Places
 from acvb_core.core.errors import ParameterError, hide_folder
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import Plan

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
-from acvb_core.cluster.connection import Worker
 from acvb_core.core.errors import AcvbError
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
+
+if TYPE_CHECKING:
+    from acvb_core.shards.dask import DaskWorker
 
 _CHOICE = "place"
 
@@ -41,7 +45,7 @@ def _choose(workspace: Workspace) -> None:
 def _show_cluster() -> None:
     places = services.places()
     try:
-        cluster = places.connect()
+        cluster = places.connect().cluster
         workers = cluster.list_workers()
     except AcvbError as error:
         st.badge("No answer", icon=":material/error:", color="red")
@@ -52,12 +56,14 @@ def _show_cluster() -> None:
     cores, memory = sum(worker.cores for worker in able), sum(worker.memory for worker in able)
     room = f" · {say.size(memory)} of memory" if memory else ""
     st.text(f"{places.scheduler}\n{say.count(len(able), 'worker')} · {say.count(cores, 'core')}{room}")
-    if cluster.dashboard is not None:
-        st.link_button("Dask's dashboard", cluster.dashboard, icon=":material/monitoring:", width="stretch")
+    if cluster.client.dashboard_link is not None:
+        st.link_button(
+            "Dask's dashboard", cluster.client.dashboard_link, icon=":material/monitoring:", width="stretch"
+        )
     _show_remarks(workers)
 
 
-def _show_remarks(workers: list[Worker]) -> None:
+def _show_remarks(workers: list[DaskWorker]) -> None:
     """Say which workers compute nothing, and which may give other last bits."""
     if not workers:
         st.caption("No worker is there yet. Runs wait for one.")
