@@ -135,3 +135,10 @@ def is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_numbering(index: Any) -> bool:
+    """Return whether a pandas index only counts from 0, and has no name: it names nothing."""
+    import pandas as pd
+
+    return index.nlevels == 1 and index.name is None and bool(index.equals(pd.RangeIndex(len(index))))

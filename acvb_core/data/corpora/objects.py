@@ -19,6 +19,7 @@ from acvb_core.data.corpora.reading import CorpusLayout, CorpusOptions, resolve_
 from acvb_core.data.corpora.texts import LoadedCorpus, MemorySink, corpus_facts, corpus_of_texts
 from acvb_core.data.corpora.tokeniser import Tokeniser
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.names import is_numbering
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.data.sources.objects import graph_library, is_frame, refuse_graph
 from acvb_core.data.sources.text_lines import read_vocabulary
@@ -232,13 +233,13 @@ def _list_values(column: Any) -> Any:
 
 
 def _find_names(source: Any) -> list[str] | None:
-    """Return the names that the index of a pandas column gives, None where it only numbers (as for frames)."""
+    """Return the names that the index of a pandas column gives, None where it only numbers from 0."""
     import pandas as pd
 
     index = getattr(source, "index", None)
     if not isinstance(index, pd.Index):
         return None
-    if index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype):
+    if is_numbering(index):
         return None
     labels = index.tolist()
     return [" · ".join(map(str, one)) if isinstance(one, tuple) else str(one).strip() for one in labels]

@@ -73,7 +73,8 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
         if format != "matrix" and header is None and len(head.records) == 1 and _may_be_heading(records[0]):
             raise one_line_fault(records[0], source.name)
     if format == "matrix" or (format is None and (bits or _is_matrix(records))):
-        named_columns, named_rows = _matrix_labels(records)
+        indexed = isinstance(source, FrameSource) and source.frame.has_index
+        named_columns, named_rows = _matrix_labels(records, bool(header), indexed)
         header = named_columns if header is None else header
         layout = replace(layout, format="matrix", row_column=0 if named_rows else None)
     else:
@@ -263,14 +264,19 @@ def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | 
     return row, column, value
 
 
-def _matrix_labels(records: Records) -> tuple[bool, bool]:
-    """Return whether a matrix has column labels (first line) and row labels (first column)."""
+def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, bool]:
+    """Return whether a matrix has column labels (first line) and row labels (first column).
+
+    `named`: the first line is known to hold names. `indexed`: the first column is the index of a data frame.
+    """
     first, body = records[0], records[1:]
     corner = _lower(first[0])
-    if corner == "" and all(field.strip() for field in first[1:]):
+    if indexed or (corner == "" and all(field.strip() for field in first[1:])):
         return True, True
-    named_columns = not all(map(_is_value, first[1:]))
     below = [record[0] for record in body] or [first[0]]
+    # Text above ids: userId above 100, 101, … and the numbers of items beside it.
+    heads_ids = bool(body) and not _is_value(first[0]) and all(map(_is_value, below))
+    named_columns = named or heads_ids or not all(map(_is_value, first[1:]))
     named_rows = not all(map(_is_value, below)) or (named_columns and corner in CORNER_NAMES)
     # Three or more rows whose first cells are numbers that never repeat: ids.
     return named_columns, named_rows or (named_columns and len(set(below)) == len(below) > 2)

@@ -38,6 +38,8 @@ _KINDS: dict[frozenset[bool | None], str] = {
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
 _COUNT = re.compile(r"\s*[0-9]{1,18}\s*")
+#: Ends the name of a column of ids: id, customer_id, userId; not paid.
+_ID_NAME = re.compile(r"(^|[\W_])(id|ID|Id)$|[a-z](Id|ID)$")
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
 
@@ -123,7 +125,8 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     ]
     named = header if isinstance(header, bool) else _has_header(records, marks)
     kinds = tuple(_KINDS[frozenset(mark[i] for mark in marks[named:]) - {None}] for i in range(n_fields))
-    may_name = kinds[0] == "text" or (named and head[0][0].strip().lower() in CORNER_NAMES)
+    indexed = isinstance(source, FrameSource) and source.frame.has_index
+    may_name = kinds[0] == "text" or indexed or (named and _heads_ids(records))
     if isinstance(source, FrameSource):
         from pyarrow import types
 
@@ -133,6 +136,15 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     shown = tuple((*record, *[""] * n_fields)[:n_fields] for record in head[named : named + PREVIEW_ROWS])
     about = source.name, source.gzipped, encoding, delimiter, named, names, shown, n_fields, container
     return TableLayout(container, *about, decimal, kinds, 0 if may_name else None)
+
+
+def _heads_ids(records: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first column is headed as names of rows are, or as ids are and holds ids: customer_id."""
+    name, values = records[0][0].strip(), [record[0].strip() for record in records[1:]]
+    if name.lower() in CORNER_NAMES:
+        return True
+    numbers = all(map(_COUNT.fullmatch, values)) and len(set(values)) == len(values) > 2
+    return numbers and _ID_NAME.search(name) is not None
 
 
 def column_types(source: FrameSource) -> list[Any]:

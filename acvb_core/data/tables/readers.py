@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.names import is_numbering
 from acvb_core.data.report import plural
 from acvb_core.data.sources.array_files import is_sparse, load_npy, load_npz, load_sparse
 from acvb_core.data.sources.byte_source import ByteSource
@@ -135,10 +136,9 @@ def _split_index(source: Any) -> tuple[Any, list[str] | None]:
     """Return a pandas frame without its index, and the index where it is more than a numbering."""
     if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
         return source, None
-    named = type(source.index).__name__ != "RangeIndex"
     # With names that are texts, no numbering of the rows can be taken for that of the columns.
     frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
-    return frame, [str(row) for row in source.index] if named else None
+    return frame, None if is_numbering(source.index) else [str(row) for row in source.index]
 
 
 def _read_annotated(source: Any, name: str, options: TableOptions) -> RawTable:

@@ -8,12 +8,14 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import acvb_core
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.readers import inspect_source, load_relation
@@ -431,3 +433,13 @@ def test_columns_far_to_the_right_have_names_and_are_looked_at() -> None:
         load_relation(content)
     loaded = load_relation(content, row_column="person", column_column="event", value_column=False)
     assert loaded.relation.shape == (3, 2)
+
+
+def test_ids_beside_a_matrix_are_names() -> None:
+    """A pivot of users and items, both numbered: as a frame with an index, with a column, and as CSV."""
+    cells = (np.random.default_rng(0).random((12, 8)) < 0.45).astype(int)
+    users, items = [str(100 + i) for i in range(12)], [str(j + 1) for j in range(8)]
+    frame = pd.DataFrame(cells, pd.Index(range(100, 112), name="userId"), range(1, 9))
+    for form in (frame, frame.reset_index(), frame.to_csv().encode()):
+        assert_same(load_relation(form).relation, users, items, cells)
+    assert acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in users

@@ -355,3 +355,16 @@ def test_a_signalling_nan_is_a_missing_cell() -> None:
     cells[cells < 7] = cells[cells < 7].astype(np.float32).view(np.uint32)
     table = Table.build(cells.view(np.float32))
     np.testing.assert_array_equal(np.isnan(table.values), [[False, False], [True, False], [False, False]])
+
+
+def test_a_column_of_ids_names_the_rows() -> None:
+    ids = list(range(1001, 1006))
+    frame = pd.DataFrame({"customer_id": ids, "paid": [5.0, 4.0, 3.0, 2.0, 1.0], "age": [40, 30, 20, 50, 60]})
+    for given in (frame, frame.set_index("customer_id"), frame.to_csv(index=False).encode()):
+        table = load_table(given).table
+        assert table.rows.tolist() == [str(one) for one in ids]
+        assert table.columns.tolist() == ["paid", "age"]
+    paid = frame.drop(columns="customer_id")
+    assert load_table(paid).table.columns.tolist() == ["paid", "age"], (
+        "whole numbers that end a name in id by chance"
+    )
