@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.rows import PRESET
+from acvb_core.engine import prepared
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import prepare_run
@@ -18,10 +20,12 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
 from pages.ui.running import costs, live
 from pages.ui.running.forms import build_fields, select_values, show_preset
+from pages.ui.running.setup import methods_key
 from pages.ui.shared import picking, services
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import OTHER, Open, jobs_of, keys, of_data, press, texts, until
+from pages.ui.workspace.dataset import Dataset
+from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, of_data, press, texts, until
 
 
 def enter(app: AppTest, **values: object) -> AppTest:
@@ -124,6 +128,37 @@ def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest
     assert "will end within" not in texts(with_sample)
     with_sample.pills(key=of_data(with_sample, "methods_irm")).set_value([]).run()
     assert "Choose at least one method" in texts(with_sample)
+
+
+@pytest.mark.parametrize("sample", ["southern_women", "karate", "bars", "fertility"])
+def test_the_form_builds_no_algorithm_and_asks_once_what_each_method_costs(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, sample: str
+) -> None:
+    dataset = Dataset.of_sample(sample)
+    Workspace(WORKSPACE).set_dataset(dataset)
+    methods = [row.name for row in methods_of(dataset.model)]
+    app = open_app("run")
+    key = methods_key(dataset.model, dataset)
+    done: Counter[str] = Counter()
+    find, memory = prepared.Binding.find, prepared.memory_needed
+
+    def count_builds(binding: prepared.Binding, part: str) -> object:
+        done[part] += part not in binding._built
+        return find(binding, part)
+
+    def count_estimates(*given: object) -> int:
+        done["memory"] += 1
+        return memory(*given)
+
+    monkeypatch.setattr(prepared.Binding, "find", count_builds)
+    monkeypatch.setattr(prepared, "memory_needed", count_estimates)
+    app.pills(key=key).set_value(methods).run()
+    assert not app.exception
+    assert "of memory" in texts(app)
+    n = len(methods)
+    most = 2 * n if any("track" in row.values({}) for row in methods_of(dataset.model)) else n
+    assert (done["algorithm"], done["model"], done["split"]) == (0, 0, n)
+    assert n <= done["memory"] <= most, "a second time for what could be saved"
 
 
 def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> None:

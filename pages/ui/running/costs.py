@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
 from acvb_core.engine.free_memory import available_memory
-from acvb_core.engine.prepared import SLOW_SWEEP
+from acvb_core.engine.prepared import SLOW_SWEEP, PreparedRun
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import pages_of_model
@@ -19,10 +21,41 @@ if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset
 
 
-def show_guarantees(plan: Plan, dataset: Dataset) -> None:
+class Memory(NamedTuple):
+    """Peak memory in bytes of the runs that go on at the same time, beyond the data."""
+
+    needed: int
+    #: Without the average of every responsibility.
+    untracked: int
+
+    def describe(self) -> str:
+        """Return the memory in words, with what could be saved."""
+        saved = ""
+        if self.untracked < self.needed:
+            saved = f" ({say.size(self.untracked)} without averaging every responsibility)"
+        return f"{say.size(self.needed)} of memory{saved}"
+
+
+def estimate_memory(each: Sequence[PreparedRun], n_seeds: int) -> Memory:
+    """Return the memory of runs, given one of each method, from so many seeds."""
+
+    def add_up(runs: Sequence[PreparedRun]) -> int:
+        most = sorted([run.memory_bytes for run in runs] * n_seeds, reverse=True)
+        return sum(most[: places().here.limit])
+
+    needed = add_up(each)
+    if not any(run.spec.values.get("track") for run in each):
+        return Memory(needed, needed)
+    untracked = [
+        replace(run, spec=replace(run.spec, values={**run.spec.values, "track": False})) for run in each
+    ]
+    return Memory(needed, add_up(untracked))
+
+
+def show_guarantees(plan: Plan, each: Sequence[PreparedRun]) -> None:
     """Say within how many sweeps or windows the averaged methods end, at the worst: min(limit, 2 / tolerance)."""
     bounds: dict[tuple[int, int, bool], list[str]] = {}
-    for prepared in plan.prepared_runs(dataset, plan.seeds[:1]):
+    for prepared in each:
         if prepared.row.averaged and not prepared.row.sampled:
             worst = worst_case_sweeps(prepared.spec.values["tol"])
             key = (worst, prepared.max_sweeps, prepared.row.streams)
@@ -42,19 +75,16 @@ def show_guarantees(plan: Plan, dataset: Dataset) -> None:
         st.caption(text, help=more)
 
 
-def warn_of_slow_sweeps(plan: Plan, dataset: Dataset) -> None:
+def warn_of_slow_sweeps(each: Sequence[PreparedRun]) -> None:
     """Warn if a single sweep may take long."""
-    slow = [
-        prepared
-        for prepared in plan.prepared_runs(dataset, plan.seeds[:1])
-        if prepared.sweep_seconds >= SLOW_SWEEP
-    ]
+    seconds = [(prepared, prepared.sweep_seconds) for prepared in each]
+    slow = [(prepared, sweep) for prepared, sweep in seconds if sweep >= SLOW_SWEEP]
     if not slow:
         return
-    times = [f"{prepared.row.label} {say.rough_duration(prepared.sweep_seconds)}" for prepared in slow]
+    times = [f"{prepared.row.label} {say.rough_duration(sweep)}" for prepared, sweep in slow]
     st.warning(
         f"A single sweep may take long on data of this size: {say.join_names(times)}. Choose fewer "
-        f"{pages_of_model(dataset.model).parts[1]}, a faster method, or a part of the data.",
+        f"{pages_of_model(slow[0][0].row.model).parts[1]}, a faster method, or a part of the data.",
         icon=":material/hourglass:",
     )
 
@@ -71,14 +101,6 @@ def show_streaming_note(plan: Plan, dataset: Dataset) -> None:
     )
 
 
-def describe_memory(plan: Plan, dataset: Dataset) -> str:
-    """Return the memory the runs need in words, with what could be saved."""
-    needed = plan.memory_bytes(dataset)
-    less = plan.with_values(track=False).memory_bytes(dataset)
-    saved = f" ({say.size(less)} without averaging every responsibility)" if less < needed else ""
-    return f"{say.size(needed)} of memory{saved}"
-
-
 def find_free_memory() -> int | None:
     """Return the bytes that new runs can have; None if unknown, as on the workers of a cluster."""
     if places().is_elsewhere(current_workspace().key):
@@ -86,12 +108,12 @@ def find_free_memory() -> int | None:
     return available_memory()
 
 
-def check_memory(plan: Plan, dataset: Dataset) -> bool:
+def check_memory(plan: Plan, memory: Memory) -> bool:
     """Return whether the runs fit; warn where they do not."""
-    needed, free = plan.memory_bytes(dataset), find_free_memory()
+    needed, free = memory.needed, find_free_memory()
     if free is None or needed <= free:
         return True
-    pages = pages_of_model(dataset.model)
+    pages = pages_of_model(plan.model)
     less = f"Choose fewer {pages.parts[1]}, or start fewer runs."
     if pages.less_memory and not all(method.streams for method in plan.methods):
         less += f" {pages.less_memory}"

@@ -17,7 +17,7 @@ from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
 from pages.ui.running.costs import (
     check_memory,
-    describe_memory,
+    estimate_memory,
     show_guarantees,
     show_streaming_note,
     warn_of_slow_sweeps,
@@ -36,7 +36,6 @@ from pages.ui.running.forms import (
 from pages.ui.running.repeats import warn_of_repeats
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
-from pages.ui.shared.services import places
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 
@@ -67,20 +66,6 @@ class Plan:
         names = name_methods([method.label for method in self.methods])
         n_runs = len(self.methods) * len(self.seeds)
         return f"Start {names}" if len(self.seeds) == 1 else f"Start {n_runs} runs of {names}"
-
-    def memory_bytes(self, dataset: Dataset) -> int:
-        """Peak memory of the runs that go on at the same time, beyond the data."""
-        # Seeds make no difference to it, so that one run a method is put together here.
-        each = [prepared.memory_bytes for prepared in self.prepared_runs(dataset, self.seeds[:1])]
-        return sum(sorted(each * len(self.seeds), reverse=True)[: places().here.limit])
-
-    def with_values(self, **changes: Any) -> Plan:
-        """Return the same runs with other settings, for the methods that have these."""
-        values = {
-            name: own | {key: value for key, value in changes.items() if key in own}
-            for name, own in self.values.items()
-        }
-        return replace(self, values=values)
 
     def epochs_text(self, labels: Sequence[str]) -> str:
         """Return the epochs of methods that are called so, in words."""
@@ -141,10 +126,12 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
         return False
     plan = replace(_show_settings(model, choice, dataset), trained=choice.trained)
     try:
-        show_guarantees(plan, dataset)
+        each = plan.prepared_runs(dataset, plan.seeds[:1])  # seeds make no difference to the costs
+        show_guarantees(plan, each)
         show_streaming_note(plan, dataset)
-        warn_of_slow_sweeps(plan, dataset)
-        plan = replace(plan, check_memory=check_memory(plan, dataset))
+        warn_of_slow_sweeps(each)
+        memory = estimate_memory(each, len(plan.seeds))
+        plan = replace(plan, check_memory=check_memory(plan, memory))
     except AcvbError as error:  # these data cannot be run on: nothing would be left to learn from
         st.text(str(error))
         return False
@@ -159,7 +146,7 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
             key="start",
         )
         split = f"{say.describe_split(dataset)} (set on the Data page)"
-        st.caption(f"About {describe_memory(plan, dataset)} · {split}", width="content")
+        st.caption(f"About {memory.describe()} · {split}", width="content")
     if not pressed:
         return False
     try:
