@@ -14,8 +14,8 @@ from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import text_of
 from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
-from acvb_core.data.relations.guess import inspect
-from acvb_core.data.relations.layout import Layout, ReadOptions, no_data_fault
+from acvb_core.data.relations.guess import inspect, read_direction
+from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_fault
 from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
@@ -34,6 +34,7 @@ def read_edge_list(
     reader = links.open()
     for batch in reader:
         codes = links.read_codes(batch)
+        links.read_directions(batch)
         if links.value_at is None:
             entries.links.add(*codes)
         else:
@@ -60,7 +61,7 @@ def read_edge_list(
     guessed = isinstance(source, ByteSource) and not isinstance(options.header, bool)
     if guessed and not layout.header and links.value_at is None:
         facts += links.find_lone_first_line(found.relation, rows, columns)
-    return found._replace(facts=facts + found.facts)
+    return found._replace(facts=facts + found.facts, declared=links.find_direction())
 
 
 class _LinkList:
@@ -71,6 +72,7 @@ class _LinkList:
         assert layout.column_column is not None
         self.at, self.value_at = (layout.row_column, layout.column_column), layout.value_column
         self.values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+        self.direction_at, self._directions = layout.direction_column, LabelTable()
         self._source, self._layout, self._options = source, layout, options
         table = LabelTable()
         self._tables = (table, table if options.same_nodes else LabelTable())
@@ -83,7 +85,7 @@ class _LinkList:
             encoding=self._options.encoding,
             header=self._layout.header,
             block_bytes=self._options.block_bytes,
-            used=[i for i in (*self.at, self.value_at) if i is not None],
+            used=[i for i in (*self.at, self.value_at, self.direction_at) if i is not None],
         )
 
     def read_codes(self, batch: RecordBatch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -94,6 +96,38 @@ class _LinkList:
             both = self._tables[0].codes(batch.interleave(*self.at), 0)
             return both[0::2], both[1::2]
         return self._tables[0].codes(batch, self.at[0]), self._tables[1].codes(batch, self.at[1])
+
+    def read_directions(self, batch: RecordBatch) -> None:
+        """Note what the column of directions says, if there is one."""
+        if self.direction_at is not None:
+            self._directions.codes(batch, self.direction_at)
+
+    def find_direction(self) -> Sides | None:
+        """Return what the column of directions says of all links; None where there is none, or not all say the same.
+
+        Raises DataError: they do not, and nobody says how all of them are read.
+        """
+        if self.direction_at is None:
+            return None
+        heading, texts = self._layout.column_names[self.direction_at], self._directions.labels()
+        said = {code: read_direction(heading, text) for code, text in enumerate(texts) if text.strip()}
+        if len(set(said.values())) == 1 and None not in said.values():
+            return Sides("one", f"the column {heading!r} says so", directed=next(iter(said.values())))
+        if self._options.directed is not None or not said:
+            return None
+        first = next(iter(said))
+        code = next(code for code in said if said[code] is None or said[code] is not said[first])
+        what = f"some links have a direction and some have none, as on line {self._directions.first_line(first):,}"
+        if said[code] is None:
+            what = f"{texts[code]!r} says neither that a link has a direction nor that it has none"
+        raise DataError(
+            what,
+            source=self._source.name,
+            line=self._directions.first_line(code),
+            column=self.direction_at + 1,
+            value=texts[code],
+            remedy="Say for all links whether they have a direction (directed=True) (directed=False).",
+        )
 
     def build_side(self, axis: int, nodes: list[str] | None) -> Side:
         """Return the objects of a side, once all of them were read."""

@@ -37,6 +37,10 @@ _LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "o
 _LIST_NAMES |= {"column"}
 #: What stands above the names of rows.
 CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
+# What heads a column that says whether links have a direction, and what it says.
+_DIRECTION_NAMES = {"type", "edge_type", "edge type", "direction", "directed", "is_directed", "undirected"}
+_DIRECTION_WORDS = {"directed": True, "undirected": False, "mutual": False}
+_TRUTH_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 # What heads the two columns of a network, without "id" and marks between words: links with a direction, and others.
 _DIRECTED_PAIRS = {("src", "dest"), ("source", "destination"), ("source", "sink"), ("origin", "destination")}
 _DIRECTED_PAIRS |= {("sender", "receiver"), ("sender", "recipient"), ("follower", "followee")}
@@ -80,8 +84,14 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
     else:
         header = _has_edge_header(records) if header is None else header
         names = records[0] if header else [""] * layout.n_fields
-        row, column, value = _edge_columns(names, records[header:])
-        layout = replace(layout, row_column=row, column_column=column, value_column=value)
+        body = records[header:]
+        direction = next(
+            (i for i in range(len(names)) if _says_direction(names[i], [record[i] for record in body])), None
+        )
+        row, column, value = _edge_columns(names, body, direction)
+        layout = replace(
+            layout, row_column=row, column_column=column, value_column=value, direction_column=direction
+        )
     names = records[0] if header else [f"column {i + 1}" for i in range(layout.n_fields)]
     rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
     return replace(layout, header=header, column_names=tuple(names), rows=rows)
@@ -121,6 +131,26 @@ def numbers_lines(values: Sequence[str]) -> bool:
     """Return whether the values of a column number its lines: whole numbers, each greater than the one before."""
     numbers = [int(value) for value in values if re.fullmatch(r"\s*\d{1,18}\s*", value)]
     return len(numbers) == len(values) > 2 and all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+
+
+def read_direction(heading: str, field: str) -> bool | None:
+    """Return whether a field says that a link has a direction; None where it says nothing of the kind.
+
+    >>> read_direction("Type", "Undirected"), read_direction("directed", "1"), read_direction("Type", "1")
+    (False, True, None)
+    """
+    name, word = _lower(heading), _lower(field)
+    if name.endswith("directed") and word in _TRUTH_WORDS:
+        return _TRUTH_WORDS[word] is not name.endswith("undirected")
+    return _DIRECTION_WORDS.get(word)
+
+
+def _says_direction(heading: str, fields: Sequence[str]) -> bool:
+    """Return whether a column says of each link whether it has a direction, as Gephi's Type does."""
+    if _lower(heading) not in _DIRECTION_NAMES:
+        return False
+    said = [read_direction(heading, field) for field in fields if field.strip()]
+    return bool(said) and None not in said
 
 
 def heads_node_list(name: str) -> bool:
@@ -232,8 +262,13 @@ def _may_be_heading(only: Sequence[str]) -> bool:
     return words and len(set(only)) == len(only) and not _has_edge_header([only])
 
 
-def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | None]:
-    """Return the positions of row label, column label and value (None: no value column)."""
+def _edge_columns(
+    names: Sequence[str], body: Records, direction: int | None = None
+) -> tuple[int, int, int | None]:
+    """Return the positions of row label, column label and value (None: no value column).
+
+    `direction`: position of a column that says whether links have a direction, which is none of these.
+    """
     lowered = [_lower(name) for name in names]
 
     def find(words: set[str], *taken: int | None) -> int | None:
@@ -245,7 +280,7 @@ def _edge_columns(names: Sequence[str], body: Records) -> tuple[int, int, int | 
     pair = _network_columns(names)
     if row is None and column is None and pair is not None and value not in (pair, pair + 1):
         row, column = pair, pair + 1
-    free = [i for i in range(len(lowered)) if i not in (row, column, value)]
+    free = [i for i in range(len(lowered)) if i not in (row, column, value, direction)]
     sides = (row is None) + (column is None)
     if sides and free and numbers_lines([record[free[0]] for record in body]):
         others = [value_kind(record[i] for record in body) for i in free[1:]]

@@ -116,12 +116,13 @@ class Layout(FileLayout):
     row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
     column_column: int | None = None  # of an edge list, as is the next; None: every line is a link
     value_column: int | None = None
+    direction_column: int | None = None  # of an edge list: says of each link whether it has a direction
     sides: Sides | None = None  # known once the whole file was read
 
     @property
     def used_columns(self) -> set[int | None] | None:
         """The columns of an edge list that are read."""
-        used = {self.row_column, self.column_column, self.value_column}
+        used = {self.row_column, self.column_column, self.value_column, self.direction_column}
         return used if self.format == "edges" else None
 
     @property
@@ -185,7 +186,14 @@ def with_choices(layout: Layout, options: ReadOptions) -> Layout:
         raise DataError(what, source=layout.filename, remedy=remedy)
     if options.threshold is not None and value_at is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
-    return replace(layout, row_column=row_at, column_column=column_at, value_column=value_at)
+    direction_at = None if layout.direction_column in chosen else layout.direction_column
+    return replace(
+        layout,
+        row_column=row_at,
+        column_column=column_at,
+        value_column=value_at,
+        direction_column=direction_at,
+    )
 
 
 def _next_column(layout: Layout, guessed: int | None, taken: set[int | None]) -> int | None:

@@ -44,15 +44,17 @@ def resolve_domains(
         what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
         remedy = "Load a square matrix, or take rows and columns as two kinds of objects (domains='two')."
         raise DataError(what, source=layout.filename, remedy=remedy)
-    origin = "graph" if layout.container == "object" else "file"
+    origin = "the graph says so" if layout.container == "object" else "the file says so"
+    if layout.format == "edges" and declared is not None:
+        origin = declared.reason
     facts = []
     direction = "the names of the two columns give a direction" if headings == "directed" else None
     if directed is None and undirected:
         directed = False
-        told = f"The network is undirected: the {origin} says so."
+        told = f"The network is undirected: {origin}."
         facts.append(Fact("direction", 0, told, {"directed": False}))
     elif directed is None and declared is not None and declared.directed:
-        direction = f"the {origin} says so"
+        direction = origin
     elif undirected and directed:
         both, _ = goes_both_ways(named.ones)
         told = "The file says that its links have no direction: "

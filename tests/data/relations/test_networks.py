@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,3 +164,38 @@ def test_attributes_are_added_and_replaced():
     assert found.fingerprint == relation.fingerprint
     with pytest.raises(DataError, match="3 values for 2"):
         with_attributes(relation, {"d": ["1", "2", "3"]})
+
+
+@pytest.mark.parametrize(
+    ("heading", "word", "directed"),
+    [
+        ("Type", "Undirected", False),
+        ("Type", "Directed", True),
+        ("directed", "0", False),
+        ("directed", "TRUE", True),
+        ("undirected", "1", False),
+    ],
+)
+def test_a_column_says_whether_links_have_a_direction(heading: str, word: str, directed: bool) -> None:
+    """Gephi's table of edges. The column was left out, or taken for the value of a link: "0" for none."""
+    text = f"Source,Target,{heading},Weight\n1,2,{word},1\n2,3,{word},1\n3,1,{word},1\n"
+    for form in (text.encode(), gzip.compress(text.encode()), pd.read_csv(io.StringIO(text), dtype=str)):
+        loaded = load_relation(form)
+        assert loaded.relation.network.directed is directed
+        assert loaded.relation.n_ones == 3 * (2 - directed)
+        said = f"The network is {'' if directed else 'un'}directed: the column {heading!r} says so."
+        assert said in loaded.report.lines()
+    asked = load_relation(text.encode(), directed=not directed)
+    assert asked.relation.network.directed is not directed
+
+
+def test_links_with_and_without_a_direction_are_asked_about() -> None:
+    text = b"Source,Target,Type\n1,2,Directed\n2,3,Undirected\n3,1,Directed\n"
+    with pytest.raises(
+        DataError, match="line 3, column 3: some links have a direction and some have none, as"):
+    ):
+        load_relation(text)
+    assert load_relation(text, directed=True).relation.n_ones == 3
+    late = b"Source,Target,Type\n" + b"1,2,Directed\n" * 300 + b"3,1,Both\n"
+    with pytest.raises(DataError, match="line 302, column 3: 'Both' says neither"):
+        load_relation(late)
