@@ -38,7 +38,9 @@ from acvb_core.store.codecs import DataKind, is_moment
 from acvb_core.store.datasets import KINDS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import (
     DAMAGE,
+    ID,
     StoreError,
+    as_store_error,
     damage_error,
     explain_error,
     from_text_bytes,
@@ -216,7 +218,7 @@ def _read_data(data: dict[str, Any]) -> DataEntry:
 
 def _check_id(job_id: Any) -> str:
     """Return the id of a run or plan; raise ValueError where it may not be part of a path."""
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", str(job_id)):
+    if not ID.fullmatch(str(job_id)):
         raise ValueError(f"no name of a run: {job_id!r}")
     return str(job_id)
 
@@ -248,22 +250,22 @@ def write_archive(
     Raises StoreError: the archive cannot be written.
     """
     left_out: dict[str, str] = {}
-    try:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            writer = _Writer(archive, store)
-            parts: list[tuple[str, Callable[[], None]]] = [
-                *((job_id, partial(writer.add_run, job_id, label)) for job_id, label in labels.items()),
-                *((job.id, partial(writer.add_plan, book, job)) for book, job in plans),
-                *((owner, partial(writer.add_data, owner)) for owner in owners),
-            ]
-            for name, add in parts:
-                try:
-                    add()
-                except StoreError as error:
-                    left_out[name] = str(error)
-            archive.writestr(MANIFEST, writer.manifest.to_bytes(version))
-    except OSError as error:
-        raise StoreError(f"The archive cannot be written: {error.strerror or error}.") from error
+    with (
+        as_store_error("The archive cannot be written"),
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        writer = _Writer(archive, store)
+        parts: list[tuple[str, Callable[[], None]]] = [
+            *((job_id, partial(writer.add_run, job_id, label)) for job_id, label in labels.items()),
+            *((job.id, partial(writer.add_plan, book, job)) for book, job in plans),
+            *((owner, partial(writer.add_data, owner)) for owner in owners),
+        ]
+        for name, add in parts:
+            try:
+                add()
+            except StoreError as error:
+                left_out[name] = str(error)
+        archive.writestr(MANIFEST, writer.manifest.to_bytes(version))
     return left_out
 
 
@@ -343,10 +345,8 @@ class _Writer:
 
 
 def _open(path: Path) -> BinaryIO:
-    try:
+    with as_store_error(f"{path} cannot be read"):
         return path.open("rb")
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
 def _open_without_workspace(path: Path) -> BinaryIO:

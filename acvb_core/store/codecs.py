@@ -37,6 +37,11 @@ from acvb_core.store.files import (
     write_arrays,
 )
 
+#: Arrays that the keys of data are made of.
+_IN_RELATION = ("names", "row_labels", "column_labels", "about")
+_IN_CORPUS = ("about", "vocabulary", "documents", "texts", "labels", "metadata")
+_IN_TABLE = ("about", "rows", "columns", "labels", "image_pixels", "image_background")
+
 
 @dataclass(frozen=True)
 class DataKind:
@@ -52,10 +57,18 @@ class DataKind:
     encode: Callable[[Any], dict[str, Any]]  #: data -> arrays
     #: Arrays -> data; raises one of DAMAGE, DataError or ParameterError where they are not what `encode` gave.
     decode: Callable[[Arrays], Any]
-    loader: str  #: public function that reads such data from a user's file
-    called: str  #: the attribute of that function's answer which holds the data
     #: The file only says where the data lie, and is written as often as they are kept.
     elsewhere: ClassVar[bool] = False
+
+    @property
+    def loader(self) -> str:
+        """The public function that reads such data from a user's file."""
+        return f"load_{self.called}"
+
+    @property
+    def called(self) -> str:
+        """The attribute of the loader's answer that holds the data."""
+        return self.name
 
     def file(self, folder: Path, key: str) -> Path:
         """Return the file of data of this kind in a store's folder."""
@@ -258,39 +271,10 @@ def _decode_table(arrays: Arrays) -> Table:
     )
 
 
-RELATIONS = DataKind(
-    "relation",
-    Relation,
-    "relations",
-    2,  # may say what kind of network a relation is, and what is known of its objects
-    ("names", "row_labels", "column_labels", "about"),
-    _encode_relation,
-    _decode_relation,
-    "load_relation",
-    "relation",
-)
-CORPORA = DataKind(
-    "corpus",
-    Corpus,
-    "corpora",
-    1,
-    ("about", "vocabulary", "documents", "texts", "labels", "metadata"),
-    _encode_corpus,
-    _decode_corpus,
-    "load_corpus",
-    "corpus",
-)
-TABLES = DataKind(
-    "table",
-    Table,
-    "tables",
-    1,
-    ("about", "rows", "columns", "labels", "image_pixels", "image_background"),
-    _encode_table,
-    _decode_table,
-    "load_table",
-    "table",
-)
+#: Version 2 may say what kind of network a relation is, and what is known of its objects.
+RELATIONS = DataKind("relation", Relation, "relations", 2, _IN_RELATION, _encode_relation, _decode_relation)
+CORPORA = DataKind("corpus", Corpus, "corpora", 1, _IN_CORPUS, _encode_corpus, _decode_corpus)
+TABLES = DataKind("table", Table, "tables", 1, _IN_TABLE, _encode_table, _decode_table)
 
 
 #: The most seconds that a run can take, the most that it can count, and the year 2100 as a moment. Beyond them a number

@@ -1,16 +1,203 @@
-"""THE table of the kinds of data that are stored, and their files: written once, removed after their last use."""
+"""THE table of the kinds of data that are stored, and their files: written once, removed after their last use.
+
+Of a corpus that stays on disk the file is a note of where it lies; only folders that are the store's own are removed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 import sqlite3
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from acvb_core.core.errors import AcvbError
+from acvb_core.data.disk_corpus import DiskCorpus
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, DataKind
-from acvb_core.store.files import StoreError, damage_error
-from acvb_core.store.streams import STREAM
+from acvb_core.store.files import (
+    DAMAGE,
+    StoreError,
+    damage_error,
+    file_bytes,
+    file_stamp,
+    from_labels_bytes,
+    from_text_bytes,
+    labels_bytes,
+    read_arrays,
+    remove_file,
+    text_bytes,
+    write_arrays,
+)
 
+#: Folder of the notes, and of the corpora that the program reads for itself.
+STREAMS = "streams"
+_VERSION = 1
+_AGAIN = "Put the folder back, or load the file again."
+
+
+class StreamKind(DataKind):
+    """Corpora on disk: the file is a note of where one lies, by its name alone if it lies beside the note."""
+
+    elsewhere, loader, called = True, "read_to_disk", "corpus"
+
+    def key(self, data: DiskCorpus) -> str:
+        """Return a SHA-256 (hex) of what the documents are, what they are called and the folder's own name.
+
+        Where the folder lies does not count: a store may be moved with all that it holds.
+        """
+        tokeniser = None if data.tokeniser is None else data.tokeniser.to_dict()
+        identity = [data.fingerprint, data.name, data.folder.name, data.n_words, tokeniser]
+        return hashlib.sha256(json.dumps(identity).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def write(self, path: Path, data: DiskCorpus) -> None:
+        """Write where a corpus lies.
+
+        Raises StoreError: it cannot be written.
+        """
+        write_arrays(path, encode_stream(data, path.parent), version=_VERSION)
+
+    def read(self, path: Path) -> DiskCorpus:
+        """Return the corpus that a note tells of.
+
+        Raises StoreError: the note or the folder is gone or damaged, or the folder holds another corpus by now.
+        """
+        return decode_stream(read_arrays(path, version=_VERSION), path)
+
+    def size(self, path: Path) -> int:
+        """Return the bytes of a note, and of the folder that it tells of if that is the store's own."""
+        folder = None
+        with suppress(StoreError):
+            folder = _own_folder(path)
+        return file_bytes(path) + (0 if folder is None else file_bytes(folder))
+
+    def remove(self, path: Path) -> None:
+        """Remove a note; with the last note of a folder of the store's own, the folder, as soon as nothing reads it.
+
+        Raises StoreError: it cannot be removed.
+        """
+        try:
+            folder = _own_folder(path)
+        except StoreError:
+            folder = None  # what it told of goes when it is seen that nothing else does
+        remove_file(path)
+        if folder is not None:
+            _remove_unused(folder, path.parent)
+
+
+def encode_stream(corpus: DiskCorpus, home: Path | None = None) -> dict[str, Any]:
+    """Return where a corpus lies, as arrays; by its name alone where it lies in the folder `home`."""
+    folder = corpus.folder.resolve()
+    own = home is not None and folder.parent == home.resolve()
+    about = {
+        "folder": folder.name if own else str(folder),
+        "own": own,
+        "name": corpus.name,
+        "fingerprint": corpus.fingerprint,
+        "words": _words_digest(corpus),
+    }
+    return {
+        "about": text_bytes(about),
+        "added": labels_bytes(corpus.added),
+        "left_out": corpus.left_out,
+    }
+
+
+def _words_digest(corpus: DiskCorpus) -> str:
+    return hashlib.sha256(labels_bytes(corpus.vocabulary).tobytes()).hexdigest()
+
+
+def decode_stream(arrays: dict[str, Any], path: Path = Path()) -> DiskCorpus:
+    """Return the corpus that `encode_stream` told of; `path` is that of the note, where there is one.
+
+    Raises StoreError: as for `StreamKind.read`.
+    """
+    try:
+        folder, about = _folder(path, arrays), from_text_bytes(arrays["about"])
+        added, left_out = from_labels_bytes(arrays["added"]), arrays["left_out"]
+        name, fingerprint, words = about["name"], about["fingerprint"], about.get("words")
+    except DAMAGE as error:
+        raise damage_error(path) from error
+    if not folder.is_dir():
+        raise StoreError(
+            f"{folder}, where the documents of {name} were kept, is not there any more. {_AGAIN}"
+        )
+    try:
+        corpus = DiskCorpus.open(folder)
+        if len(added):
+            corpus = corpus.with_words(added)
+        if len(left_out):
+            corpus = corpus.without(left_out)
+    except AcvbError as error:
+        raise StoreError(f"the documents of {name} cannot be read from {folder}: {error}") from error
+    # Notes of older versions do not have the words; the fingerprint is of the counts alone.
+    if fingerprint != corpus.fingerprint or (words and words != _words_digest(corpus)):
+        raise StoreError(f"{folder} holds other documents now than those of {name}. {_AGAIN}")
+    return corpus
+
+
+def _remove_unused(folder: Path, home: Path) -> None:
+    """Remove a folder that no note tells of; one that is being read from in this process when that is over."""
+    known = _own_folders(home)
+    if known is None or folder in known:
+        return
+    readers = DiskCorpus.find_readers(folder)
+    for corpus in readers:
+        # Not at the end of the process: what is left then goes with the next start (`find_unused_folders`).
+        weakref.finalize(corpus, _remove_unused, folder, home).atexit = False
+    if not readers:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_folder(path: Path) -> Path | None:
+    """Return the folder that a note tells of, None if it does not lie beside the note.
+
+    Raises StoreError: the note cannot be read.
+    """
+    arrays = read_arrays(path, version=_VERSION)
+    try:
+        own = from_text_bytes(arrays["about"])["own"] is True
+        return _folder(path, arrays) if own else None
+    except DAMAGE as error:
+        raise damage_error(path) from error
+
+
+def _own_folders(home: Path) -> set[Path] | None:
+    """Return the folders that notes tell of; None where a note cannot be read, which may tell of any of them."""
+    try:
+        return {folder for note in home.glob("*.npz") if (folder := _own_folder(note)) is not None}
+    except StoreError:
+        return None
+
+
+def find_unused_folders(home: Path) -> Iterator[Path]:
+    """Return the folders that no note tells of: of readings that were broken off, or never kept."""
+    known = _own_folders(home)
+    if known is None:
+        return
+    for folder in home.iterdir():
+        unknown = folder.is_dir() and not folder.is_symlink() and folder.resolve() not in known
+        if unknown and not DiskCorpus.find_readers(folder):
+            yield folder
+
+
+def _folder(path: Path, arrays: dict[str, Any]) -> Path:
+    about = from_text_bytes(arrays["about"])
+    if not about["own"]:
+        return Path(about["folder"])
+    name = about["folder"]
+    folder = path.parent.resolve() / name
+    # A damaged note must not lead to the removal of anything else.
+    if Path(name).name != name or name in ("", ".", "..") or folder.is_symlink():
+        raise ValueError(f"{name!r} is not a folder of the store's own")
+    return folder
+
+
+STREAM = StreamKind("stream", DiskCorpus, STREAMS, _VERSION, (), encode_stream, decode_stream)
 KINDS: tuple[DataKind, ...] = (RELATIONS, CORPORA, TABLES, STREAM)
 
 #: Data never change, and a key costs a pass over everything they hold: a corpus has all its texts.
@@ -58,8 +245,8 @@ class DataFiles:
         self.folder = folder
         # Runs of the same data share one copy of them in memory.
         self._datasets: WeakValueDictionary[str, Any] = WeakValueDictionary()
-        # Files that hold what their names say, with their times and sizes when that was seen.
-        self._whole: dict[str, tuple[int, int] | None] = {}
+        # Files that hold what their names say, with their stamps when that was seen.
+        self._whole: dict[str, str | None] = {}
 
     def keep(self, kind: DataKind, key: str, data: Any) -> None:
         """Write data that are not stored yet, or no longer whole."""
@@ -67,14 +254,14 @@ class DataFiles:
         path = kind.file(self.folder, key)
         if kind.elsewhere or not self._is_whole(kind, key):
             kind.write(path, data)
-            self._whole[key] = _stamp(path)
+            self._whole[key] = file_stamp(path)
 
     def _is_whole(self, kind: DataKind, key: str) -> bool:
         """Return whether data are stored as they should be; a damaged copy is written anew."""
         path = kind.file(self.folder, key)
         if not path.exists():
             return False
-        if (stamp := _stamp(path)) is not None and self._whole.get(key) == stamp:
+        if (stamp := file_stamp(path)) is not None and self._whole.get(key) == stamp:
             return True
         try:
             whole = dataset_key(kind.read(path)) == key
@@ -112,18 +299,9 @@ class DataFiles:
             return known
         kind = find_kind(name)
         path = kind.file(self.folder, key)
-        stamp = _stamp(path)  # before it is read: it may be replaced, or removed, meanwhile
+        stamp = file_stamp(path)  # before it is read: it may be replaced, or removed, meanwhile
         data = kind.read(path)
         if dataset_key(data) != key:
             raise damage_error(path, f"it is not the {kind.name} it was stored as")
         self._whole[key] = stamp
         return self._datasets.setdefault(key, data)
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return when a file was last changed, and its size; None if it is not there."""
-    try:
-        stat = path.stat()
-    except FileNotFoundError:
-        return None
-    return stat.st_mtime_ns, stat.st_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import threading
 import tokenize
@@ -32,6 +33,8 @@ DAMAGE = (
     RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
+#: Ids of runs and plans, which become parts of paths.
+ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _OTHER_FOLDER = "Give the server a folder of its own: ACVB_HOME=/path/to/folder script/server."
 
 
@@ -48,6 +51,25 @@ def explain_error(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
     return str(error) if isinstance(error, AcvbError) else f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def as_store_error(what: str) -> Iterator[None]:
+    """Raise an error of the system as a StoreError that says what cannot be done, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}.") from error
+
+
+def check_id(job_id: str) -> str:
+    """Return the id of a run.
+
+    Raises StoreError: this is none.
+    """
+    if not ID.fullmatch(job_id):
+        raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
+    return job_id
 
 
 class LimitedLock:
@@ -158,14 +180,13 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
     """
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+        with as_store_error(f"{path} cannot be written"):
+            with temporary.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            sync_folder(path.parent)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -187,10 +208,8 @@ def remove_file(path: Path) -> None:
 
     Raises StoreError: it cannot be removed.
     """
-    try:
+    with as_store_error(f"{path} cannot be deleted"):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be deleted: {error.strerror or error}.") from error
 
 
 def file_bytes(path: Path) -> int:
@@ -199,6 +218,15 @@ def file_bytes(path: Path) -> int:
         return sum(file_bytes(each) for each in path.iterdir()) if path.is_dir() else path.stat().st_size
     except OSError:  # it has gone meanwhile
         return 0
+
+
+def file_stamp(file: Path | os.DirEntry[str]) -> str | None:
+    """Return a text that is another one after a file was replaced or written to; None where it has gone."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
 def read_npz(

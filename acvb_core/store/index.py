@@ -35,7 +35,9 @@ from acvb_core.store.files import (
     DAMAGE,
     LimitedLock,
     StoreError,
+    as_store_error,
     damage_error,
+    file_stamp,
     from_text_bytes,
     read_npz,
     sync_folder,
@@ -169,10 +171,8 @@ class RunIndex:
         place = tempfile.mkdtemp(prefix=scratch_prefix())
         weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
         copy = Path(place) / LIST
-        try:
+        with as_store_error(f"{self.folder / LIST} cannot be read"):
             _copy_database(self.folder / LIST, copy)
-        except OSError as error:
-            raise StoreError(f"{self.folder / LIST} cannot be read: {error.strerror or error}.") from error
         self.notices += open_list(self.folder, copy)
         return copy
 
@@ -211,13 +211,14 @@ class RunIndex:
         if self.unwritable is not None:
             raise StoreError(self.unwritable)
         try:
-            with open_connection(self._database, write=True) as connection:
+            with (
+                as_store_error(f"{self.folder} cannot be written to"),
+                open_connection(self._database, write=True) as connection,
+            ):
                 yield connection
         except DamagedListError:
             self._open()
             raise
-        except OSError as error:
-            raise StoreError(f"{self.folder} cannot be written to: {error.strerror or error}.") from error
 
 
 @contextmanager
@@ -345,12 +346,6 @@ def save_label(connection: sqlite3.Connection, job_id: str, label: RunLabel) -> 
     connection.execute(SAVE["labels"], row)
 
 
-def find_label(connection: sqlite3.Connection, job_id: str) -> RunLabel | None:
-    """Return the label of a run; None where it has none yet, or one that cannot be read."""
-    row = connection.execute(f"{SELECT['labels']} WHERE job_id = ?", (job_id,)).fetchone()
-    return None if row is None else read_label(row)
-
-
 def read_label(row: Row) -> RunLabel | None:
     """Return the label of a row; None where it cannot be read."""
     _, name, note, tags, pinned = row
@@ -464,7 +459,7 @@ class Notes:
 
 def _note_run(path: Path) -> Note | None:
     """Return the note of a run's file; None where it is damaged, of an older version, or names another run."""
-    stamp = _stamp(path)
+    stamp = file_stamp(path)
     try:
         run = read_identity(path)
         if stamp is None or run is None or run.job_id != path.stem:
@@ -480,7 +475,7 @@ def _note_run(path: Path) -> Note | None:
 
 def note_data(path: Path, data: Any) -> Note | None:
     """Return the note of a file that holds these data; None where it has gone."""
-    stamp = _stamp(path)
+    stamp = file_stamp(path)
     facts = json.dumps({"name": data.name, "fingerprint": data.fingerprint})
     return None if stamp is None else Note(stamp, "", facts)
 
@@ -493,17 +488,8 @@ def _list_stamps(folder: Path, places: Iterable[str]) -> Iterator[tuple[str, str
     for place in places:
         with suppress(OSError), os.scandir(folder / place) as entries:
             for entry in entries:
-                if entry.name.endswith(".npz") and (stamp := _stamp(entry)):
+                if entry.name.endswith(".npz") and (stamp := file_stamp(entry)):
                     yield f"{place}/{entry.name}", stamp
-
-
-def _stamp(file: Path | os.DirEntry[str]) -> str | None:
-    """Return a text that is another one after a file was replaced or written to; None where it has gone."""
-    try:
-        stat = file.stat()
-    except OSError:
-        return None
-    return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
 
 
 def outline_run(run: RunIdentity, note: Note, data: Note, *, on_disk: bool) -> RunOutline:

@@ -20,6 +20,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, clean_name, name_run, number_name
 from acvb_core.store.files import LimitedLock, StoreError, explain_error
+from acvb_core.store.results import RunIdentity
 from acvb_core.store.runs import DAY, RunStore, TakenRun
 
 
@@ -32,17 +33,17 @@ class AbsentRun:
     """A run that is not among the jobs: it was deleted, or cannot be read."""
 
     job_id: str
-    settings: Mapping[str, Any]  #: as `RunSpec.to_dict` gives them; empty where they are not known
+    name: str
     why: str  #: why it cannot be read; empty of a deleted run
     since: float  #: when that was seen, in seconds since the epoch
     job: Job | None = None  #: the handle of a deleted run, where it is still at hand
-    name: str = ""
 
 
 class Shelf:
     """The jobs of one workspace."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: str) -> None:
+        self.workspace = workspace
         self.jobs: dict[str, Job] = {}
         self.unreadable: dict[str, AbsentRun] = {}
         self.deleted: dict[str, AbsentRun] = {}
@@ -62,10 +63,11 @@ class Shelf:
         else:
             self.faults.pop(job_id, None)
 
-    def find(self, job_id: str) -> Job | None:
-        """Return the handle of a job, also of a deleted one."""
-        absent = self.deleted.get(job_id)
-        return self.jobs.get(job_id) or (None if absent is None else absent.job)
+    def put_aside(self, job_id: str, name: str, error: Exception) -> None:
+        """Note a run that cannot be read."""
+        if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
+            traceback.print_exception(error)
+        self.unreadable[job_id] = AbsentRun(job_id, name, explain_error(error), time.time())
 
     def free_name(self, job: Job, name: str) -> str:
         """Return a name for a job: the one asked for, with a number where another run on the same data has it."""
@@ -116,7 +118,7 @@ class JobManager:
         job_id = uuid.uuid4().hex[:12]
         job = Job(prepared, self._executor, job_id=job_id, owner=workspace)
         with shelf.lock:
-            self._place(workspace, shelf, job)
+            self._place(shelf, job)
         self._save(workspace, job_id)
         return job.start()
 
@@ -132,7 +134,7 @@ class JobManager:
             try:
                 here = self._store.take(workspace, run)
                 if here is not None:
-                    self._load(workspace, shelf, here, {})
+                    self._load(shelf, here, run.label.name)
                     self.relabel(workspace, here, **vars(run.label))
             except BaseException:
                 if here is not None:
@@ -174,9 +176,7 @@ class JobManager:
                 if gone.job is not None and other != job_id and self._store.is_in_trash(other):
                     shelf.deleted[other] = replace(gone, job=None)
             if job is not None:
-                shelf.deleted[job_id] = AbsentRun(
-                    job_id, job.outline.spec.to_dict(), "", time.time(), job, job.label.name
-                )
+                shelf.deleted[job_id] = AbsentRun(job_id, job.label.name, "", time.time(), job)
                 job.stop()
             elif absent is not None and stored:
                 shelf.deleted[job_id] = replace(absent, why="", since=time.time())
@@ -201,7 +201,7 @@ class JobManager:
             if absent.job is not None:
                 shelf.jobs[job_id] = absent.job
             else:
-                self._load(workspace, shelf, job_id, absent.settings)
+                self._load(shelf, job_id, absent.name)
         if absent.job is not None and not stored:
             self.save_again(workspace, job_id)
 
@@ -222,7 +222,7 @@ class JobManager:
         with shelf.storing:
             absent = shelf.unreadable.pop(job_id, None)
             if absent is not None:
-                self._load(workspace, shelf, job_id, absent.settings)
+                self._load(shelf, job_id, absent.name)
 
     def save_again(self, workspace: str, job_id: str) -> None:
         """Try to save a run that has ended; `unsaved_runs` says if it failed.
@@ -232,7 +232,8 @@ class JobManager:
         shelf = self._shelf(workspace)
         with shelf.note_faults(job_id), shelf.storing:
             # Looked up under the lock: a run extended meanwhile is saved as it is now, a deleted one deleted.
-            job = shelf.find(job_id)
+            gone = shelf.deleted.get(job_id)
+            job = shelf.jobs.get(job_id) or (None if gone is None else gone.job)
             if job is None:
                 return
             seen = job.inspect()
@@ -281,63 +282,55 @@ class JobManager:
 
     def _shelf(self, workspace: str) -> Shelf:
         with self._lock:
-            shelf = self._shelves.setdefault(workspace, Shelf())
+            shelf = self._shelves.setdefault(workspace, Shelf(workspace))
         with shelf.lock:
             if not shelf.restored:
-                self._restore(workspace, shelf)
+                self._restore(shelf)
                 shelf.restored = True
         return shelf
 
-    def _restore(self, workspace: str, shelf: Shelf) -> None:
+    def _restore(self, shelf: Shelf) -> None:
         """List every stored run, and load those that changed since they were last listed.
 
         One that cannot be read does not hide the others.
         """
-        for row in self._store.trash(workspace):
-            name = self._name_absent(row.job_id, row.settings)
-            shelf.deleted[row.job_id] = AbsentRun(row.job_id, row.settings, "", time.time(), name=name)
-        runs = self._store.runs(workspace)
-        outlines, labels = self._store.outlines(runs), self._store.labels(workspace)
+        runs, labels = self._store.runs(shelf.workspace), self._store.labels(shelf.workspace)
+
+        def name(row: RunIdentity) -> str:
+            return labels[row.job_id].name if row.job_id in labels else name_settings(row.settings)
+
+        for row in self._store.trash(shelf.workspace):
+            shelf.deleted[row.job_id] = AbsentRun(row.job_id, name(row), "", time.time())
+        outlines = self._store.outlines(runs)
         for row in runs:
-            if row.job_id not in outlines:
-                self._load(workspace, shelf, row.job_id, row.settings)
+            outline = outlines.get(row.job_id)
+            if outline is None:
+                self._load(shelf, row.job_id, name(row))
                 continue
-            read = partial(self._read, workspace, shelf, row.job_id, row.settings)
-            outline = outlines[row.job_id]
-            job = Job(outline, self._executor, job_id=row.job_id, owner=workspace, read=read)
+            read = partial(self._read_listed, shelf, row.job_id)
+            job = Job(outline, self._executor, job_id=row.job_id, owner=shelf.workspace, read=read)
             job.created = row.created
-            self._place(workspace, shelf, job, labels.get(row.job_id))
+            self._place(shelf, job, labels.get(row.job_id))
 
-    def _load(self, workspace: str, shelf: Shelf, job_id: str, settings: Mapping[str, Any]) -> None:
-        with suppress(UnreadableRunError):
-            self._place(workspace, shelf, self._read(workspace, shelf, job_id, settings, is_listed=False))
-
-    def _read(
-        self,
-        workspace: str,
-        shelf: Shelf,
-        job_id: str,
-        settings: Mapping[str, Any],
-        *,
-        is_listed: bool = True,
-    ) -> Job:
-        """Read a run from the store; one that cannot be read is put aside, and listed no more."""
+    def _load(self, shelf: Shelf, job_id: str, name: str) -> None:
+        """Load a stored run; one that cannot be read is put aside under a name."""
         try:
-            return self._store.load(job_id, self._executor, workspace)
+            self._place(shelf, self._store.load(job_id, self._executor, shelf.workspace))
         except Exception as error:
-            if not isinstance(error, AcvbError):  # a fault of the program's: its place belongs in the log
-                traceback.print_exc()
-            why = explain_error(error)
-            if (
-                shelf.jobs.pop(job_id, None) is not None or not is_listed
-            ):  # else it was deleted at this moment
-                name = self._name_absent(job_id, settings)
-                shelf.unreadable[job_id] = AbsentRun(job_id, settings, why, time.time(), name=name)
-            raise UnreadableRunError(why) from error
+            shelf.put_aside(job_id, name, error)
 
-    def _place(self, workspace: str, shelf: Shelf, job: Job, label: RunLabel | None = None) -> None:
+    def _read_listed(self, shelf: Shelf, job_id: str) -> Job:
+        """Load a run that was only listed so far; one that cannot be read is listed no more."""
+        try:
+            return self._store.load(job_id, self._executor, shelf.workspace)
+        except Exception as error:
+            if (job := shelf.jobs.pop(job_id, None)) is not None:  # else it was deleted at this moment
+                shelf.put_aside(job_id, job.label.name, error)
+            raise UnreadableRunError(explain_error(error)) from error
+
+    def _place(self, shelf: Shelf, job: Job, label: RunLabel | None = None) -> None:
         """Put a job on a shelf, under the name it has in the store; a new name is stored if possible."""
-        job.observer = _Saver(self, workspace, job.id)
+        job.observer = _Saver(self, shelf.workspace, job.id)
         with shelf.lock:  # nobody takes the same name meanwhile
             label = label or self._stored_label(job.id)
             if label is not None:
@@ -345,12 +338,8 @@ class JobManager:
             else:
                 job.label = replace(job.label, name=shelf.free_name(job, job.label.name))
                 with suppress(StoreError):
-                    self._store.save_label(workspace, job.id, job.label)
+                    self._store.save_label(shelf.workspace, job.id, job.label)
             shelf.jobs[job.id] = job
-
-    def _name_absent(self, job_id: str, settings: Mapping[str, Any]) -> str:
-        label = self._stored_label(job_id)
-        return name_settings(settings) if label is None else label.name
 
     def _stored_label(self, job_id: str) -> RunLabel | None:
         with suppress(StoreError):  # a run without a stored name gets the usual one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from acvb_core.store.files import (
     DAMAGE,
     Arrays,
     StoreError,
+    check_id,
     check_version,
     damage_error,
     from_text_bytes,
@@ -78,9 +78,7 @@ def run_path(folder: Path, job_id: str) -> Path:
 
     Raises StoreError: this is no id of a run.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", job_id):
-        raise StoreError(f"{job_id!r} is no name of a run; letters, digits, - and _ make one.")
-    return folder / RUNS / f"{job_id}.npz"
+    return folder / RUNS / f"{check_id(job_id)}.npz"
 
 
 def trash_path(folder: Path, job_id: str) -> Path:

@@ -20,7 +20,15 @@ from acvb_core.engine.background import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.prepared import PreparedRun, RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.store.datasets import KINDS, DataFiles, dataset_key, find_kind, kind_of
+from acvb_core.store.datasets import (
+    KINDS,
+    STREAMS,
+    DataFiles,
+    dataset_key,
+    find_kind,
+    find_unused_folders,
+    kind_of,
+)
 from acvb_core.store.files import DAMAGE, StoreError, file_bytes, remove_file, sync_folder
 from acvb_core.store.index import (
     SAVE,
@@ -31,7 +39,6 @@ from acvb_core.store.index import (
     Row,
     RunIndex,
     choose_id,
-    find_label,
     find_run,
     identity_of,
     note_data,
@@ -57,7 +64,6 @@ from acvb_core.store.results import (
     write_prepared,
     write_result,
 )
-from acvb_core.store.streams import STREAMS, find_unused_folders
 from acvb_core.store.topic_names import TopicNames
 
 DAY = 24 * 3600.0  # seconds
@@ -306,7 +312,8 @@ class RunStore:
 
     def label(self, job_id: str) -> RunLabel | None:
         """Return the name and notes of a run, None where it has none yet."""
-        return self._list.read(find_label, job_id)
+        rows = self._list.select(f"{SELECT['labels']} WHERE job_id = ?", job_id)
+        return read_label(rows[0]) if rows else None
 
     def labels(self, workspace: str) -> dict[str, RunLabel]:
         """Return the names and notes of a workspace's runs by id, of those that have any."""

@@ -20,7 +20,8 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
 from acvb_core.samples.catalogue import SAMPLES, load_sample
-from acvb_core.store.datasets import DataKind, kind_of
+from acvb_core.store.codecs import DataKind
+from acvb_core.store.datasets import kind_of
 from acvb_core.store.topics import MODEL
 
 

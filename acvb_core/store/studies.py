@@ -35,6 +35,7 @@ from acvb_core.store.files import (
     DAMAGE,
     LimitedLock,
     StoreError,
+    as_store_error,
     explain_error,
     file_bytes,
     remove_file,
@@ -117,13 +118,10 @@ class StudyFolder(ABC, Generic[PlanT, StudyT]):
         """
         path = self.folder / self.lines_file
         line = to_plain(asdict(run) if is_dataclass(run) and not isinstance(run, type) else run)
-        try:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line, allow_nan=False) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from None
+        with as_store_error(f"{path} cannot be written"), path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, allow_nan=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def read_lines(self) -> list[Any]:
         """Return the runs that are over; a last line that was cut off counts as not run, and is removed.
@@ -435,12 +433,8 @@ class StudyStore(Generic[PlanT, StudyT]):
         with self._lock:  # nobody takes a plan of this id until its data are forgotten, too
             if self.find_owner(job_id) not in (None, "", workspace):
                 raise StoreError(f"This {self.kind.noun} belongs to another workspace. Nothing was deleted.")
-            try:
+            with as_store_error(f"{self._folder / job_id} cannot be deleted"):
                 shutil.rmtree(self._folder / job_id)
-            except OSError as error:
-                raise StoreError(
-                    f"{self._folder / job_id} cannot be deleted: {error.strerror or error}."
-                ) from None
             self._store.forget_dataset(self._data_row(job_id))
 
     def close(self) -> None:
@@ -465,12 +459,8 @@ class StudyStore(Generic[PlanT, StudyT]):
 
         Raises StoreError: it cannot be kept, or its folder is there already: whoever makes it has the id.
         """
-        try:
+        with as_store_error(f"The folder of the {self.kind.noun} {job_id} cannot be made"):
             (self._folder / job_id).mkdir(parents=True)
-        except OSError as error:
-            raise StoreError(
-                f"The folder of the {self.kind.noun} {job_id} cannot be made: {error.strerror or error}."
-            ) from None
         try:
             shelf = self._shelf(workspace)
             folder = self.kind(self._folder / job_id, plan, version)

@@ -7,7 +7,6 @@ their order. So each name is kept with the topic's top words, and given to the t
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.store.files import DAMAGE, LimitedLock, StoreError, remove_file, replace_file
+from acvb_core.store.files import (
+    DAMAGE,
+    LimitedLock,
+    StoreError,
+    as_store_error,
+    check_id,
+    remove_file,
+    replace_file,
+)
 
 #: Version 2 says whose names they are.
 _VERSION = 2
@@ -52,7 +59,8 @@ class TopicNames:
         """
         words = np.asarray(top_words)
         return tuple(
-            None if entry is None else str(entry["name"]) for entry in _match_entries(self._read(run), words)
+            None if entry is None else str(entry["name"])
+            for entry in _match_entries(self.entries(run), words)
         )
 
     def rename(self, run: str, top_words: ArrayLike, topic: int, name: str) -> Names:
@@ -71,7 +79,7 @@ class TopicNames:
             raise ParameterError(f"There is no topic {topic}, only {len(words):,}.")
         short = " ".join(name.split())[:MOST_CHARACTERS].strip()
         with self._lock:
-            known = self._read(run)
+            known = self.entries(run)
             old = _match_entries(known, words)[topic - 1]
             entries = [entry for entry in known if entry is not old]
             if short:
@@ -84,32 +92,6 @@ class TopicNames:
 
         Raises StoreError: as for `names`.
         """
-        return self._read(run)
-
-    def take_entries(self, run: str, entries: Any) -> None:
-        """Keep what `entries` gave of a run, perhaps in another store; what was not given by it is not kept.
-
-        Raises StoreError: the file cannot be written.
-        """
-        try:
-            known = [_plain_entry(entry) for entry in list(entries or ())[:MOST_NAMES]]
-        except DAMAGE:
-            return
-        if known:
-            with self._lock:
-                self._write(run, known)
-
-    def forget(self, run: str) -> None:
-        """Remove the names of a run, if it has any."""
-        with self._lock:
-            remove_file(self._file(run))
-
-    def _file(self, run: str) -> Path:
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", run):
-            raise StoreError(f"{run!r} is no name of a run; letters, digits, - and _ make one.")
-        return self.folder / f"{run}.json"
-
-    def _read(self, run: str) -> list[dict[str, Any]]:
         path = self._file(run)
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -132,13 +114,32 @@ class TopicNames:
             )
         return entries
 
+    def take_entries(self, run: str, entries: Any) -> None:
+        """Keep what `entries` gave of a run, perhaps in another store; what was not given by it is not kept.
+
+        Raises StoreError: the file cannot be written.
+        """
+        try:
+            known = [_plain_entry(entry) for entry in list(entries or ())[:MOST_NAMES]]
+        except DAMAGE:
+            return
+        if known:
+            with self._lock:
+                self._write(run, known)
+
+    def forget(self, run: str) -> None:
+        """Remove the names of a run, if it has any."""
+        with self._lock:
+            remove_file(self._file(run))
+
+    def _file(self, run: str) -> Path:
+        return self.folder / f"{check_id(run)}.json"
+
     def _write(self, run: str, entries: Sequence[dict[str, Any]]) -> None:
         path = self._file(run)
         text = json.dumps({"version": _VERSION, "run": run, "names": list(entries)})
-        try:
+        with as_store_error(f"{path} cannot be written"):
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
         with replace_file(path) as file:
             file.write(text.encode())
 

@@ -238,7 +238,7 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, 
     assert [job.id for job in again.jobs("mine")] == [good.id]
     (told,) = again.unreadable_runs("mine")
     assert told.job_id == bad.id
-    assert told.settings["method"] == "cvb0"
+    assert told.name == bad.label.name
     assert f"{bad.id}.npz is damaged" in told.why
     again.remove("mine", bad.id)
     assert again.unreadable_runs("mine") == []
@@ -339,7 +339,7 @@ def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
     assert finished(book)
     book.remove("mine", job.id)
     (gone,) = book.deleted_runs("mine")
-    assert (gone.job_id, gone.settings) == (job.id, job.prepared.spec.to_dict())
+    assert (gone.job_id, gone.name) == (job.id, job.label.name)
     assert book.jobs("mine") == [other]
     book.restore("mine", job.id)
     assert book.jobs("mine") == [job, other]

@@ -50,7 +50,7 @@ def test_two_people_who_name_topics_at_once_lose_no_name(
     names: TopicNames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has an object of their own for the same folder."""
-    read, others = names._read, TopicNames(tmp_path / "kept")
+    read, others = names.entries, TopicNames(tmp_path / "kept")
     other = threading.Thread(target=others.rename, args=("run", WORDS, 2, "high"))
 
     def read_slowly(run: str) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def test_two_people_who_name_topics_at_once_lose_no_name(
         other.join(1)
         return known
 
-    monkeypatch.setattr(names, "_read", read_slowly)
+    monkeypatch.setattr(names, "entries", read_slowly)
     names.rename("run", WORDS, 1, "low")
     other.join(60)
     assert names.names("run", WORDS) == ("low", "high", None)
