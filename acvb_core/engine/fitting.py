@@ -93,7 +93,8 @@ def fit(
         Computes the run: a `DaskExecutor` on the workers of a cluster, with the same result. `watch` is then called
         about once a second. By default this thread computes it.
     **values
-        The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them.
+        The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them. Of data that are read here,
+        also the options of `load_relation`, `load_corpus` or `load_table`: `threshold=0`, say.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
-    data, report = read_with_report(data, model, list_methods(method))
+    data, report = read_with_report(data, model, list_methods(method), values)
     prepared = prepare_run(
         data,
         method or default_methods(model or model_for(data).name)[0],
@@ -216,7 +217,7 @@ def compare(
     """
     seed_list = list_seeds(seeds, check_whole_number("restarts", options.get("restarts", 1), 1))
     names, model = list_methods(methods), options.get("model")
-    data, report = read_with_report(data, model, names)
+    data, report = read_with_report(data, model, names, options)
     if methods is None:
         names = default_methods(model or model_for(data).name)
     runs = product(_split_options(data, names, options), seed_list)

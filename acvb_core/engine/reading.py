@@ -22,13 +22,15 @@ READERS = {
 _CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|\(\w+\)", re.IGNORECASE)
 
 
-def read_data(data: Any, model: str | None = None, methods: Iterable[str] = ()) -> Any:
+def read_data(
+    data: Any, model: str | None = None, methods: Iterable[str] = (), given: dict[str, Any] | None = None
+) -> Any:
     """Return data that a model takes, as `read_with_report` does, without the report."""
-    return read_with_report(data, model, methods)[0]
+    return read_with_report(data, model, methods, given)[0]
 
 
 def read_with_report(
-    data: Any, model: str | None = None, methods: Iterable[str] = ()
+    data: Any, model: str | None = None, methods: Iterable[str] = (), given: dict[str, Any] | None = None
 ) -> tuple[Any, ReadReport | None]:
     """Return data that a model takes, and what reading them found; None where they came without a report.
 
@@ -37,6 +39,7 @@ def read_with_report(
 
     `model`: whose data are meant. None: those of the methods, if only one kind of data has them all; else texts where
       the data are such; else a relation.
+    `given`: settings, among them perhaps options of the reader, such as threshold=0, which are taken out.
     Raises DataError: it cannot be read without further choices, or at all.
     Raises ParameterError: there is no such model, or nothing reads such an object.
     """
@@ -53,15 +56,18 @@ def read_with_report(
     if isinstance(data, Iterator) and not hasattr(data, "read"):
         data = list(data)
     kind = _kind_of(data, model, methods)
-    load = getattr(import_module(READERS[kind]), f"load_{kind}")
+    reader: Any = import_module(READERS[kind])
+    load, given = getattr(reader, f"load_{kind}"), {} if given is None else given
+    settings = {one.name for row in METHODS if model_row(row.model).kind == kind for one in row.parameters}
+    options = {name: given.pop(name) for name in given.keys() & (reader.OPTIONS - settings)}
     try:
-        loaded = load(data)
+        loaded = load(data, **options)
     except DataError as problem:
         if _CHOICE.search(problem.remedy) is None:
             raise
-        where = f"Pass these choices to acvb_core.load_{kind}(…), and fit the data that it returns."
+        where = f"Give these choices in the same call, or to acvb_core.load_{kind}(…)."
         raise problem.change_parts(remedy=f"{problem.remedy} {where}") from None
-    warn_of_changes(loaded.report)
+    warn_of_changes(loaded.report, options)
     return getattr(loaded, kind), loaded.report
 
 

@@ -386,7 +386,7 @@ def plan_search(
     **values: Any,
 ) -> Search:
     """Return a search whose settings are checked; parameters and errors as for `tune`."""
-    data = read_data(data, model, [method])
+    data = read_data(data, model, [method], values)
     owner = model_for(data) if model is None else model_row(model)
     owner.accept(data)
     refuse_untunable(owner.name)

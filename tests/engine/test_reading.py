@@ -182,3 +182,24 @@ def test_what_cannot_be_read_so_says_who_reads_it() -> None:
         fit(3)
     with pytest.raises(ParameterError, match="no model 'magic'"):
         fit(CELLS, model="magic")
+
+
+def test_options_of_the_readers_go_through_every_call(tmp_path: Path) -> None:
+    """The advice was to pass threshold=0 to another function, and `fit` refused it."""
+    links = pd.DataFrame({"u": list("aabbc"), "v": list("xyxyx"), "w": [1, 5, 2, 8, 3]})
+    few = {"k_rows": 2, "k_cols": 2, "max_sweeps": 2}
+    with pytest.raises(
+        DataError, match=r"threshold=0 .* Give these choices in the same call, or to acvb_core"
+    ):
+        acvb_core.fit(links, "vb", **few)
+    assert acvb_core.fit(links, "vb", threshold=2, **few).prepared.data.n_ones == 3
+    assert acvb_core.compare(links, ["vb", "cvb0"], threshold=2, **few).results[1].prepared.data.n_ones == 3
+    plan = plan_experiment(links, ["vb"], threshold=2, splits=2, heldout=0.3, **few)
+    assert plan.data.n_ones == 3
+    with pytest.raises(ParameterError, match="no setting 'threshold'"):
+        acvb_core.fit(acvb_core.load_relation(links, threshold=2).relation, "vb", threshold=2, **few)
+    (tmp_path / "posts.csv").write_text("id;body\n1;river bank water\n2;money bank loan\n3;river water\n")
+    corpus = acvb_core.grid(str(tmp_path / "posts.csv"), [2], text_column="body", max_sweeps=2).results[0]
+    assert corpus.prepared.data.n_documents == 3
+    table = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [2.0, 1.0, 0.0, 5.0], "c": [0.0, 1.0, 1.0, 3.0]})
+    assert acvb_core.fit(table, model="lfm", leave_out=["b"], k_max=1).prepared.data.shape == (4, 2)

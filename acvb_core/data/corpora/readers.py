@@ -28,6 +28,9 @@ _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], Cou
     "ldac": read_ldac,
 }
 
+#: Names of the options of this reader.
+OPTIONS = frozenset({*CorpusOptions.__annotations__, "filename", "name", "vocabulary", "tokeniser"})
+
 
 def inspect_corpus(
     source: FileLike | Any, filename: str | None = None, **options: Unpack[CorpusOptions]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Number
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +27,9 @@ from acvb_core.data.sources.byte_source import ByteSource, FileLike
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.objects import graph_library, is_frame
 from acvb_core.data.sources.opening import open_source
+
+#: Names of the options of this reader.
+OPTIONS = frozenset({field.name for field in fields(ReadOptions)} | {"filename", "row_nodes", "column_nodes"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

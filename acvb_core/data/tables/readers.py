@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ from acvb_core.data.tables.layout import TableLayout, TableOptions, inspect_colu
 
 #: Arrays of an npz file that are no cells.
 _BESIDE = ("rows", "columns", "labels")
+
+#: Names of the options of this reader.
+OPTIONS = frozenset({field.name for field in fields(TableOptions)} | {"filename"})
 
 
 def inspect_table(source: Any, filename: str | None = None, **options: Any) -> TableLayout:

@@ -110,7 +110,7 @@ def prepare_grid(
     seed_list = list_seeds(seeds)
     if not counts:
         raise ParameterError("No number of topics is given. Give at least one.")
-    model, data = model_row(MODEL), read_data(data, MODEL)
+    model, data = model_row(MODEL), read_data(data, MODEL, (), values)
     model.accept(data)
     row = method_row(MODEL, method)
     settings = [row.values({**values, "k": k}) for k in counts]
