@@ -100,14 +100,15 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
             return INTERRUPTED
         parts = [part for result in results for part in result.parts]
         wanted = [part for part in parts if arguments.large or not part.is_slow]
-        missing = sum(part.n_planned - len(part.list_runs()) for part in wanted)
+        missing = sum(part.n_planned - part.n_made for part in wanted)
         progress = ProgressLine(sys.stderr, missing, quiet=arguments.quiet)
         if not make_runs(wanted, _describe_call(arguments), arguments.seconds, progress, poll):
             return INTERRUPTED
         remember_full(parts, kept.folder)
     drawn = [draw_figures(result) for result in results]
-    page = write_report(arguments.paper, results, [[one.link for one in own] for own in drawn])
-    figures = as_json({"paper": arguments.paper, **to_plain(results)})
+    plain = to_plain(results)
+    page = write_report(arguments.paper, results, plain, [[one.link for one in own] for own in drawn])
+    figures = as_json({"paper": arguments.paper, **plain})
     files = {one.name: one.content for own in drawn for one in own}
     files |= {f"{arguments.paper}.md": page.encode(), f"{arguments.paper}.json": figures.encode()}
     _write_files(arguments.out, files)

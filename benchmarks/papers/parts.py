@@ -93,6 +93,11 @@ class PaperPart:
         return [(*key, runs[split]) for split in splits for key, runs in wanted if split in runs]
 
     @property
+    def n_made(self) -> int:
+        """Number of those that are over."""
+        return len(self.list_runs())
+
+    @property
     def seconds(self) -> float:
         """Processor seconds of the runs so far."""
         return sum(run.get("cpu_seconds") or 0.0 for _, _, run in self.list_runs())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 
 from acvb_core.core.display import write_number
@@ -13,7 +15,6 @@ from acvb_core.engine.experiments.report import LEVEL
 from acvb_core.evaluate.significance import LEAST_SPLITS, compare_with_best
 from benchmarks.papers.claims import (
     UNSETTLED,
-    ClaimEvidence,
     describe_claim,
     judge_claims,
     plain_number,
@@ -22,42 +23,32 @@ from benchmarks.papers.claims import (
 from benchmarks.papers.parts import Cell, PaperPart, PaperResult
 from benchmarks.papers.runs import Run
 
-#: What is said of a claim: the columns of a table of claims.
-_COLUMNS = ("claim", "from", "data", "test", "here", "evidence", "p")
-_HEAD = (
-    "The first figure is ours, the mean over the splits. The printed one follows in brackets: it is of the paper's "
-    "data, which are named in brackets where others stand in. **Bold**: the best of ours in its row. \\*: "
-    "significantly worse than the best (t-test over five splits or more, corrected for training data that they "
-    "share, adjusted by Holm's method, p < 0.05). A split counts once all methods have run on it."
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
-_CLAIMS_HEAD = (
-    "Each claim as its paper makes it, and what came of it here, on the data named. The tests are t-tests "
-    f"over {LEAST_SPLITS} splits of the data or more; fewer are not tested. They are corrected for the "
-    "training data that splits share (Nadeau and Bengio 2003), and adjusted by Holm's method over all "
-    f"comparisons of the claim, p < {LEVEL:g}. How many runs do not converge, or still move, is tested by "
-    "exact binomial and sign tests, and a difference that is the same on every split by its sign. The tests "
-    "are about these data: methods that are equal on average over data sets are still called different on one "
-    "data set in 7 to 13 % of cases. That scores are equal is shown by two one-sided tests that they differ "
-    "by less than a margin; that no difference was found does not show it. *Holds*: every comparison is "
-    "significant. *Holds under …*: the comparisons named are significant; the others are not decided, unless "
-    "it says so. *Does not hold here*: only the opposite is significant, or a difference beyond the margin. "
-    "*Not decided*: nothing is, which may be for want of splits. *Quick look*: on these data the runs are "
-    "shorter than the paper's. The page of a paper has each comparison, which data stood in for the paper's, "
-    "and which commands made the runs."
-)
-_TESTS_HEAD = (
-    "A difference above 0 is as the claim says. Where a claim has a margin, p is that of the difference being "
-    "within it, and the second p that of its being beyond. Not converged: a limit of sweeps ended a run so early "
-    "that it may be the faster one or the slower one."
-)
+_ENVIRONMENT.filters["join_lines"] = lambda text: " ".join(text.split())
 
 
-def write_report(paper: str, results: Sequence[PaperResult], pictures: Sequence[Sequence[str]] = ()) -> str:
-    """Return the page of a paper; `pictures`: of each table, lines that show its figures."""
-    parts = [f"# {paper}, made anew", write_origin(list_commands(results)), _HEAD, *_write_sources(results)]
-    for result, shown in zip(results, pictures or [()] * len(results), strict=True):
-        parts += [_write_table(result), *shown]
-    return "\n\n".join([*parts, _write_claims(judge_claims(results))]) + "\n"
+def write_report(
+    paper: str,
+    results: Sequence[PaperResult],
+    plain: Mapping[str, Any],
+    links: Sequence[Sequence[str]] = (),
+) -> str:
+    """Return the page of a paper; `plain`: from `to_plain`; `links`: of each table, lines that show its figures."""
+    return _fill("paper_page", paper, results, links or [()] * len(results), plain["made"], plain["claims"])
+
+
+def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return one page with the claims of several papers, from what `to_plain` gave of their tables."""
+    return _fill("claims_page", papers, LEAST_SPLITS, LEVEL)
+
+
+def _fill(page: str, *values: Any) -> str:
+    return str(getattr(_ENVIRONMENT.get_template("pages.jinja").module, page)(*values))
 
 
 def list_commands(results: Iterable[PaperResult]) -> list[dict[str, Any]]:
@@ -82,30 +73,8 @@ def list_commands(results: Iterable[PaperResult]) -> list[dict[str, Any]]:
     ]
 
 
-def write_origin(commands: Sequence[Mapping[str, Any]]) -> str:
-    """Return, as Markdown, which commands made the runs of a page."""
-    runs, seconds = (sum(one[name] for one in commands) for name in ("runs", "seconds"))
-    if not commands:
-        return "No run was made."
-    if len(commands) == 1 and commands[0]["command"] and commands[0]["calls"] == 1:
-        made = "Made by `{command}` on {machine}".format(**commands[0])
-        return f"{made}: {plural(runs, 'run')} in {seconds:,.0f} s of processor time."
-    lines = [
-        f"Put together from {plural(runs, 'run')} that several calls made and kept, in {seconds:,.0f} s of processor "
-        "time together.",
-        "",
-        "<details><summary>These calls</summary>",
-        "",
-    ]
-    for one in commands:
-        by = f"{plural(one['calls'], 'call')} of `{one['command']}` on {one['machine']}"
-        by = by if one["command"] else "a command that was not kept"
-        lines.append(f"- {by}: {plural(one['runs'], 'run')} in {one['seconds']:,.0f} s")
-    return "\n".join([*lines, "", "</details>"])
-
-
-def _write_sources(results: Sequence[PaperResult]) -> list[str]:
-    """Say which data stood in for the paper's, each once."""
+def _list_sources(results: Sequence[PaperResult]) -> dict[str, list[str]]:
+    """Return what stood in for the paper's data, and for which; the tables too where it differs between them."""
     tables: dict[tuple[str, str], list[str]] = {}
     for part in (part for result in results for part in result.parts):
         instead = (
@@ -116,30 +85,7 @@ def _write_sources(results: Sequence[PaperResult]) -> list[str]:
     for (data, instead), numbers in tables.items():
         is_only = sum(name == data for name, _ in tables) == 1
         names.setdefault(instead, []).append(data if is_only else f"{data} ({', '.join(numbers)})")
-    lines = [f"- {', '.join(data)}: {instead}." for instead, data in names.items() if instead]
-    return ["## Data\n\nWhat is not the paper's own:\n\n" + "\n".join(lines)] if lines else []
-
-
-def _write_table(result: PaperResult) -> str:
-    table = result.table
-    labels = [table.label_method(method) for method in table.methods]
-    has_k = table.ks != (0,)
-    lines = [f"## {table.number}: {table.title}", ""]
-    lines += [f"| data |{' K |' if has_k else ''} splits | {' | '.join(labels)} |"]
-    lines.append("|---" * (len(labels) + 2 + has_k) + "|")
-    for cell in sorted(result.list_cells(table.score), key=lambda cell: cell.k):
-        part = cell.part
-        name = part.real_size + ("" if part.real_name == part.data.name else f" (for {part.data.name})")
-        start = f"| {name} |" + (f" {cell.k} |" if has_k else "")
-        lines.append(f"{start} {' | '.join(_write_scores(cell))} |")
-    notes = [
-        *_write_course(result.parts),
-        *_write_limits(result),
-        *_write_ends(result),
-        *_write_searches(result),
-    ]
-    notes += [table.note] if table.note else []
-    return "\n".join([*lines, *([""] if notes else []), *(f"- {note}" for note in notes)])
+    return {instead: data for instead, data in names.items() if instead}
 
 
 def _write_scores(cell: Cell) -> list[str]:
@@ -162,134 +108,42 @@ def _write_scores(cell: Cell) -> list[str]:
     return shown
 
 
-def _write_course(parts: Sequence[PaperPart]) -> list[str]:
-    """Say how many runs there are where some are missing, and how long all would take."""
-    made = [part for part in parts if part.runs]
-    planned, n_runs = sum(part.n_planned for part in made), sum(len(part.list_runs()) for part in made)
-    if n_runs == planned:
-        return []
-    splits = plural(max(part.splits for part in made), "split")
-    if not n_runs:
-        return [f"No run was made, of {planned:,} for {splits} of the data."]
-    seconds = sum(_estimate_seconds(part) for part in made)
-    return [
-        f"Runs: {n_runs:,} of {planned:,}, for {splits} of the data. All of them would take about "
-        f"{seconds:,.0f} s of processor time."
-    ]
-
-
 def _estimate_seconds(part: PaperPart) -> float:
     """Return how long all runs take, by those that are over; time is taken to grow with the number of clusters."""
-    spent: dict[tuple[int, str], list[float]] = {}
-    for k, method, run in part.list_runs():
-        spent.setdefault((k, method), []).append(run.get("cpu_seconds") or 0.0)
-    rates: dict[str, list[float]] = {}
-    for (k, method), seconds in spent.items():
-        rates.setdefault(method, []).append(float(np.mean(seconds)) / (k or 1))
-    every = [rate for own in rates.values() for rate in own]
-    each = [
-        float(np.mean(spent[k, method]))
-        if (k, method) in spent
-        else float(np.mean(rates.get(method, every) or [0.0])) * (k or 1)
-        for k, method in part.runs
-    ]
-    return sum(each) * part.splits
+    rates: dict[tuple[int, str], float] = {}
+    for k, method in part.runs:
+        own = [run.get("cpu_seconds") or 0.0 for at, _, run in part.list_runs(method) if at == k]
+        rates |= {(k, method): float(np.mean(own)) / (k or 1)} if own else {}
+    seconds = 0.0
+    for k, method in part.runs:
+        alike = [rate for (_, name), rate in rates.items() if name == method] or [*rates.values()] or [0.0]
+        seconds += rates.get((k, method), float(np.mean(alike))) * (k or 1) * part.splits
+    return seconds
 
 
-def _write_limits(result: PaperResult) -> list[str]:
-    """Say what is less than the paper has."""
-    table, lines = result.table, []
-    planned = [part for part in result.parts if part.runs]
-    if quick := [part.real_name for part in planned if part.limits.quick]:
-        changed = ", ".join(f"{name} {value}" for name, value in table.quick_settings.items())
-        lines.append(
-            f"A quick look at {', '.join(quick)}: one K at most, and {changed or 'nothing'} in place of the paper's "
-            "settings."
-        )
-    for limits in dict.fromkeys(part.limits for part in planned if not part.limits.quick):
-        ks = limits.choose_ks(table)
-        if ks != table.ks:
-            lines.append(f"Only K {', '.join(map(str, ks))} of {', '.join(map(str, table.ks))}.")
-        if limits.most_sweeps is not None:
-            lines.append(f"Methods that end by themselves have {limits.most_sweeps:,} sweeps at most.")
-    return lines
-
-
-def _write_ends(result: PaperResult) -> list[str]:
-    """Say which runs their limit of sweeps ended, in a table about convergence."""
+def _list_ends(result: PaperResult) -> list[str]:
+    """Return which runs their limit of sweeps ended, in a table about convergence."""
     table, cut = result.table, []
-    if not any(claim.needs_convergence for claim in table.claims):
-        return []
     for cell in result.list_cells(UNSETTLED):
         counts = []
         for method, ends in cell.scores.items():
             known = ends[np.isfinite(ends)]
             if known.any() and not table.find_row(method).sampled:
                 counts.append(f"{table.label_method(method)} in {int(known.sum())} of {len(known)} runs")
-        if counts:
-            cut.append(f"{cell.part.real_name}, K {cell.k}: {', '.join(counts)}")
-    return [f"Ended by the limit of sweeps, not converged: {'; '.join(cut)}."] if cut else []
+        cut += [f"{cell.part.real_name}, K {cell.k}: {', '.join(counts)}"] if counts else []
+    return cut if any(claim.needs_convergence for claim in table.claims) else []
 
 
-def _write_searches(result: PaperResult) -> list[str]:
-    """Say what searches found, and in which time."""
-    found, trials = [], set()
+def _list_searches(result: PaperResult) -> list[dict[str, Any]]:
+    """Return what each search found, and in which time."""
+    found = []
     for part in result.parts:
         for method, tuning in part.searches.items():
             best = ", ".join(f"{name} {value:g}" for name, value in tuning.best.items())
-            seconds = sum(one.cpu_seconds for one in tuning.trials if np.isfinite(one.cpu_seconds))
-            found.append(
-                f"{part.table.label_method(method)} on {part.real_name}: {best}, in {seconds:,.1f} s"
-            )
-            trials.add(tuning.n_runs)
-    n = " or ".join(map(str, sorted(trials)))
-    text = f"The best of {n} trials on a split of their own, the first with our default steps. {'; '.join(found)}."
-    return [text] if found else []
-
-
-def _write_claims(judged: Sequence[ClaimEvidence]) -> str:
-    """Return the claims of a paper's tables as a section of its page, with every comparison folded away."""
-    lines = ["## Claims", "", *_list_claims([describe_claim(one) for one in judged])]
-    lines += ["", "<details><summary>Every comparison</summary>", "", _TESTS_HEAD, ""]
-    lines += ["| claim | from | data | K | against | difference | p | splits |", "|---" * 8 + "|"]
-    for number, evidence in enumerate(judged, start=1):
-        for test in evidence.tests:
-            difference, p = "not converged", ""
-            if test.n:
-                beyond = "" if np.isnan(test.p_beyond) else f", {write_p(test.p_beyond)}"
-                difference = f"{test.difference:+.3g}"
-                p = f"{write_p(test.p)}{beyond}" if np.isfinite(test.p) else "unknown"
-            if test.n or test.is_cut_short:
-                cells = (
-                    number,
-                    test.table,
-                    test.data,
-                    test.k or "",
-                    test.against,
-                    difference,
-                    p,
-                    test.n or "",
-                )
-                lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join([*lines, "", "</details>"])
-
-
-def _list_claims(claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a table of claims, numbered."""
-    lines = [f"| | {' | '.join(_COLUMNS)} |", "|---" * (len(_COLUMNS) + 1) + "|"]
-    for number, one in enumerate(claims, start=1):
-        joined = {"from": ", ".join(one["tables"]), "here": one["verdict"], "data": "; ".join(one["data"])}
-        shown = {**one, **joined}
-        lines.append(f"| {number} | {' | '.join(shown[name] for name in _COLUMNS)} |")
-    return lines
-
-
-def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return one page with the claims of several papers, from what `to_plain` gave of their tables."""
-    lines = ["# Claims of the papers", "", _CLAIMS_HEAD]
-    for paper, content in papers.items():
-        lines += ["", f"## [{paper}]({paper}.md)", "", *_list_claims(content["claims"])]
-    return "\n".join(lines) + "\n"
+            seconds = np.nansum([one.cpu_seconds for one in tuning.trials])
+            text = f"{part.table.label_method(method)} on {part.real_name}: {best}, in {seconds:,.1f} s"
+            found.append({"n_trials": tuning.n_runs, "text": text})
+    return found
 
 
 def to_plain(results: Sequence[PaperResult]) -> dict[str, Any]:
@@ -315,3 +169,12 @@ def to_plain(results: Sequence[PaperResult]) -> dict[str, Any]:
         ],
         "claims": [describe_claim(one) for one in judge_claims(results)],
     }
+
+
+#: What the templates call.
+_ENVIRONMENT.filters |= {
+    "estimate_seconds": _estimate_seconds,
+    "label_method": lambda method, table: table.label_method(method),
+}
+for _helper in (plural, write_p, _list_sources, _write_scores, _list_ends, _list_searches):
+    _ENVIRONMENT.globals[_helper.__name__.removeprefix("_")] = _helper

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers.paper import Claim, PaperData, PaperSource, PaperTable
-from benchmarks.papers.parts import PaperLimits, PaperPart, plan_part
+from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
+from benchmarks.papers.report import to_plain, write_report
 from benchmarks.papers.runs import KeptRuns
 
 WOMEN = PaperData("Women", (PaperSource("women.csv"), PaperSource("southern_women", real="A sample")))
@@ -30,3 +31,8 @@ def with_runs(part: PaperPart, runs: Mapping[tuple[int, str, int], Mapping[str, 
     for (k, method, split), run in runs.items():
         part.runs[k, method].by_split[split] = {"split": split, "courses": {}, "call": {}, "error": "", **run}
     return part
+
+
+def write_page(*results: PaperResult) -> str:
+    """Return the page of some tables."""
+    return write_report("made up", results, to_plain(results))

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.papers.claims import ClaimEvidence, judge_claims
 from benchmarks.papers.paper import Claim, PaperTable
 from benchmarks.papers.parts import Cell, PaperLimits, PaperPart, PaperResult
-from benchmarks.papers.report import to_plain, write_claims_page, write_report
-from tests.papers.made_up import TABLE, WOMEN
+from benchmarks.papers.report import to_plain, write_claims_page
+from tests.papers.made_up import TABLE, WOMEN, write_page
 
 CLAIM = TABLE.claims[0]
 CLEAR = [[1.0, 1.1, 1.2, 1.3, 1.0, 1.2], [0.0, 0.2, 0.1, 0.3, 0.1, 0.2]]
@@ -166,7 +166,7 @@ def test_how_many_runs_do_not_converge_is_judged_by_an_exact_test(cut: int, verd
     ends = [1.0] * cut + [0.0] * (N - cut)
     made = ended([ends, ends], [ends, ends], claim, 10_000)
     assert judge(made).verdict == verdict
-    assert "| exact binomial test against the limit, at least 0.05 |" in write_report("made up", [made])
+    assert "| exact binomial test against the limit, at least 0.05 |" in write_page(made)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_page_says_which_comparisons_were_not_decided() -> None:
     decided.table = replace(decided.table, number="Table 2")
     evidence = judge(cut, decided)
     assert evidence.verdict == "holds where runs converged"
-    page = write_report("made up", [cut, decided])
+    page = write_page(cut, decided)
     assert "1 undecided, as runs ended before they converged" in page
     assert "| 1 | Table 1 | Women | 2 | VB | not converged |  |  |" in page
 

@@ -16,9 +16,9 @@ from benchmarks.papers.__main__ import make_runs
 from benchmarks.papers.claims import judge_claims
 from benchmarks.papers.paper import PAPERS, PaperData, PaperSearch, PaperSource, PaperTable, read_paper
 from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
-from benchmarks.papers.report import to_plain, write_claims_page, write_report
+from benchmarks.papers.report import to_plain, write_claims_page
 from benchmarks.papers.runs import KeptRuns
-from tests.papers.made_up import TABLE, WOMEN, plan_women, with_runs
+from tests.papers.made_up import TABLE, WOMEN, plan_women, with_runs, write_page
 
 
 class Found(KeptRuns):
@@ -104,7 +104,7 @@ def test_less_than_the_paper_has_is_made_where_that_is_asked_for(tmp_path: Path)
     limits = PaperLimits(splits=1, ks=(3, 20), most_sweeps=6)
     part = plan_women(tmp_path, limits=limits)
     assert list_settings(part) == [(3, "cvb0", 5), (3, "vb", 6)]
-    page = write_report("made up", [PaperResult(TABLE, [part])])
+    page = write_page(PaperResult(TABLE, [part]))
     assert "Only K 3 of 2, 3." in page
     assert "Methods that end by themselves have 6 sweeps at most." in page
     sampled = replace(TABLE, methods=("gibbs",), own_settings={"gibbs": {"max_sweeps": 9, "burn_in": 8}})
@@ -131,7 +131,7 @@ def test_the_steps_of_a_method_are_searched_before_its_runs(tmp_path: Path) -> N
     as_printed, own = (one.plan.conditions[0].values for one in part.runs.values())
     assert (own["step_offset"], own["alpha"], own["batch"]) == (30.0, 0.1, 10)
     assert (as_printed["step_offset"], as_printed["alpha"]) == (1000.0, 0.01)
-    page = write_report("made up", [PaperResult(tuned, [part])])
+    page = write_page(PaperResult(tuned, [part]))
     assert "The best of 2 trials on a split of their own, the first with our default steps." in page
     assert "tuned on Bars: step_offset 30, alpha 0.1, in 3.0 s." in page
 
@@ -144,7 +144,7 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in(tmp_path: P
     result = PaperResult(TABLE, parts)
     cells = result.list_cells(TABLE.score)
     assert [(cell.part.data.name, cell.k) for cell in cells] == [("Women", 2), ("Women", 3)]
-    page = write_report("made up", [result])
+    page = write_page(result)
     mean = f"{cells[0].scores['cvb0'].mean():.4g}"
     (line,) = [line for line in page.splitlines() if line.startswith("| A sample, 18 × 14 (for Women) | 2 |")]
     assert mean in line
@@ -164,9 +164,7 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in(tmp_path: P
 
 
 def test_a_quick_look_says_so(tmp_path: Path) -> None:
-    page = write_report(
-        "made up", [PaperResult(TABLE, [plan_women(tmp_path, limits=PaperLimits(quick=True))])]
-    )
+    page = write_page(PaperResult(TABLE, [plan_women(tmp_path, limits=PaperLimits(quick=True))]))
     assert (
         "A quick look at A sample: one K at most, and max_sweeps 3 in place of the paper's settings." in page
     )
@@ -189,7 +187,7 @@ def test_a_split_counts_once_all_methods_have_run_on_it(tmp_path: Path) -> None:
     two, three = result.list_cells(TABLE.score)
     assert {name: own.tolist() for name, own in two.scores.items()} == {"cvb0": [0, -4], "vb": [-1, -5]}
     assert three.scores["cvb0"][0] == -2
-    page = write_report("made up", [result])
+    page = write_page(result)
     assert "Runs: 5 of 8, for 2 splits of the data." in page
     (line,) = [line for line in page.splitlines() if line.startswith("| A sample, 18 × 14 (for Women) | 3 |")]
     assert line.endswith("| 1 | **-2** | not run |")
@@ -203,7 +201,7 @@ def test_the_time_of_all_runs_is_told_from_those_that_are_over(tmp_path: Path) -
     # K = 2: CVB0 took 1 and 3 s, VB 10 s. K = 3: CVB0 took 5 s, and VB is taken to need 15 s.
     seconds = {(2, "cvb0", 1): 1.0, (2, "cvb0", 2): 3.0, (2, "vb", 1): 10.0, (3, "cvb0", 1): 5.0}
     part = with_runs(plan_women(tmp_path), {key: {"cpu_seconds": x} for key, x in seconds.items()})
-    page = write_report("made up", [PaperResult(TABLE, [part])])
+    page = write_page(PaperResult(TABLE, [part]))
     assert "All of them would take about 64 s of processor time." in page  # 2 (2 + 10 + 5 + 15)
 
 
@@ -211,18 +209,18 @@ def test_data_of_one_name_that_are_others_elsewhere_are_told_apart(tmp_path: Pat
     part = plan_women(tmp_path)
     own = replace(part, source=PaperSource("women.csv"), table=replace(TABLE, number="Table 2"))
     results = [PaperResult(one.table, [one]) for one in (part, own)]
-    assert "- Women (Table 1): A sample, 18 × 14." in write_report("made up", results)
+    assert "- Women (Table 1): A sample, 18 × 14." in write_page(*results)
 
 
 def test_the_best_may_be_the_one_that_comes_closest_to_the_truth(tmp_path: Path) -> None:
     table = replace(TABLE, lower_is_better=True, target=5.0, printed={})
     scores = {(2, "cvb0", 1): 2.0, (2, "vb", 1): 6.0, (2, "cvb0", 2): 3.0, (2, "vb", 2): 5.0}
-    page = write_report("made up", [scored(plan_women(tmp_path, table, PaperLimits(ks=(2,))), scores)])
+    page = write_page(scored(plan_women(tmp_path, table, PaperLimits(ks=(2,))), scores))
     assert "| 2 | 2 | 2.5 | **5.5** |" in page
 
 
 def test_a_run_that_broke_off_is_called_failed(tmp_path: Path) -> None:
     part = plan_women(tmp_path, limits=PaperLimits(quick=True, splits=1))
     broken = {(2, method, 1): {"verdict": "FAILED", "error": "why"} for method in TABLE.methods}
-    page = write_report("made up", [PaperResult(TABLE, [with_runs(part, broken)])])
+    page = write_page(PaperResult(TABLE, [with_runs(part, broken)]))
     assert "| A sample, 18 × 14 (for Women) | 2 | 0 | failed (-0.5) | failed (-0.625) |" in page

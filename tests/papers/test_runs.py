@@ -21,7 +21,7 @@ from acvb_core.registry import method_row
 from benchmarks.papers.__main__ import main, make_runs, read_full, remember_full
 from benchmarks.papers.paper import PaperData, PaperSource, PaperTable, read_paper
 from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
-from benchmarks.papers.report import list_commands, write_origin
+from benchmarks.papers.report import list_commands, write_report
 from benchmarks.papers.runs import KeptRuns
 from tests.cli.support import ROOT, Outcome, Run
 
@@ -162,22 +162,23 @@ def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
     assert notes.read_bytes().endswith(b"\n")
 
 
+def origin_of(*made: dict[str, Any]) -> list[str]:
+    page = write_report("made up", [], {"made": made, "claims": []})
+    return page[: page.index("The first figure is ours")].splitlines()[2:-1]
+
+
 def test_a_page_names_the_commands_that_made_its_runs() -> None:
-    assert write_origin([]) == "No run was made."
-    once, twice = (
-        {"command": "acvb made up", "machine": "2 cores", "calls": calls, "runs": 2, "seconds": 3.4}
-        for calls in (1, 2)
-    )
-    assert write_origin([once]) == "Made by `acvb made up` on 2 cores: 2 runs in 3 s of processor time."
-    assert "2 calls of `acvb made up`" in write_origin([twice])
-    made = [{**twice, "runs": 3, "seconds": 7.0}, {**once, "command": "", "runs": 1, "seconds": 5.0}]
-    made.append({**once, "command": "acvb b", "runs": 1, "seconds": 3.0})
-    assert write_origin(made).splitlines() == [
+    assert origin_of() == ["No run was made."]
+    once: dict[str, Any] = {"command": "acvb a", "machine": "2 cores", "calls": 1, "runs": 2, "seconds": 3.4}
+    assert origin_of(once) == ["Made by `acvb a` on 2 cores: 2 runs in 3 s of processor time."]
+    twice = {**once, "calls": 2, "runs": 3, "seconds": 7.0}
+    unknown = {**once, "command": "", "runs": 1, "seconds": 5.0}
+    assert origin_of(twice, unknown, {**once, "command": "acvb b", "runs": 1, "seconds": 3.0}) == [
         "Put together from 5 runs that several calls made and kept, in 15 s of processor time together.",
         "",
         "<details><summary>These calls</summary>",
         "",
-        "- 2 calls of `acvb made up` on 2 cores: 3 runs in 7 s",
+        "- 2 calls of `acvb a` on 2 cores: 3 runs in 7 s",
         "- a command that was not kept: 1 run in 5 s",
         "- 1 call of `acvb b` on 2 cores: 1 run in 3 s",
         "",
