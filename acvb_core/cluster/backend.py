@@ -56,127 +56,6 @@ _RETRY = 30.0
 _LOOK_AT_END = 0.2
 
 
-class Cluster:
-    """A Dask cluster as the runs of this process use it; its methods can be called from any thread.
-
-    `changed`: called when there are more cores than before, or fewer.
-    """
-
-    def __init__(self, client: distributed.Client, changed: Callable[[], None]) -> None:
-        from acvb_core.shards.dask import DaskWorkers
-
-        self.client, self._changed = client, changed
-        self.address = str(client.scheduler.address)  #: of the scheduler
-        #: By the token of a run: called with the event by which a worker says that it has the run.
-        self.expected: dict[str, Callable[[dict[str, Any]], None]] = {}
-        self._topic = f"acvb-{uuid.uuid4().hex}"
-        self._found, self._workers = DaskWorkers(client), list["DaskWorker"]()
-        self._sent = dict[str, "distributed.Future"]()  # by the key of the data, those used last at the end
-        self._lock = threading.Lock()
-        client.subscribe_topic(self._topic, self._hear)
-        self.list_workers()
-        threading.Thread(target=self._look_after, name="acvb-cluster", daemon=True).start()
-
-    @property
-    def is_connected(self) -> bool:
-        """True while the scheduler is there."""
-        return self.client.status == "running"
-
-    @property
-    def cores(self) -> int:
-        """The runs that the workers compute at once."""
-        return sum(one.cores for one in self._workers if one.refusal is None)
-
-    @property
-    def pause_between_looks(self) -> float:
-        """Seconds between two looks at a run: more where there are many."""
-        return max(_PAUSE, len(self.expected) / _LOOKS_A_SECOND)
-
-    def list_workers(self) -> list[DaskWorker]:
-        """Return the workers there are now; those of before where the scheduler does not answer."""
-        with suppress(OSError):
-            self._workers = self._found.find()
-        return self._workers
-
-    def refuse(self, address: str, versions: dict[str, str]) -> None:
-        """Give no more runs to a worker with these versions."""
-        self._found.versions[address] = versions
-        self.list_workers()
-
-    def submit_task(self, function: Callable[..., Any], token: str, data: Any) -> distributed.Future:
-        """Hand the task of a run to Dask, to a worker that may compute it.
-
-        Raises AcvbError: there are workers, and none of them may.
-        Raises OSError: the scheduler does not take the data.
-        """
-        workers = self._workers
-        if not self.cores:
-            workers = self.list_workers()
-        able = [one.address for one in workers if one.refusal is None]
-        if workers and not able:
-            raise AcvbError(f"No worker can compute this run. {workers[0].address}: {workers[0].refusal}")
-        return self.client.submit(
-            function,
-            token,
-            self._topic,
-            self._send(data),
-            key=f"acvb-run-{token}",
-            workers=able if len(able) < len(workers) else None,
-            pure=False,
-        )
-
-    def _send(self, data: Any) -> distributed.Future:
-        """Return the data on the cluster; they are sent once, and from worker to worker where a run needs them."""
-        key = dataset_key(data)
-        with self._lock:
-            future = self._sent.pop(key, None)
-            if future is None or future.status != "finished":
-                name, packed = f"acvb-data-{key[:16]}-{uuid.uuid4().hex[:8]}", SentData.pack(data)
-                send = partial(self.client.scatter, {name: packed}, asynchronous=True)
-                limit = PATIENCE + packed.nbytes / _SLOWEST
-                future = self.client.sync(send, callback_timeout=limit)[name]
-            self._sent[key] = future
-            while len(self._sent) > _KEPT_DATA:
-                del self._sent[next(iter(self._sent))]
-            return future
-
-    def ask(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on a worker; None where it does not answer."""
-        if not self.is_connected:
-            return None
-        try:
-            answers = self.client.run(
-                function, *arguments, workers=[address], on_error="return", callback_timeout=PATIENCE
-            )
-        except OSError:
-            return None
-        answer = answers.get(address)
-        if isinstance(answer, OSError):
-            return None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def _hear(self, event: tuple[float, dict[str, Any]]) -> None:
-        greet = self.expected.get(event[1]["run"])
-        if greet is not None:
-            greet(event[1])
-
-    def _look_after(self) -> None:
-        """Tell workers that their runs are still wanted, and see which workers come and go."""
-        while self.client.status != "closed":
-            time.sleep(_ROUND)
-            if not self.is_connected:
-                continue
-            before = self.cores
-            self.list_workers()
-            if self.cores != before:
-                self._changed()
-            if tokens := list(self.expected):
-                with suppress(OSError, ValueError):
-                    self.client.run(worker.remember, tokens, on_error="ignore", callback_timeout=PATIENCE)
-
-
 class _WorkerDeath(Exception):  # noqa: N818 - the run goes on elsewhere
     """Raised where the worker of a run is gone; with its address where it died of the run, as far as one can tell."""
 
@@ -184,56 +63,50 @@ class _WorkerDeath(Exception):  # noqa: N818 - the run goes on elsewhere
 class _Attempt:
     """One task of a run: handed to Dask, found on a worker, asked, and given up."""
 
-    def __init__(self, cluster: Cluster, data: Any) -> None:
-        self._cluster, self._token = cluster, uuid.uuid4().hex
+    def __init__(self, executor: DaskExecutor, data: Any) -> None:
+        self._executor, self._token = executor, uuid.uuid4().hex
         self.over = threading.Event()  #: set at the end of the task
-        #: The newest event of the run, and the one after which it had its order.
-        self._greeting: dict[str, Any] | None = None
-        self._host: dict[str, Any] | None = None
-        cluster.expected[self._token] = partial(setattr, self, "_greeting")
+        self.address = ""  #: of the worker of the run; "" before it has its order
+        self._host: str | None = None  # the run there
+        self._greeting: dict[str, Any] | None = None  # the newest event of the run
+        self._future: distributed.Future | None = None
         try:
-            self._future = cluster.submit_task(worker.serve_run, self._token, data)
-        except BaseException as error:
-            del cluster.expected[self._token]
-            raise (_WorkerDeath() if isinstance(error, OSError) else error) from None
-        self._future.add_done_callback(lambda _: self.over.set())
+            self._future = executor.submit_run(self._token, data, partial(setattr, self, "_greeting"))
+        except OSError:  # the scheduler does not take the data
+            self.over.set()
+        else:
+            self._future.add_done_callback(lambda _: self.over.set())
 
-    @property
-    def has_order(self) -> bool:
-        """True once the run has its order."""
-        return self._host is not None
-
-    @property
-    def address(self) -> str:
-        """The worker that had the order; "" before."""
-        return "" if self._host is None else str(self._host["address"])
-
-    def greet(self, order: bytes) -> bool:
-        """Give its order to a run that said where it is; return whether one took it.
+    def greet(self, state: RunState) -> bool:
+        """Order a run that said where it is to compute; return whether it does.
 
         Raises _WorkerDeath: it had its order, and now it is elsewhere; or the worker is refused.
         """
-        event, host = self._greeting, self._host
-        if event is None or (host is not None and event["host"] == host["host"]):
+        event = self._greeting
+        if event is None or event["host"] == self._host:
             return False
-        if host is not None:
+        if self._host is not None:
             raise _WorkerDeath(self.address)
         if refuse_versions(event["versions"]) is not None:
-            self._cluster.refuse(event["address"], event["versions"])
+            self._executor.refuse(event["address"], event["versions"])
             raise _WorkerDeath
-        if self.ask("begin", order):
-            self._host = event
-        else:
-            self._greeting = None
-        return self.has_order
+        if not self.ask("begin", pack_order(state)):
+            self._greeting = None  # it will say so again
+            return False
+        self._host, self.address = event["host"], event["address"]
+        return True
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Call a method of the run (`worker.HostedRun`); None where it, or its worker, does not answer."""
-        where = self._greeting
-        if where is None:
+        where, client = self._greeting, self._executor.client
+        if where is None or client.status != "running":
             return None
-        host, address = where["host"], where["address"]
-        return self._cluster.ask(address, worker.ask_run, self._token, host, method, *arguments)
+        given, address = (self._token, where["host"], method, *arguments), where["address"]
+        with suppress(OSError):
+            return client.run(worker.ask_run, *given, workers=[address], callback_timeout=PATIENCE).get(
+                address
+            )
+        return None
 
     def result(self) -> bytes | None:
         """Return what the task gives (`worker.serve_run`).
@@ -243,14 +116,16 @@ class _Attempt:
         """
         from distributed import CancelledError, KilledWorker
 
-        status = self._future.status
-        if status == "finished":
+        future = self._future
+        if future is None:
+            raise _WorkerDeath
+        if future.status == "finished":
             try:
-                ending: bytes | None = self._future.result(_LONGEST)
+                ending: bytes | None = future.result(_LONGEST)
             except (OSError, CancelledError):
                 raise _WorkerDeath from None
             return ending
-        fault = self._future.exception() if status == "error" else None
+        fault = future.exception() if future.status == "error" else None
         if isinstance(fault, worker.ForgottenRun):
             raise _WorkerDeath
         if fault is None or isinstance(fault, KilledWorker):  # its data, its worker or the scheduler are gone
@@ -261,8 +136,9 @@ class _Attempt:
         """Give the task up, where it is not over."""
         if not self.over.is_set():
             self.ask("stop")
-        del self._cluster.expected[self._token]
-        self._future.release()
+        self._executor.expected.pop(self._token, None)
+        if self._future is not None:
+            self._future.release()
 
 
 class RemoteRun:
@@ -271,8 +147,8 @@ class RemoteRun:
     `state`: as for `Executor.compute`.
     """
 
-    def __init__(self, cluster: Cluster, state: RunState) -> None:
-        self._cluster, self._begun = cluster, state
+    def __init__(self, executor: DaskExecutor, state: RunState) -> None:
+        self._executor, self._begun = executor, state
         self._kept = state  #: the run as it goes on, should its worker die
         self._deaths: list[str] = []
         self._is_stopping = False
@@ -284,36 +160,32 @@ class RemoteRun:
         Raises AcvbError: the run has a fault, or several workers died of it.
         Raises StopRun: it was stopped before it did anything.
         """
-        while self._cluster.is_connected and not self._is_stopping:
-            attempt = None
+        while self._executor.client.status == "running" and not self._is_stopping:
+            attempt = _Attempt(self._executor, self._begun.prepared.data)
             try:
-                attempt = _Attempt(self._cluster, self._begun.prepared.data)
                 yield from self._watch(attempt, poll, compiling)
                 return
             except _WorkerDeath as death:
                 self._bury(str(death))
-                if attempt is None:  # the scheduler did not take it; the run can still be stopped
-                    self._pass(None, poll)
             finally:
-                if attempt is not None:
-                    attempt.end()
+                attempt.end()
         yield from self._end_without_worker()
 
     def _watch(
         self, attempt: _Attempt, poll: Poll, compiling: Callable[[bool], object]
     ) -> Iterator[RunState]:
         """Yield the updates of one attempt."""
-        reader, order = Reader(self._begun.prepared), pack_order(self._kept)
-        next_look = time.monotonic() + _FIRST_LOOK
-        next_state, is_compiling = next_look + WRITE_EVERY, False
+        reader, began, is_compiling = Reader(self._begun.prepared), time.monotonic(), False
+        next_look, next_state = began + _FIRST_LOOK, began + WRITE_EVERY
+        self._pass(attempt, poll)  # the scheduler may not take the run, which can be stopped all the same
         while not attempt.over.wait(_LOOK):
-            if attempt.greet(order):
+            if attempt.greet(self._kept):
                 compiling(False)
-            if is_held(poll) and not self._is_stopping and attempt.has_order:
+            if is_held(poll) and not self._is_stopping and attempt.address:
                 yield from self._hold(attempt, reader)
             self._pass(attempt, poll)
             now = time.monotonic()
-            if not attempt.has_order or now < next_look:
+            if not attempt.address or now < next_look:
                 continue
             reply = attempt.ask("answer", reader.known, now >= next_state)
             if reply is not None:  # otherwise it is silent, or gone: the scheduler will say so
@@ -325,7 +197,8 @@ class RemoteRun:
                     yield update
                     if update.is_due:
                         next_state = _find_next(now, WRITE_EVERY, WRITE_RATIO)
-            next_look = _find_next(now, self._cluster.pause_between_looks, _LOOK_RATIO)
+            pause = max(_PAUSE, len(self._executor.expected) / _LOOKS_A_SECOND)
+            next_look = _find_next(now, pause, _LOOK_RATIO)
         ending = attempt.result()
         if ending is not None:
             yield self._read(reader, ending)
@@ -355,8 +228,8 @@ class RemoteRun:
             if reply.is_held:
                 return
 
-    def _pass(self, attempt: _Attempt | None, poll: Poll) -> None:
-        """Pass the poll of the app, which may block; tell the worker, if any, what came of it."""
+    def _pass(self, attempt: _Attempt, poll: Poll) -> None:
+        """Pass the poll of the app, which may block; tell the worker what came of it."""
         if self._is_stopping:
             return
         was_held = is_held(poll)
@@ -364,13 +237,11 @@ class RemoteRun:
             poll()
         except StopRun:
             self._is_stopping = True
-            if attempt is None:
-                return
-            if not attempt.has_order:
+            if not attempt.address:
                 raise _WorkerDeath from None
             attempt.ask("stop")
         else:
-            if was_held and attempt is not None:
+            if was_held:
                 attempt.ask("resume")
 
     def _end_without_worker(self) -> Iterator[RunState]:
@@ -380,7 +251,7 @@ class RemoteRun:
             if kept.snapshot is not None:
                 yield kept
             raise InterruptedRun(
-                f"The connection to the scheduler {self._cluster.address} was lost. Continue the run when it is back."
+                f"The connection to the scheduler {self._executor.address} was lost. Continue the run when it is back."
             )
         if kept.snapshot is None:
             raise StopRun
@@ -419,7 +290,7 @@ class DaskExecutor(Executor):
 
     A thread of this process watches each run, so that owners take turns as they do on threads; as many runs go on at a
     time as the workers have cores. A run ends with the same bits wherever it was computed, given the same versions and
-    the same kind of processor (`DaskWorker.differences`).
+    the same kind of processor (`DaskWorker.differences`). Its methods can be called from any thread.
 
     Parameters
     ----------
@@ -435,9 +306,19 @@ class DaskExecutor(Executor):
     """
 
     def __init__(self, client: distributed.Client) -> None:
+        from acvb_core.shards.dask import DaskWorkers
+
         super().__init__(1)
-        self.client = client
-        self.cluster = Cluster(client, self._start_waiting)  #: its workers, and what they are asked
+        self.client, self.address = client, str(client.scheduler.address)
+        #: By the token of a run: called with the events by which its task says where it is.
+        self.expected: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self._topic = f"acvb-{uuid.uuid4().hex}"
+        self._found, self._workers = DaskWorkers(client), list["DaskWorker"]()
+        self._sent = dict[str, "distributed.Future"]()  # by the key of the data, those used last at the end
+        self._sending = threading.Lock()
+        client.subscribe_topic(self._topic, self._hear)
+        self.list_workers()
+        threading.Thread(target=self._look_after, name="acvb-cluster", daemon=True).start()
 
     @classmethod
     def connect(cls, address: str) -> DaskExecutor:
@@ -465,8 +346,8 @@ class DaskExecutor(Executor):
 
     @property
     def limit(self) -> int:
-        """The number of cores of the workers that compute this program's runs, at least 1."""
-        return max(1, self.cluster.cores)
+        """The runs that the workers compute at once: their cores, at least 1."""
+        return max(1, sum(one.cores for one in self._workers if one.refusal is None))
 
     def compute(
         self,
@@ -486,7 +367,7 @@ class DaskExecutor(Executor):
             with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
                 yield from super().compute(state, poll, compiling)
         else:
-            yield from RemoteRun(self.cluster, state).updates(poll, compiling)
+            yield from RemoteRun(self, state).updates(poll, compiling)
 
     def compute_all(
         self, calls: Iterable[Callable[[Poll], ResultT]], poll: Poll = no_poll
@@ -521,10 +402,77 @@ class DaskExecutor(Executor):
         if fault is not None:
             raise fault
 
-    def _start_waiting(self) -> None:
-        """Start work that waits, where workers have come."""
-        for _ in range(self.limit):
-            self._start_next()
+    def list_workers(self) -> list[DaskWorker]:
+        """Return the workers there are now; those of before where the scheduler does not answer."""
+        with suppress(OSError):
+            self._workers = self._found.find()
+        return self._workers
+
+    def refuse(self, address: str, versions: dict[str, str]) -> None:
+        """Give no more runs to a worker with these versions."""
+        self._found.versions[address] = versions
+        self.list_workers()
+
+    def submit_run(
+        self, token: str, data: Any, greet: Callable[[dict[str, Any]], None]
+    ) -> distributed.Future:
+        """Hand the task of a run to Dask, to a worker that may compute it.
+
+        `greet`: called with the event by which the task says where it is.
+
+        Raises AcvbError: there are workers, and none of them may.
+        Raises OSError: the scheduler does not take the data.
+        """
+        workers = self._workers
+        able = [one.address for one in workers if one.refusal is None]
+        if not able:
+            workers = self.list_workers()
+            able = [one.address for one in workers if one.refusal is None]
+        if workers and not able:
+            raise AcvbError(f"No worker can compute this run. {workers[0].address}: {workers[0].refusal}")
+        sent = self._send(data)
+        self.expected[token] = greet
+        return self.client.submit(
+            worker.serve_run,
+            token,
+            self._topic,
+            sent,
+            key=f"acvb-run-{token}",
+            workers=able if len(able) < len(workers) else None,
+            pure=False,
+        )
+
+    def _send(self, data: Any) -> distributed.Future:
+        """Return the data on the cluster; they are sent once, and from worker to worker where a run needs them."""
+        key = dataset_key(data)
+        with self._sending:
+            future = self._sent.pop(key, None)
+            if future is None or future.status != "finished":
+                name, packed = f"acvb-data-{key[:16]}-{uuid.uuid4().hex[:8]}", SentData.pack(data)
+                send = partial(self.client.scatter, {name: packed}, asynchronous=True)
+                limit = PATIENCE + packed.nbytes / _SLOWEST
+                future = self.client.sync(send, callback_timeout=limit)[name]
+            self._sent[key] = future
+            while len(self._sent) > _KEPT_DATA:
+                del self._sent[next(iter(self._sent))]
+            return future
+
+    def _hear(self, event: tuple[float, dict[str, Any]]) -> None:
+        if (greet := self.expected.get(event[1]["run"])) is not None:
+            greet(event[1])
+
+    def _look_after(self) -> None:
+        """Tell workers that their runs are still wanted, and see which workers come and go."""
+        while self.client.status != "closed":
+            time.sleep(_ROUND)
+            if self.client.status != "running":
+                continue
+            self.list_workers()
+            for _ in range(self.limit):  # workers may have come
+                self._start_next()
+            if tokens := list(self.expected):
+                with suppress(OSError, ValueError):
+                    self.client.run(worker.remember, tokens, on_error="ignore", callback_timeout=PATIENCE)
 
 
 def _no_answer(address: str, why: str = "") -> AcvbError:

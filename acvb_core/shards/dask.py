@@ -156,17 +156,6 @@ class ActorStarter:
             self.workers.client = BoundedClient(self._address, security=client.security, timeout=_LOOK_EVERY)
 
 
-class _AnsweringHost(Host):
-    """A host whose own errors can be told from those of Dask."""
-
-    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
-        """Return what a method of the host raises, or what it gives."""
-        try:
-            return None, self.ask(method, *arguments)
-        except Exception as fault:
-            return fault, None
-
-
 class Actor:
     """An actor of Dask that holds shards (a `host.Worker`), on one worker of a cluster; its shards go with it."""
 
@@ -174,36 +163,31 @@ class Actor:
         self._workers, self._client, self.address = workers, workers.client, address
         self._actor: Any = None
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
         """Call a method of the actor's host."""
         try:
             if self._actor is None:
                 placed = self._client.submit(
-                    _AnsweringHost, actor=True, workers=[self.address], allow_other_workers=False, pure=False
+                    Host, actor=True, workers=[self.address], allow_other_workers=False, pure=False
                 )
                 with self._client.as_current():  # which the actor is asked through
                     self._actor = self._wait(placed)
             fault, answer = self._wait(self._actor.answer(method, arguments))
-        except (OSError, RuntimeError, CancelledError) as problem:  # of Dask
+        except (
+            OSError,
+            RuntimeError,
+            CancelledError,
+        ) as problem:  # of Dask; what the host raises is its answer
             raise WorkerLostError(f"Worker {self.address} was lost.") from problem
-        if fault is not None:
-            raise fault
-        return answer
+        return fault, answer
 
     def _wait(self, future: Any) -> Any:
         """Return what a future gives; raise OSError once its worker is gone, which Dask does not always tell."""
         while True:
-            try:
+            with suppress(TimeoutError):
                 return future.result(timeout=_LOOK_EVERY)
-            except TimeoutError:
-                if not self._is_there():
-                    raise OSError(f"worker {self.address} is gone") from None
-
-    def _is_there(self) -> bool:
-        """Return whether the worker is there, as far as the scheduler says."""
-        if self._client is not self._workers.client:
-            return False
-        try:
-            return self.address in self._workers.ask_scheduler()
-        except OSError:
-            return True
+            is_there = self._client is self._workers.client
+            with suppress(OSError):  # of a silent scheduler
+                is_there = is_there and self.address in self._workers.ask_scheduler()
+            if not is_there:
+                raise OSError(f"worker {self.address} is gone")

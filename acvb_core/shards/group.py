@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.shards.host import Factory, StartWorker, Worker, WorkerLostError, state_file
+from acvb_core.shards.host import Factory, Worker, WorkerLostError, state_file
+from acvb_core.shards.place import Place, current_place
 
 #: Seconds between two looks at whether a run is to pause or to stop.
 _LOOK_EVERY = 0.05
@@ -38,36 +38,28 @@ class ShardGroup:
     shards anew, reads their saved states and repeats the steps since then: the same bits, for the shards have no
     randomness but what a step gives them.
 
-    `save_every`: sweeps between two savings; 0 never saves: once a step has changed the shards, the loss of a worker is
-      the end of the run.
-    `folder`: where the states are saved; other machines must see it too. By default a temporary one. Where it is full
-      or cannot be reached, a warning says so, and the steps are remembered from the last saving on.
+    `place`: of the workers; by default that of the next run.
     """
 
-    def __init__(
-        self,
-        factories: Sequence[Factory],
-        start_worker: StartWorker,
-        n_workers: int,
-        save_every: int = 0,
-        folder: str | Path | None = None,
-    ) -> None:
+    def __init__(self, factories: Sequence[Factory], place: Place | None = None) -> None:
+        place = place or current_place()
         self.sweeps = 0  #: sweeps done by all shards
         self.losses = 0  #: workers lost
         self.unsaved = 0  #: savings of the states that failed
         self.seconds = 0.0  #: processor time of the workers
-        self._factories, self._start_worker = list(factories), start_worker
-        self._save_every = save_every
-        self._folder = str(folder or (tempfile.mkdtemp(prefix=scratch_prefix()) if save_every else ""))
+        self._factories, self._start_worker = list(factories), place.start_worker
+        self._save_every, own = place.save_every, ""
+        if self._save_every and not place.folder:
+            own = tempfile.mkdtemp(prefix=scratch_prefix())
+        self._folder = str(place.folder or own)
         self._saved, self._journal, self._changed = "", list[Step](), False
         self._under_way: tuple[Step, list[Future[Any]]] | None = None
-        n_workers = max(1, min(n_workers, len(self._factories)))
+        n_workers = max(1, min(place.count_workers(), len(self._factories)))
         self._numbers = [tuple(range(w, len(self._factories), n_workers)) for w in range(n_workers)]
         self._threads = ThreadPoolExecutor(n_workers, "shards")  # each waits for a worker
         self.workers: list[Worker] = []  #: those that hold the shards now
-        own = "" if folder else self._folder
         self.close: Callable[[], Any] = weakref.finalize(self, _close, self.workers, self._threads, own)
-        self.workers += [start_worker(None) for _ in range(n_workers)]
+        self.workers += [self._start_worker(None) for _ in range(n_workers)]
         build = Step("build", ())
         for one in self._wait(build, self._request(build), no_poll):
             one.result()
@@ -132,14 +124,17 @@ class ShardGroup:
 
     def _ask(self, w: int, step: Step) -> Any:
         """Have a worker do a step; return what it gives."""
-        worker, numbers = self.workers[w], self._numbers[w]
-        if step.name == "build":
-            return worker.ask(
-                "build", {number: self._factories[number] for number in numbers}, *step.arguments
-            )
-        if step.name == "save":
-            return worker.ask("save", numbers, *step.arguments)
-        return worker.ask("call", numbers, step.name, step.arguments)
+        numbers, method, arguments = self._numbers[w], step.name, step.arguments
+        if method == "build":
+            arguments = ({number: self._factories[number] for number in numbers}, *arguments)
+        elif method == "save":
+            arguments = (numbers, *arguments)
+        else:
+            method, arguments = "call", (numbers, *step)
+        fault, answer = self.workers[w].answer(method, arguments)
+        if fault is not None:
+            raise fault
+        return answer
 
     def _restore(self, w: int, step: Step) -> Any:
         """Put another worker in the place of a lost one, bring its shards up to date and have it do the step."""

@@ -40,8 +40,8 @@ class WorkerLostError(AcvbError):
 class Worker(Protocol):
     """Something that holds shards (a `Host`) and answers one request after the other."""
 
-    def ask(self, method: str, *arguments: Any) -> Any:
-        """Return what a method of the worker's `Host` gives, or raise what it raises.
+    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
+        """Return what a method of the worker's `Host` raises, or what it gives.
 
         Raises WorkerLostError: the worker is gone.
         """
@@ -58,9 +58,12 @@ class Host:
     def __init__(self) -> None:
         self._shards: dict[int, Shard] = {}
 
-    def ask(self, method: str, *arguments: Any) -> Any:
-        """Return what a method gives (see `Worker`)."""
-        return getattr(self, method)(*arguments)
+    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
+        """Return what a method raises, or what it gives."""
+        try:
+            return None, getattr(self, method)(*arguments)
+        except Exception as fault:
+            return fault, None
 
     def build(self, factories: Mapping[int, Factory], folder: str = "", name: str = "") -> None:
         """Make shards from their data; where a name is given, with the states that `save` wrote under it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.shards.group import ShardGroup
-from acvb_core.shards.host import Factory, StartWorker, start_here
+from acvb_core.shards.host import StartWorker, start_here
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -24,13 +23,13 @@ class Place:
 
     workers: int = 0  #: 0: one for each processor, as far as there are shards
     start_worker: StartWorker = start_here
-    save_every: int = 0  #: sweeps between two savings of the states; 0: not saved
-    folder: str | Path | None = None  #: for the states; None: a temporary one
+    #: Sweeps between two savings of the states; 0 never saves: once a step has changed the shards, the loss of a worker
+    #: is the end of the run.
+    save_every: int = 0
+    #: Where the states are saved; other machines must see it too. None: in a temporary one. Where it is full or cannot
+    #: be reached, a warning says so, and the steps are remembered from the last saving on.
+    folder: str | Path | None = None
     is_here: bool = True  #: the shards are held in the memory of this machine
-
-    def open(self, factories: Sequence[Factory]) -> ShardGroup:
-        """Return shards on workers of this place."""
-        return ShardGroup(factories, self.start_worker, self.count_workers(), self.save_every, self.folder)
 
     def count_workers(self) -> int:
         """Return how many workers there are where there are shards enough."""

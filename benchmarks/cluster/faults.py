@@ -61,7 +61,7 @@ def connect() -> DaskExecutor:
         except AcvbError:  # it is still starting
             if time.monotonic() > end:
                 raise
-    wait_until(lambda: len(executor.cluster.list_workers()) == 2)
+    wait_until(lambda: len(executor.list_workers()) == 2)
     return executor
 
 

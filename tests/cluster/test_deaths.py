@@ -81,13 +81,13 @@ def test_a_worker_of_another_version_is_refused(
     executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = versions.describe_process()
-    until(lambda: len(executor.cluster.list_workers()) == 2)  # a worker that comes is asked for its versions
+    until(lambda: len(executor.list_workers()) == 2)  # a worker that comes is asked for its versions
     monkeypatch.setattr(versions, "describe_process", lambda: here | {"acvb_core": "9.9", "numpy": "1.0"})
     with pytest.raises(
         AcvbError, match=r"tcp.*has version .* of acvb_core, and this program 9.9. Install the same"
     ):
         solve(small_run("vb"), executor=executor)
-    assert executor.cluster.list_workers()[0].differences == (f"numpy {here['numpy']}, here 1.0",)
+    assert executor.list_workers()[0].differences == (f"numpy {here['numpy']}, here 1.0",)
     monkeypatch.setattr(versions, "describe_process", lambda: here | {"sources": "0"})
     with pytest.raises(AcvbError, match="other sources of acvb_core"):
         solve(small_run("vb"), executor=executor)

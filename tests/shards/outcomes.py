@@ -32,12 +32,13 @@ class FrailWorker(Host):
         super().__init__()
         self._losing, self.is_lost = losing, False
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def answer(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
         self.is_lost = self.is_lost or self._losing(method, arguments)
         if self.is_lost:
             raise WorkerLostError("gone")
         method, arguments = pickle.loads(pickle.dumps((method, arguments)))
-        return pickle.loads(pickle.dumps(super().ask(method, *arguments)))
+        answered: tuple[Exception | None, Any] = pickle.loads(pickle.dumps(super().answer(method, arguments)))
+        return answered
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.shards.dask import ActorStarter
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.host import WorkerLostError, start_here
+from acvb_core.shards.place import Place
 from tests.shards.test_group import Diary
 
 _HERE: dict[str, Any] = {"threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
@@ -24,10 +25,10 @@ def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("acvb_core.shards.dask._LOOK_EVERY", 0.1)
     monkeypatch.setattr("acvb_core.shards.dask._PATIENCE", 1.0)
     factories = [partial(Diary, number) for number in range(3)]
-    alone = ShardGroup(factories, start_here, 1)
+    alone = ShardGroup(factories, Place(1, start_here))
     with LocalCluster(n_workers=2, **_HERE) as cluster, Client(cluster) as client:
         start = ActorStarter(client)
-        group = ShardGroup(factories, start, 2, save_every=2)
+        group = ShardGroup(factories, Place(2, start, save_every=2))
         for number, factor in enumerate((1.5, 0.25, 3.0, 1.25)):
             if number == 3:
                 cluster.sync(next(iter(cluster.workers.values())).close)
@@ -46,13 +47,13 @@ def test_a_lost_worker_of_a_cluster_is_replaced(monkeypatch: pytest.MonkeyPatch)
 def test_shards_outlive_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acvb_core.shards.dask._LOOK_EVERY", 0.2)
     factories = [partial(Diary, number) for number in range(3)]
-    alone = ShardGroup(factories, start_here, 1)
+    alone = ShardGroup(factories, Place(1, start_here))
     options: dict[str, Any] = _HERE | {"protocol": "tcp://", "host": "127.0.0.1"}
     with LocalCluster(n_workers=2, **options) as first:
         port = int(first.scheduler_address.rsplit(":", 1)[1])
         client = Client(first.scheduler_address, set_as_default=False)
         start = ActorStarter(client)
-        group = ShardGroup(factories, start, 2, save_every=2)
+        group = ShardGroup(factories, Place(2, start, save_every=2))
         for factor in (1.5, 0.25, 3.0):
             assert group.change("multiply", factor) == alone.change("multiply", factor)
             group.end_sweep()
@@ -80,8 +81,8 @@ def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
     ):
         start = ActorStarter(client)
         worker = start()
-        worker.ask("build", {0: partial(Diary, 0)})
-        under_way = pool.submit(worker.ask, "call", (0,), "wait_for", (tmp_path / "go on",))
+        worker.answer("build", ({0: partial(Diary, 0)},))
+        under_way = pool.submit(worker.answer, "call", ((0,), "wait_for", (tmp_path / "go on",)))
         start.workers.client = other  # as after a scheduler that was gone
         with pytest.raises(WorkerLostError):
             under_way.result(timeout=180.0)
@@ -96,4 +97,4 @@ def test_workers_with_other_sources_hold_no_shards(monkeypatch: pytest.MonkeyPat
             lambda there: "It has other sources." if there == here else None,
         )
         with pytest.raises(AcvbError, match=r"No worker can hold the shards. tcp|inproc.*has other sources"):
-            ShardGroup([partial(Diary, 0)], ActorStarter(client), 1)
+            ShardGroup([partial(Diary, 0)], Place(1, ActorStarter(client)))

@@ -15,6 +15,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.shards.group import ShardGroup, tree_sum
 from acvb_core.shards.host import Host, WorkerLostError, start_here
+from acvb_core.shards.place import Place
 from tests.shards.outcomes import FrailWorker
 
 
@@ -67,8 +68,8 @@ def start_frail(lost: Any = None) -> FrailWorker:
 
 def test_a_lost_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
     factors = [1.5, 0.25, 3.0, 1.25, 0.5, 2.0, 1.75]
-    alone = ShardGroup(diaries(3), start_here, 1)
-    group = ShardGroup(diaries(3), start_frail, 2, save_every=3, folder=tmp_path)
+    alone = ShardGroup(diaries(3), Place(1, start_here))
+    group = ShardGroup(diaries(3), Place(2, start_frail, save_every=3, folder=tmp_path))
     for number, factor in enumerate(factors):
         if number in (
             1,
@@ -86,7 +87,7 @@ def test_a_lost_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path) -> None:
-    group = ShardGroup(diaries(2), start_frail, 2, save_every=2)
+    group = ShardGroup(diaries(2), Place(2, start_frail, save_every=2))
     group.change("multiply", 5.0)
     assert group.change("die", str(tmp_path / "once")) == [8.0, 43.0]
     assert group.losses in (1, 2)  # the other may have seen the marker in time, or not
@@ -94,8 +95,8 @@ def test_a_worker_that_dies_in_the_midst_of_a_step_does_it_again(tmp_path: Path)
 
 
 def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = ShardGroup(diaries(3), start_here, 1)
-    group = ShardGroup(diaries(3), start_frail, 2, save_every=2, folder=tmp_path)
+    alone = ShardGroup(diaries(3), Place(1, start_here))
+    group = ShardGroup(diaries(3), Place(2, start_frail, save_every=2, folder=tmp_path))
     blocker = tmp_path / "sweep-4-shard-00001.npz"
     blocker.mkdir()  # nothing can be written there, as on a full disk
     for sweep, factor in enumerate((1.5, 0.25, 3.0, 1.25, 0.5, 2.0), 1):
@@ -132,7 +133,7 @@ def test_a_state_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_worker_that_always_dies_ends_the_run() -> None:
-    group = ShardGroup(diaries(2), start_frail, 1)
+    group = ShardGroup(diaries(2), Place(1, start_frail))
     group.workers[0].is_lost = True  # type: ignore[attr-defined]
     with pytest.raises(AcvbError, match="A worker was lost while the shards were busy with 'multiply'"):
         group.change("multiply", 1.0)
@@ -141,7 +142,7 @@ def test_a_worker_that_always_dies_ends_the_run() -> None:
 
 @pytest.mark.parametrize("start_worker", [start_here, start_frail])
 def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
-    group = ShardGroup(diaries(2), start_worker, 2)
+    group = ShardGroup(diaries(2), Place(2, start_worker))
     with pytest.raises(ValueError, match="no such thing"):
         group.ask("fail")
     assert group.ask("read") == [0.0, 1.0]
@@ -149,7 +150,7 @@ def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
 
 
 def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice(tmp_path: Path) -> None:
-    group, marker = ShardGroup(diaries(2), start_here, 2), tmp_path / "go on"
+    group, marker = ShardGroup(diaries(2), Place(2, start_here)), tmp_path / "go on"
 
     def stop() -> None:
         raise KeyboardInterrupt
@@ -183,7 +184,7 @@ def test_sums_are_added_in_pairs(n: int) -> None:
 def test_each_shard_has_one_thread() -> None:
     """The other cores are those of the other shards."""
     with use_threads(4):
-        group = ShardGroup([partial(Diary, 0), partial(Diary, 1)], start_here, 2)
+        group = ShardGroup([partial(Diary, 0), partial(Diary, 1)], Place(2, start_here))
         assert count_threads() == 4
         assert group.ask("count_threads") == [1, 1]
     host = Host()

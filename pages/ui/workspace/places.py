@@ -45,7 +45,7 @@ def _choose(workspace: Workspace) -> None:
 def _show_cluster() -> None:
     places = services.places()
     try:
-        cluster = places.connect().cluster
+        cluster = places.connect()
         workers = cluster.list_workers()
     except AcvbError as error:
         st.badge("No answer", icon=":material/error:", color="red")

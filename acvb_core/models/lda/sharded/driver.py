@@ -32,7 +32,6 @@ from acvb_core.models.lda.sharded.parts import Part, cut
 from acvb_core.models.lda.state import TOPICS, is_beginning
 from acvb_core.shards.group import ShardGroup, tree_sum
 from acvb_core.shards.host import Factory
-from acvb_core.shards.place import current_place
 
 
 class SweepCourse:
@@ -144,7 +143,7 @@ class ShardedLda(UnaveragedMethod, ABC):
         """Open the shards and return the first state."""
         poll()
         parts = cut(self.corpus, self.n_shards)
-        group = current_place().open([self.factory(part) for part in parts])
+        group = ShardGroup([self.factory(part) for part in parts])
         by_word, totals = self.begin(group, rng)
         return ShardedState(group, SweepCourse(), by_word, totals, self.start, learning=self.learn)
 

@@ -19,7 +19,6 @@ from acvb_core.models.lda.streams.limits import FROZEN, fit_turn
 from acvb_core.models.lda.streams.state import Prior, Renewal, StreamState
 from acvb_core.models.lda.streams.stream import StreamMethod, column_sums, l1_change
 from acvb_core.shards.group import ShardGroup, tree_sum
-from acvb_core.shards.place import current_place
 
 #: A step of 1 would leave nothing of the counts, and 0 has no logarithm.
 _ALL = 1.0 - 1e-16
@@ -79,7 +78,7 @@ class ShardedStream(UnaveragedMethod):
     def group(self) -> ShardGroup:
         """The shards, opened when they are first needed; all runs of this method share them."""
         bare = replace(self.method, source=None, trained=None, piece=True)  # type: ignore[arg-type]
-        return current_place().open([partial(StreamShard, part, bare) for part in self.parts])
+        return ShardGroup([partial(StreamShard, part, bare) for part in self.parts])
 
     @cached_property
     def most_documents(self) -> int:
