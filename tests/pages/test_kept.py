@@ -362,10 +362,10 @@ def test_data_loaded_in_one_tab_are_not_forgotten_by_another_that_opens(
     assert loaded is not None
     services.datasets().pop(workspace.key)
 
-    def find_nothing_yet(self: Workspace) -> None:
-        services.datasets()[self.key] = loaded  # the other tab, while this one reads the store
+    def find_nothing_yet(key: str) -> None:
+        services.datasets()[key] = loaded  # the other tab, while this one reads the store
 
-    monkeypatch.setattr(Workspace, "_stored_dataset", find_nothing_yet)
+    monkeypatch.setattr("pages.ui.shared.workspace.read_last_used", find_nothing_yet)
     assert Workspace(workspace.key).dataset is loaded
 
 

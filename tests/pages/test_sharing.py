@@ -18,9 +18,11 @@ from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import plan_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
+from acvb_core.store.jobs import JobManager
+from acvb_core.store.studies import StudyStore
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.viewing import READABLE, ViewedHandle, ViewOnlyError, view_id
+from pages.ui.workspace.viewing import READABLE, ViewedHandle, ViewedStore, ViewOnlyError, view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.lfm.tables import small_table
 from tests.pages.session import OTHER, WORKSPACE, Open, bring, jobs_of, keys, press, share_links, texts
@@ -134,12 +136,23 @@ def test_a_viewer_opens_and_compares_runs(open_app: Open, shared: list[str]) -> 
 
 def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> None:
     viewed = Workspace(WORKSPACE, view_only=True)
+    given = {"add": [None], "set_dataset": [None], "remove_data": [""], "check_owner": [], "save_dataset": []}
     methods = {name for name, _ in inspect.getmembers(Workspace, inspect.isfunction) if name[0] != "_"}
-    assert {"add", "remove", "set_dataset", "add_search", "remove_search"} < methods
-    for name in methods - {"use_data", "explain_no_room"}:
+    assert methods == {*given, "use_data", "explain_no_room", "require_room"}
+    for name, arguments in given.items():
         with pytest.raises(ViewOnlyError, match="full link"):
-            getattr(viewed, name)()
-    handles = [(Job, viewed.jobs[0]), (StudyJob, viewed.experiments[0]), (StudyJob, viewed.searches[0])]
+            getattr(viewed, name)(*arguments)
+    looks = {"jobs", "name", "unreadable", "unreadable_runs", "deleted_runs", "unsaved_runs"}
+    stores = ((JobManager, viewed.runs), (StudyStore, viewed.experiments), (StudyStore, viewed.searches))
+    for kind, store in stores:
+        assert isinstance(store, ViewedStore)
+        for name in {name for name in dir(kind) if not name.startswith("__")} - looks:
+            with pytest.raises(ViewOnlyError):
+                getattr(store, name)
+        for name in looks - {"jobs", "name"}:
+            assert not getattr(store, name)(WORKSPACE), "only the owner mends what these list"
+    jobs = [store.jobs(WORKSPACE)[0] for _, store in stores]
+    handles = list(zip((Job, StudyJob, StudyJob), jobs, strict=True))
     for kind, handle in handles:
         assert isinstance(handle, ViewedHandle)
         assert handle.inspect() is not None
@@ -150,6 +163,25 @@ def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> No
             handle.label = None
     refused = {name for name in READABLE if callable(getattr(Job, name, None))}
     assert refused == {"inspect"}, "what is read is no method that changes"
+
+
+def test_pages_reach_what_can_be_changed_through_their_workspace_alone() -> None:
+    """Who takes a store from the services must check the owner: these modules do, or only read."""
+    doors = re.compile(
+        r"\b(?:services\.)?(job_manager|experiments|searches|store|datasets|used_datasets)\(\)"
+    )
+    known = {
+        "app.py",  # sees that the store can be opened
+        "pages/ui/shared/services.py",
+        "pages/ui/shared/workspace.py",
+        "pages/ui/shared/absent.py",  # what the store says of itself
+        "pages/ui/workspace/kept_data.py",
+        "pages/ui/workspace/entrance.py",  # finds the workspaces of links
+        "pages/ui/running/archives.py",  # an import begins with `check_owner`
+        "pages/ui/lda/upload_texts.py",  # a folder outside all workspaces
+    }
+    paths = [Path("app.py"), *Path("pages").rglob("*.py")]
+    assert {str(path) for path in paths if doors.search(path.read_text())} == known
 
 
 def test_a_view_only_link_outlives_a_restart_and_is_no_full_link(open_app: Open, one_run: None) -> None:
@@ -191,19 +223,20 @@ def seen(app: AppTest) -> str:
 
 
 def test_services_answer_by_workspace_and_never_by_a_runs_id_alone(shared: list[str]) -> None:
-    others, book, experiments = Workspace(OTHER), services.job_manager(), services.experiments()
+    others, book = Workspace(OTHER), services.job_manager()
+    experiments, searches = services.experiments(), services.searches()
     before = [job.id for job in Workspace(WORKSPACE).jobs]
     for run in shared:
-        others.relabel(run, name="taken")
-        others.remove(run)
-        others.restore(run)
-        others.load_again(run)
-        others.remove_experiment(run)
-        others.remove_search(run)
-    others.delete_for_good()
-    assert (others.jobs, others.unreadable, others.deleted, others.unsaved) == ([], [], [], {})
-    assert (others.experiments, others.unreadable_experiments) == ([], {})
-    assert (others.searches, others.unreadable_searches) == ([], {})
+        book.relabel(OTHER, run, name="taken")
+        for change in (book.remove, book.restore, book.load_again, book.save_again):
+            change(OTHER, run)
+        experiments.remove(OTHER, run)
+        searches.remove(OTHER, run)
+    book.delete_for_good(OTHER)
+    listed = (book.jobs, book.unreadable_runs, book.deleted_runs, book.unsaved_runs)
+    assert not any(some(OTHER) for some in listed)
+    for plans in (experiments, searches):
+        assert (plans.jobs(OTHER), plans.unreadable(OTHER)) == ([], {})
     assert (others.dataset, others.data_names) == (None, {})
     assert [job.id for job in Workspace(WORKSPACE).jobs] == before
     assert len(book.deleted_runs(WORKSPACE)) == 1

@@ -22,7 +22,6 @@ from pages.ui.running.live_plot import live_plot
 from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.running.setup import methods_key, tunable_methods
 from pages.ui.shared import format as say
-from pages.ui.shared import services
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
@@ -41,14 +40,14 @@ _ABOUT = (
 def show_tuning(workspace: Workspace, dataset: Dataset | None) -> None:
     """Draw the form of a search, and the searches of the workspace, the newest first."""
     st.caption(_ABOUT)
-    jobs = workspace.searches
+    jobs = workspace.searches.jobs(workspace.key)
     is_searching = any(job.inspect().status.active for job in jobs)
     if not (workspace.view_only or is_searching) and dataset is not None and tunable_methods(dataset):
         _show_form(workspace, dataset)
     if _TROUBLE in st.session_state:
         st.error("The search could not be deleted.", icon=":material/error:")
         st.text(st.session_state.pop(_TROUBLE))
-    for job_id, why in workspace.unreadable_searches.items():
+    for job_id, why in workspace.searches.unreadable(workspace.key).items():
         st.warning("A search could not be read:", icon=":material/warning:")
         st.text(why)
         st.button("Delete it", key=f"tune_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
@@ -103,7 +102,8 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         what = plan_search(
             dataset.data, name, int(trials), epochs=float(epochs), k=int(k), seed=int(seed), **dataset.split
         )
-        workspace.add_search(what, dataset.name)
+        workspace.require_room()
+        workspace.searches.add(workspace.key, what, dataset.name)
     except AcvbError as error:
         st.text(str(error))
         return
@@ -114,7 +114,7 @@ def _show_search(workspace: Workspace, dataset: Dataset | None, job: StudyJob[Tu
     """Draw how a search goes, again and again while it does."""
     busy = _is_moving(job)
     with st.container(border=True, key=f"tune_{job.id}"):
-        name = clean_name(services.searches().name(job.id)) or "data"
+        name = clean_name(workspace.searches.name(job.id)) or "data"
         st.caption(f"{name} · {say.ago(job.created)}")
 
         def panel() -> None:
@@ -180,7 +180,7 @@ def _show_state(workspace: Workspace, job: StudyJob[Tuning], seen: StudyState[Tu
 
 def _remove(workspace: Workspace, job_id: str) -> None:
     try:
-        workspace.remove_search(job_id)
+        workspace.searches.remove(workspace.key, job_id)
     except AcvbError as error:
         st.session_state[_TROUBLE] = str(error)
 

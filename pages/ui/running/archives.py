@@ -69,8 +69,8 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
 def _show_workspace_button(workspace: Workspace) -> None:
     """Draw the button for a file of all that the workspace has."""
     books: tuple[tuple[StudyStore[Any, Any], Sequence[BackgroundTask[Any]]], ...] = (
-        (services.experiments(), workspace.experiments),
-        (services.searches(), workspace.searches),
+        (services.experiments(), workspace.experiments.jobs(workspace.key)),
+        (services.searches(), workspace.searches.jobs(workspace.key)),
     )
     plans = [(book, job) for book, jobs in books for job in jobs if _can_be_in_file(book, job)]
     owners = [find_owner(workspace.key, fingerprint) for fingerprint in workspace.removable_data]
@@ -93,7 +93,7 @@ def _can_be_in_file(book: StudyStore[Any, Any], job: BackgroundTask[Any]) -> boo
 
 def _choose_able(workspace: Workspace, jobs: Sequence[Job]) -> list[Job]:
     """Return the runs that can be in a file."""
-    unsaved = workspace.unsaved
+    unsaved = workspace.runs.unsaved_runs(workspace.key)
     return [job for job in jobs if job.id not in unsaved and not job.outline.on_disk]
 
 

@@ -54,7 +54,7 @@ def show_cards(workspace: Workspace, jobs: Sequence[Job], seen: Mapping[str, Job
     several_ways = any(job.prepared.spec.model != model_for(job.prepared.data).name for job in jobs)
     # Such names would push the badges of some narrow cards to another line, and not those of others.
     long = any(len(job.label.name.partition(" · ")[0]) > _LONGEST for job in jobs)
-    head, unsaved = "long_head" if long else "head", workspace.unsaved
+    head, unsaved = "long_head" if long else "head", workspace.runs.unsaved_runs(workspace.key)
     with st.container(key="run_cards"):
         for fingerprint, some in group_by_data(jobs).items():
             if len(data) > 1:
@@ -133,7 +133,7 @@ def _show_unsaved(workspace: Workspace, job: Job, why: str) -> None:
         st.text(why)
         st.button(
             "Save again", icon=":material/save:", key=f"save_{job.id}", on_click=try_action,
-            args=(workspace.save_again, job),
+            args=(workspace.runs.save_again, workspace.key, job.id),
         )  # fmt: skip
 
 
@@ -260,7 +260,9 @@ def _show_buttons(workspace: Workspace, job: Job, seen: JobSnapshot) -> None:
                 disabled=not job.can_extend,
             )  # fmt: skip
         help = "Stop and delete; you can undo it" if active else "Delete; you can undo it"
-        _show_icon_button(f"remove_{job.id}", "delete", f"Delete {name}", help, workspace.remove, job.id)
+        _show_icon_button(
+            f"remove_{job.id}", "delete", f"Delete {name}", help, workspace.runs.remove, workspace.key, job.id
+        )
 
 
 def _show_open_button(job: Job, seen: JobSnapshot) -> None:

@@ -22,7 +22,6 @@ from acvb_core.views.experiment import course_figure, experiment_figure
 from pages.ui.running.forms import name_methods
 from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.shared import format as say
-from pages.ui.shared import services
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.failures import contain_failure
@@ -61,7 +60,7 @@ def show_experiments_page() -> None:
     st.caption(_ABOUT)
     workspace = current_workspace()
     dataset = workspace.dataset
-    jobs = workspace.experiments
+    jobs = workspace.experiments.jobs(workspace.key)
     if dataset is None and not jobs:
         show_empty_state(
             "No data yet",
@@ -76,7 +75,7 @@ def show_experiments_page() -> None:
     if _TROUBLE in st.session_state:
         st.error("The experiment could not be deleted.", icon=":material/error:")
         st.text(st.session_state.pop(_TROUBLE))
-    for job_id, why in workspace.unreadable_experiments.items():
+    for job_id, why in workspace.experiments.unreadable(workspace.key).items():
         st.warning("An experiment could not be read:", icon=":material/warning:")
         st.text(why)
         st.button("Delete it", key=f"experiment_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
@@ -133,7 +132,8 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         k = [int(part) for part in numbers] or None
         try:
             plan = _plan(dataset, chosen, k, int(splits), int(seed))
-            workspace.add_experiment(plan, dataset.name)
+            workspace.require_room()
+            workspace.experiments.add(workspace.key, plan, dataset.name)
         except AcvbError as error:
             st.error("The experiment could not be started.", icon=":material/error:")
             st.text(str(error))
@@ -149,7 +149,7 @@ def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int
 def _show_experiment(workspace: Workspace, job: StudyJob[Experiment]) -> None:
     busy = _is_moving(job)
     with st.container(border=True, key=f"experiment_{job.id}"):
-        name = clean_name(services.experiments().name(job.id)) or "data"
+        name = clean_name(workspace.experiments.name(job.id)) or "data"
         st.subheader(f"{name} · {say.ago(job.created)}", anchor=False)
 
         def panel() -> None:
@@ -196,7 +196,7 @@ def _show_state(workspace: Workspace, job: StudyJob[Experiment], seen: StudyStat
 
 def _remove(workspace: Workspace, job_id: str) -> None:
     try:
-        workspace.remove_experiment(job_id)
+        workspace.experiments.remove(workspace.key, job_id)
     except AcvbError as error:
         st.session_state[_TROUBLE] = str(error)
 

@@ -87,7 +87,7 @@ def show_runs(workspace: Workspace) -> None:
 
 def show_searches(workspace: Workspace, dataset: Dataset | None) -> None:
     """Draw the searches of the workspace, whatever their data, and the form of one where the data in use allow it."""
-    searches = workspace.searches
+    searches = workspace.searches.jobs(workspace.key)
     models = [dataset.model] if dataset is not None and tunable_methods(dataset) else []
     models += [job.plan.model for job in searches]
     if not models or (workspace.view_only and not searches):

@@ -139,7 +139,9 @@ def _show_groups(
         tables += [(heading, f"runs_{number}_{place}", grid) for place, grid in enumerate(grids)]
     places = st.container()
     shown = choose_page(tables, TABLES_ON_PAGE, "tables_page", "tables")
-    draw = partial(select_runs, unsaved=workspace.unsaved, data=filters.group != "Data")
+    draw = partial(
+        select_runs, unsaved=workspace.runs.unsaved_runs(workspace.key), data=filters.group != "Data"
+    )
     chosen, last = [], ""
     with places:
         for heading, key, (name, some) in shown:
@@ -186,8 +188,9 @@ def _show_actions(workspace: Workspace, chosen: list[Job], listed: list[Job]) ->
                 )  # fmt: skip
             show_archive_button(workspace, "Export", chosen, "runs_archive")
         if listed:
+            unsaved = workspace.runs.unsaved_runs(workspace.key)
             st.download_button(
-                "Download the list", lambda: csv_text(tabulate_runs(listed, workspace.unsaved)), "runs.csv", "text/csv",
+                "Download the list", lambda: csv_text(tabulate_runs(listed, unsaved)), "runs.csv", "text/csv",
                 key="runs_csv", icon=":material/table:", on_click="ignore",
             )  # fmt: skip
         if chosen and not workspace.view_only:
@@ -212,7 +215,8 @@ def _edit_label(workspace: Workspace, job: Job) -> None:
         note = st.text_area("Note", label.note, key=f"{key}_note", height=80)
         if st.form_submit_button("Save", icon=":material/save:", key=f"{key}_save"):
             words = tuple(dict.fromkeys(tag.strip() for tag in tags.split(",") if tag.strip()))
-            try_action(partial(workspace.relabel, name=name, tags=words, note=note.strip()), job.id)
+            relabel = partial(workspace.runs.relabel, name=name, tags=words, note=note.strip())
+            try_action(relabel, workspace.key, job.id)
             st.rerun()
 
 
@@ -227,12 +231,12 @@ def _show_pin_button(workspace: Workspace, chosen: list[Job]) -> None:
 
 def _pin_runs(workspace: Workspace, jobs: Sequence[Job], pinned: bool) -> None:
     for job in jobs:
-        workspace.relabel(job.id, pinned=pinned)
+        workspace.runs.relabel(workspace.key, job.id, pinned=pinned)
 
 
 def _delete_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
     for job in jobs:
-        workspace.remove(job.id)
+        workspace.runs.remove(workspace.key, job.id)
 
 
 def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:

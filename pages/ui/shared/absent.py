@@ -34,7 +34,7 @@ def show_deleted_runs(workspace: Workspace) -> None:
     if _TROUBLE in st.session_state:
         st.error("That could not be done:", icon=":material/error:")
         st.text(st.session_state[_TROUBLE])
-    runs = workspace.deleted
+    runs = workspace.runs.deleted_runs(workspace.key)
     if not runs:
         return
     with st.container(
@@ -51,14 +51,14 @@ def show_deleted_runs(workspace: Workspace) -> None:
             st.caption("Deleted runs are kept for a day.")
             st.button(
                 "Delete for good now", icon=":material/delete_forever:", key="delete_for_good", on_click=try_action,
-                args=(workspace.delete_for_good,),
+                args=(workspace.runs.delete_for_good, workspace.key),
             )  # fmt: skip
 
 
 def _show_undo(workspace: Workspace, run: AbsentRun, key: str) -> None:
     st.button(
         "Undo", icon=":material/undo:", key=f"{key}_{run.job_id}", on_click=try_action,
-        args=(workspace.restore, run.job_id),
+        args=(workspace.runs.restore, workspace.key, run.job_id),
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def show_interrupted_runs(workspace: Workspace) -> None:
 
 def show_damaged_runs(workspace: Workspace) -> None:
     """Draw a box for each stored run that could not be read: why, and what can be done."""
-    for run in workspace.unreadable:
+    for run in workspace.runs.unreadable_runs(workspace.key):
         with st.container(border=True, gap="small", key=f"damaged_{run.job_id}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(f"<span class='run-name'>{run.name}</span>", width="content")
@@ -110,9 +110,10 @@ def show_damaged_runs(workspace: Workspace) -> None:
             with st.container(horizontal=True, horizontal_alignment="distribute"):
                 st.button(
                     "Try again", icon=":material/refresh:", key=f"again_{run.job_id}", on_click=try_action,
-                    args=(workspace.load_again, run.job_id), help="After you have put a copy back.",
+                    args=(workspace.runs.load_again, workspace.key, run.job_id),
+                    help="After you have put a copy back.",
                 )  # fmt: skip
                 st.button(
                     "Delete", icon=":material/delete:", key=f"remove_{run.job_id}", on_click=try_action,
-                    args=(workspace.remove, run.job_id), help="You can undo it.",
+                    args=(workspace.runs.remove, workspace.key, run.job_id), help="You can undo it.",
                 )  # fmt: skip

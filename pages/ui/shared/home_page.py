@@ -24,7 +24,13 @@ def show_recent_runs(workspace: Workspace) -> None:
     """Draw the newest runs; a row that is selected opens its run."""
     jobs = workspace.jobs
     newest = jobs[: -RECENT - 1 : -1]
-    for job in select_runs(newest, workspace.unsaved, "recent_runs", mode="single-row", title="the newest"):
+    for job in select_runs(
+        newest,
+        workspace.runs.unsaved_runs(workspace.key),
+        "recent_runs",
+        mode="single-row",
+        title="the newest",
+    ):
         if job.outline.has_answer:
             open_run(job)
         st.info("This run has no answer yet.", icon=":material/hourglass_top:")
@@ -48,7 +54,7 @@ def show_home() -> None:
     st.subheader("Recent runs", anchor=False)
     show_store_notices()
     show_deleted_runs(workspace)
-    if unreadable := len(workspace.unreadable):
+    if unreadable := len(workspace.runs.unreadable_runs(workspace.key)):
         st.warning(
             f"{say.count(unreadable, 'run')} could not be read. The Runs page says why.",
             icon=":material/warning:",

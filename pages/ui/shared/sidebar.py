@@ -27,8 +27,8 @@ def count_moving_jobs(workspace: Workspace) -> Counter[str]:
     """Return how many runs, experiments and searches are started or queued and not paused, by these nouns."""
     moving = Counter(run=sum(_is_moving(job.outline.status) for job in workspace.jobs))
     jobs: dict[str, Iterable[BackgroundTask[Any]]] = {
-        "experiment": workspace.experiments,
-        "search": workspace.searches,
+        "experiment": workspace.experiments.jobs(workspace.key),
+        "search": workspace.searches.jobs(workspace.key),
     }
     moving.update(
         {noun: sum(_is_moving(job.inspect().status) for job in some) for noun, some in jobs.items()}
@@ -115,7 +115,7 @@ def show_sidebar(workspace: Workspace, page: str) -> None:
             st.badge(f"{say.count(held, 'run')} paused", icon=":material/pause:", color="orange")
         elif not (now or loads):
             st.caption("Nothing is running")
-        if unsaved := len(workspace.unsaved):
+        if unsaved := len(workspace.runs.unsaved_runs(workspace.key)):
             st.badge(
                 f"{say.count(unsaved, 'run')} not saved", icon=":material/error:", color="red",
                 help="The Run page says why, and can save them again.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar, cast
 
 import streamlit as st
 
@@ -13,10 +13,10 @@ from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.study import StudyJob
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.files import StoreError
-from acvb_core.store.jobs import AbsentRun, UnreadableRunError
+from acvb_core.store.jobs import JobManager, UnreadableRunError
+from acvb_core.store.studies import StudyStore
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset
@@ -29,10 +29,11 @@ from pages.ui.workspace.kept_data import (
     remove_data,
 )
 from pages.ui.workspace.tab import TAB, Tab
-from pages.ui.workspace.viewing import owner_only, view_handle, view_id
+from pages.ui.workspace.viewing import ViewedStore, ViewOnlyError, view_id
 
 #: In the session: its workspace, and whether it may only look.
 KEY, VIEW_ONLY = "ws", "view_only"
+StoreT = TypeVar("StoreT")
 #: Data sets of a workspace that are in memory, besides those of runs and those that are nowhere else.
 _MOST_AT_HAND = 4
 
@@ -76,7 +77,7 @@ class Workspace:
     def _last_used(self) -> Dataset | None:
         shelf = services.datasets()
         if self.key not in shelf:
-            shelf.setdefault(self.key, self._remember(self._stored_dataset()))  # another tab may be first
+            shelf.setdefault(self.key, self._remember(read_last_used(self.key)))  # another tab may be first
         return shelf[self.key]
 
     @property
@@ -84,16 +85,17 @@ class Workspace:
         """True when the tab, or its address, wants data that are not in the workspace any more."""
         return bool(self.tab and self.tab.wanted) and self.dataset is None and self.data_problem is None
 
-    @owner_only
     def check_owner(self) -> None:
-        """Do nothing: for what a page changes by itself. Raises ViewOnlyError where the workspace is view only."""
+        """Raise ViewOnlyError where the workspace is view only: call it before anything is changed."""
+        if self.view_only:
+            raise ViewOnlyError
 
-    @owner_only
     def set_dataset(self, dataset: Dataset) -> None:
         """Use a data set in the tab from now on, and in new tabs; other tabs and runs keep theirs.
 
         `data_problem` says why it could not be kept for the next start.
         """
+        self.check_owner()
         with services.data_lock(self.key):
             before = self._last_used
             services.datasets()[self.key] = self._remember(dataset)
@@ -130,12 +132,12 @@ class Workspace:
         of_runs = {job.outline.fingerprint for job in self.jobs}
         return {key: name for key, name in self.data_names.items() if key not in of_runs}
 
-    @owner_only
     def remove_data(self, fingerprint: str) -> None:
         """Remove a data set of `removable_data`, from the disk too.
 
         Raises StoreError: its file cannot be removed.
         """
+        self.check_owner()
         if fingerprint in self.removable_data:
             remove_data(self.key, fingerprint)
             if self.tab is not None and self.tab.is_wanted(fingerprint):
@@ -175,9 +177,9 @@ class Workspace:
                 )
         return None
 
-    @owner_only
     def save_dataset(self) -> None:
         """Try once more to keep the data set in use for the next start; `data_problem` says why it cannot be kept."""
+        self.check_owner()
         if self.dataset is not None:
             self.set_dataset(self.dataset)
 
@@ -193,25 +195,27 @@ class Workspace:
         return problems.get(name_owner_aside(self.key, wanted or ""), problems.get(self.key))
 
     @property
+    def runs(self) -> JobManager:
+        """The runs of all workspaces, to be asked for those of `key`; whoever only looks cannot change them."""
+        return self._guard(services.job_manager())
+
+    @property
+    def experiments(self) -> StudyStore[Plan, Experiment]:
+        """The experiments of all workspaces, as `runs`. Call `require_room` before one is added."""
+        return self._guard(services.experiments())
+
+    @property
+    def searches(self) -> StudyStore[Search, Tuning]:
+        """The searches for steps of all workspaces, as `experiments`."""
+        return self._guard(services.searches())
+
+    def _guard(self, store: StoreT) -> StoreT:
+        return cast(StoreT, ViewedStore(store)) if self.view_only else store
+
+    @property
     def jobs(self) -> list[Job]:
         """All runs, oldest first."""
-        jobs = services.job_manager().jobs(self.key)
-        return [view_handle(job) for job in jobs] if self.view_only else jobs
-
-    @property
-    def unreadable(self) -> list[AbsentRun]:
-        """Stored runs that could not be loaded."""
-        return [] if self.view_only else services.job_manager().unreadable_runs(self.key)
-
-    @property
-    def deleted(self) -> list[AbsentRun]:
-        """Deleted runs that can be brought back, the last one last."""
-        return [] if self.view_only else services.job_manager().deleted_runs(self.key)
-
-    @property
-    def unsaved(self) -> dict[str, str]:
-        """The reasons why runs could not be saved, by id."""
-        return {} if self.view_only else services.job_manager().unsaved_runs(self.key)
+        return self.runs.jobs(self.key)
 
     def explain_no_room(self, n_bytes: int = 0) -> str:
         """Return why so many bytes more cannot be kept, in a sentence; "" where they can."""
@@ -227,101 +231,19 @@ class Workspace:
             "searches, remove data on the Data page, or delete runs and then choose Delete for good now."
         )
 
-    @owner_only
     def add(self, prepared: PreparedRun) -> Job:
         """Start a run.
 
         Raises StoreError: the workspace keeps as much as it may.
         """
-        self._require_room()
-        return services.job_manager().add(self.key, prepared)
+        self.check_owner()
+        self.require_room()
+        return self.runs.add(self.key, prepared)
 
-    @owner_only
-    def relabel(self, job_id: str, /, **changes: Any) -> None:
-        """Change the name, note, tags or pin of a run."""
-        services.job_manager().relabel(self.key, job_id, **changes)
-
-    @owner_only
-    def remove(self, job_id: str) -> None:
-        """Stop a run if it goes on, and delete it; `restore` undoes that."""
-        services.job_manager().remove(self.key, job_id)
-
-    @owner_only
-    def restore(self, job_id: str) -> None:
-        """Bring a deleted run back."""
-        services.job_manager().restore(self.key, job_id)
-
-    @owner_only
-    def delete_for_good(self) -> None:
-        """Delete the deleted runs so that they take no room any more."""
-        services.job_manager().delete_for_good(self.key)
-
-    @owner_only
-    def load_again(self, job_id: str) -> None:
-        """Try once more to load a run that could not be read."""
-        services.job_manager().load_again(self.key, job_id)
-
-    @owner_only
-    def save_again(self, job: Job) -> None:
-        """Try once more to save a run."""
-        services.job_manager().save_again(self.key, job.id)
-
-    @property
-    def experiments(self) -> list[StudyJob[Experiment]]:
-        """All experiments, oldest first."""
-        jobs = services.experiments().jobs(self.key)
-        return [view_handle(job) for job in jobs] if self.view_only else jobs
-
-    @property
-    def unreadable_experiments(self) -> dict[str, str]:
-        """The reasons why experiments could not be read, by id."""
-        return {} if self.view_only else services.experiments().unreadable(self.key)
-
-    @owner_only
-    def add_experiment(self, plan: Plan, name: str) -> None:
-        """Start an experiment on data of this name.
-
-        Raises StoreError: the workspace keeps as much as it may, or the experiment cannot be kept.
-        """
-        self._require_room()
-        services.experiments().add(self.key, plan, name)
-
-    @owner_only
-    def remove_experiment(self, job_id: str) -> None:
-        """Stop an experiment and delete it."""
-        services.experiments().remove(self.key, job_id)
-
-    def _require_room(self) -> None:
+    def require_room(self) -> None:
+        """Raise StoreError where the workspace keeps as much as it may."""
         if why := self.explain_no_room():
             raise StoreError(why)
-
-    @property
-    def searches(self) -> list[StudyJob[Tuning]]:
-        """All searches for steps, oldest first."""
-        jobs = services.searches().jobs(self.key)
-        return [view_handle(job) for job in jobs] if self.view_only else jobs
-
-    @property
-    def unreadable_searches(self) -> dict[str, str]:
-        """The reasons why searches could not be read, by id."""
-        return {} if self.view_only else services.searches().unreadable(self.key)
-
-    @owner_only
-    def add_search(self, search: Search, name: str) -> None:
-        """Start a search for steps on data of this name.
-
-        Raises StoreError: the workspace keeps as much as it may, or the search cannot be kept.
-        """
-        self._require_room()
-        services.searches().add(self.key, search, name)
-
-    @owner_only
-    def remove_search(self, job_id: str) -> None:
-        """Stop a search and delete it."""
-        services.searches().remove(self.key, job_id)
-
-    def _stored_dataset(self) -> Dataset | None:
-        return read_last_used(self.key)
 
 
 def current_workspace() -> Workspace:

@@ -1,17 +1,11 @@
-"""Limits of a view-only link: its id, methods that it may not call, and handles of runs that it cannot change."""
+"""Limits of a view-only link: its id, and stores and handles of runs that it cannot change."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Any
 
 from acvb_core.core.errors import AcvbError
-
-HandleT = TypeVar("HandleT")
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
 
 #: What pages read of runs, experiments and searches. Whatever is not named here is refused.
 READABLE = frozenset(
@@ -27,28 +21,6 @@ class ViewOnlyError(AcvbError):
 
     def __init__(self) -> None:
         super().__init__("This link only shows the workspace. Open the full link to change anything.")
-
-
-class _Viewable(Protocol):
-    @property
-    def view_only(self) -> bool: ...
-
-
-ViewableT = TypeVar("ViewableT", bound=_Viewable)
-
-
-def owner_only(
-    method: Callable[Concatenate[ViewableT, Given], Answer],
-) -> Callable[Concatenate[ViewableT, Given], Answer]:
-    """Have a method of a workspace raise ViewOnlyError where the workspace is view only."""
-
-    @wraps(method)
-    def check_first(workspace: ViewableT, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        if workspace.view_only:
-            raise ViewOnlyError
-        return method(workspace, *given, **named)
-
-    return check_first
 
 
 class ViewedHandle:
@@ -76,9 +48,28 @@ class ViewedHandle:
         return hash(self._handle)
 
 
-def view_handle(handle: HandleT) -> HandleT:
-    """Return a handle that shows what another one is at and cannot change it."""
-    return cast(HandleT, ViewedHandle(handle))
+class ViewedStore(ViewedHandle):
+    """A store of runs, experiments or searches that shows their handles, and nothing that only their owner can mend."""
+
+    __slots__ = ()
+
+    def jobs(self, workspace: str) -> list[ViewedHandle]:
+        """Return the handles of a workspace, which can be looked at."""
+        return [ViewedHandle(job) for job in self._handle.jobs(workspace)]
+
+    def name(self, job_id: str) -> str:
+        """Return the name of the data of an experiment or a search."""
+        return str(self._handle.name(job_id))
+
+    def deleted_runs(self, workspace: str) -> list[Any]:
+        """Return none."""
+        return []
+
+    def unsaved_runs(self, workspace: str) -> dict[str, str]:
+        """Return none."""
+        return {}
+
+    unreadable_runs, unreadable = deleted_runs, unsaved_runs
 
 
 def view_id(key: str) -> str:
