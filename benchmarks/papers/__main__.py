@@ -37,8 +37,6 @@ from benchmarks.papers.runs import KeptRuns
 
 #: Exit codes: something typed is wrong, and interrupted.
 WRONG, INTERRUPTED = 2, 130
-#: File that says which large data were made in full.
-_FULL = "in_full.json"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,7 +102,7 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
         progress = ProgressLine(sys.stderr, missing, quiet=arguments.quiet)
         if not make_runs(wanted, _describe_call(arguments), arguments.seconds, progress, poll):
             return INTERRUPTED
-        remember_full(parts, kept.folder)
+        kept.remember_full(list_full(parts))
     drawn = [draw_figures(result) for result in results]
     plain = to_plain(results)
     page = write_report(arguments.paper, results, plain, [[one.link for one in own] for own in drawn])
@@ -139,13 +137,13 @@ def _plan_results(
     arguments: argparse.Namespace, tables: Sequence[PaperTable], kept: KeptRuns
 ) -> list[PaperResult]:
     """Return the tables on each of their data sets, after the searches that come before the runs."""
-    before = read_full(kept.folder)
     limits = PaperLimits(arguments.quick, arguments.splits, arguments.k, arguments.max_sweeps)
     results = []
     for table in tables:
         parts = []
         for one in table.data:
-            is_short = one.is_slow and not arguments.large and name_part(table, one.name) not in before
+            is_known = (table.paper, table.number, one.name) in kept.full
+            is_short = one.is_slow and not (arguments.large or is_known)
             if is_short and one.is_huge:
                 continue
             # A quick look at everything is over within minutes: large data have one split.
@@ -156,22 +154,10 @@ def _plan_results(
     return results
 
 
-def name_part(table: PaperTable, data: str) -> tuple[str, ...]:
-    """Return what a table on a data set is called among those that were made in full."""
-    return table.paper, table.number, data
-
-
-def read_full(kept: Path) -> set[tuple[str, ...]]:
-    """Return the large data whose runs were made in full before, by `name_part`: pages go on showing these."""
-    path = kept / _FULL
-    return set(map(tuple, json.loads(path.read_text("utf-8")))) if path.exists() else set()
-
-
-def remember_full(parts: Sequence[PaperPart], kept: Path) -> None:
-    """Keep the names of the large data that have runs in full."""
-    full = {name_part(one.table, one.data.name) for one in parts if one.is_slow and one.list_runs()}
-    if full:
-        _write_files(kept, {_FULL: json.dumps(sorted(full | read_full(kept)), indent=2).encode()})
+def list_full(parts: Sequence[PaperPart]) -> set[tuple[str, ...]]:
+    """Return the large data that have runs in full: paper, table and name."""
+    full = [part for part in parts if part.is_slow and part.n_made]
+    return {(one.table.paper, one.table.number, one.data.name) for one in full}
 
 
 def _write_files(out: Path, contents: Mapping[str, bytes]) -> None:

@@ -219,8 +219,7 @@ def _test(claim: Claim, score: str, cell: Cell, other: Floats | None, against: s
     if n >= LEAST_SPLITS:
         if score in COUNTED and other is None:
             # The exact binomial test: so many runs did not converge, against the limit.
-            ends = cell.scores[claim.better]
-            known = ends[np.isfinite(ends)]
+            known = cell.find_known(claim.better)
             limit = claim.at_most if claim.at_least is None else claim.at_least
             p = float(stats.binomtest(int(known.sum()), len(known), limit).pvalue)
         elif score in COUNTED or np.isnan(p):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.papers.paper import PaperFigure
-from benchmarks.papers.parts import PaperResult
+from benchmarks.papers.parts import Cell, PaperResult
 from benchmarks.papers.pictures import DRAWERS
 from benchmarks.papers.runs import AXES, Course, Floats
 from benchmarks.peers.svg import Panel, Series, draw_panels
@@ -29,6 +29,9 @@ _NAMES = {
 }
 #: Bins of a histogram, and points of a mean course.
 _BINS, _POINTS = 12, 40
+
+#: Title, what is across and up, and series of a panel.
+PanelParts = tuple[str, str, str, list[Series]]
 
 
 class DrawnFigure(NamedTuple):
@@ -53,7 +56,11 @@ def draw_figures(result: PaperResult) -> list[DrawnFigure]:
             content = _draw_answers(result)
             drawn += [DrawnFigure(figure, f"{name}.png", content)] if content else []
             continue
-        panels = [panel for panel in _PANELS[figure.kind](figure, result) if panel.series]
+        panels = [
+            Panel(title, _NAMES.get(x, x), _NAMES.get(y, y), series, figure.logarithmic, y == "cpu_seconds")
+            for title, x, y, series in _PANELS[figure.kind](figure, result)
+            if series
+        ]
         drawn += [DrawnFigure(figure, f"{name}.svg", draw_panels(panels).encode())] if panels else []
     return drawn
 
@@ -63,40 +70,27 @@ def _list_methods(figure: PaperFigure, result: PaperResult) -> list[tuple[str, s
     return [(one, result.table.label_method(one)) for one in figure.methods or result.table.methods]
 
 
-def _name_axis(quantity: str) -> str:
-    return _NAMES.get(quantity, quantity)
+def _name_cell(cell: Cell) -> str:
+    return cell.part.real_name + (f", K = {cell.k}" if len(cell.part.table.ks) > 1 else "")
 
 
-def _name_place(result: PaperResult, data: str, k: int) -> str:
-    return data if len(result.table.ks) == 1 else f"{data}, K = {k}"
-
-
-def _course_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+def _course_panels(figure: PaperFigure, result: PaperResult) -> Iterator[PanelParts]:
     """Yield a panel a data set, number of clusters and quantity; two quantities of several methods get their own."""
-    for part in result.parts:
-        for k in dict.fromkeys(k for k, _ in part.runs):
-            for quantity in figure.y:
-                series = []
-                for method, label in _list_methods(figure, result):
-                    runs = [run for at, _, run in part.list_runs(method) if at == k]
-                    courses = [run["courses"].get(quantity, []) for run in runs]
-                    mean = average_courses(courses, figure.x, logarithmic=figure.logarithmic)
-                    if mean is not None:
-                        series.append(_draw_mean(label, *mean))
-                name, axes = (
-                    _name_place(result, part.real_name, k),
-                    (_name_axis(figure.x), _name_axis(quantity)),
-                )
-                yield Panel(name, *axes, series, figure.logarithmic)
+    for cell in result.list_cells(result.table.score):
+        for quantity in figure.y:
+            series = []
+            for method, label in _list_methods(figure, result):
+                runs = [run for k, _, run in cell.part.list_runs(method) if k == cell.k]
+                courses = [run["courses"].get(quantity, []) for run in runs]
+                mean = average_courses(courses, figure.x, logarithmic=figure.logarithmic)
+                series += [_draw_mean(label, *mean)] if mean else []
+            yield _name_cell(cell), figure.x, quantity, series
 
 
 def _draw_mean(label: str, at: Floats, mean: Floats, spread: Floats) -> Series:
     """Return a curve, with a standard deviation on either side where it is known."""
-    is_known = np.isfinite(spread)
-    band = np.stack([at, mean - spread, mean + spread])[:, is_known]
-    return Series(
-        label, list(zip(at.tolist(), mean.tolist(), strict=True)), list(zip(*band.tolist(), strict=True))
-    )
+    band = np.stack([at, mean - spread, mean + spread], axis=1)[np.isfinite(spread)]
+    return Series(label, list(zip(at.tolist(), mean.tolist(), strict=True)), list(map(tuple, band.tolist())))
 
 
 def average_courses(
@@ -122,35 +116,28 @@ def average_courses(
     return at, values.mean(axis=0), spread
 
 
-def _search_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+def _search_panels(figure: PaperFigure, result: PaperResult) -> Iterator[PanelParts]:
     """Yield a panel a data set: the best score of the trials so far."""
     for part in result.parts:
         series = []
         for method, tuning in part.searches.items():
-            best = tuning.table()[["trial", "best"]].dropna()
-            points = [(float(trial), float(score)) for trial, score in best.itertuples(index=False)]
-            series.append(Series(result.table.label_method(method), points))
-        yield Panel(part.real_name, "trials", _name_axis(figure.y[0]), series)
+            best = tuning.table()[["trial", "best"]].dropna().astype(float)
+            series.append(
+                Series(result.table.label_method(method), list(best.itertuples(index=False, name=None)))
+            )
+        yield part.real_name, "trials", figure.y[0], series
 
 
-def _histogram_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+def _histogram_panels(figure: PaperFigure, result: PaperResult) -> Iterator[PanelParts]:
     """Yield a panel a score, data set and number of clusters: how many splits have a score."""
     for score in figure.y:
         for cell in result.list_cells(score):
-            values = {
-                label: _keep_known(cell.scores[method]) for method, label in _list_methods(figure, result)
-            }
+            values = {label: cell.find_known(method) for method, label in _list_methods(figure, result)}
             known = np.concatenate(list(values.values()))
             if len(known):
                 edges = np.linspace(known.min(), known.max() + 1e-12 * abs(known.max()) + 1e-12, _BINS + 1)
                 series = [Series(label, _outline(edges, own)) for label, own in values.items() if len(own)]
-                yield Panel(
-                    _name_place(result, cell.part.real_name, cell.k), _name_axis(score), "splits", series
-                )
-
-
-def _keep_known(scores: Floats) -> Floats:
-    return scores[np.isfinite(scores)]
+                yield _name_cell(cell), score, "splits", series
 
 
 def _outline(edges: Floats, values: Floats) -> list[tuple[float, float]]:
@@ -160,27 +147,25 @@ def _outline(edges: Floats, values: Floats) -> list[tuple[float, float]]:
     return list(zip(*steps, strict=True))
 
 
-def _size_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+def _size_panels(figure: PaperFigure, result: PaperResult) -> Iterator[PanelParts]:
     """Yield a panel a score and number of clusters: mean scores by the size of the data."""
     for score in figure.y:
         cells = sorted(result.list_cells(score), key=lambda cell: cell.part.data.size)
         for k in dict.fromkeys(cell.k for cell in cells):
             series = []
-            is_time = score == "cpu_seconds"
             for method, label in _list_methods(figure, result):
-                known = [
-                    (cell.part.data.size, _keep_known(cell.scores[method])) for cell in cells if cell.k == k
+                known = {cell.part.data.size: cell.find_known(method) for cell in cells if cell.k == k}
+                points = [
+                    # The axis of a time is logarithmic, and mean less standard deviation may be below 0.
+                    (size, own.mean(), own.std(ddof=1) if len(own) > 1 and score != "cpu_seconds" else np.nan)
+                    for size, own in known.items()
+                    if len(own)
                 ]
-                known = [(size, own) for size, own in known if len(own)]
-                # The axis of a time is logarithmic, and mean less standard deviation may be below 0.
-                spreads = [own.std(ddof=1) if len(own) > 1 and not is_time else np.nan for _, own in known]
-                columns = ([size for size, _ in known], [own.mean() for _, own in known], spreads)
-                series += [_draw_mean(label, *map(np.array, columns))] if known else []
-            title = f"K = {k}" if len(result.table.ks) > 1 else ""
-            yield Panel(title, figure.x, _name_axis(score), series, figure.logarithmic, is_time)
+                series += [_draw_mean(label, *np.array(points).T)] if points else []
+            yield f"K = {k}" if len(result.table.ks) > 1 else "", figure.x, score, series
 
 
-def _scatter_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]:
+def _scatter_panels(figure: PaperFigure, result: PaperResult) -> Iterator[PanelParts]:
     """Yield a panel a data set: two scores of every run."""
     for part in result.parts:
         series = []
@@ -189,7 +174,7 @@ def _scatter_panels(figure: PaperFigure, result: PaperResult) -> Iterator[Panel]
             pairs = [(run.get(figure.x), run.get(score)) for run in runs for score in figure.y]
             points = [(float(x), float(y)) for x, y in pairs if x is not None and y is not None]
             series += [Series(label, points, dots=True)] if points else []
-        yield Panel(part.real_name, _name_axis(figure.x), _name_axis(figure.y[0]), series)
+        yield part.real_name, figure.x, figure.y[0], series
 
 
 def _draw_answers(result: PaperResult) -> bytes | None:

@@ -161,9 +161,8 @@ def _find_source(data: PaperData, folder: Path | None) -> tuple[PaperSource, Pat
 
 def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
     if path is None:
-        drawn = (
-            draw_sample(source.name, **source.options) if source.options else load_sample(source.name).data
-        )
+        name, options = source.name, source.options
+        drawn = draw_sample(name, **options) if options else load_sample(name).data
         return _take_first(drawn, source.first)
     kind = model_row(table.model).kind
     data = _read_file(kind, path, tuple(source.options.items()))
@@ -201,6 +200,10 @@ class Cell:
     scores: Mapping[str, Floats]  #: by method, shape (n_splits,); NaN where a run has none
     ratio: float = 0.0  #: held-out data as a multiple of the training data
 
+    def find_known(self, method: str) -> Floats:
+        """Return the scores of a method on the splits where it has one."""
+        return self.scores[method][np.isfinite(self.scores[method])]
+
 
 @dataclass(eq=False)
 class PaperResult:
@@ -223,17 +226,14 @@ def _list_cells(part: PaperPart, score: str) -> Iterator[Cell]:
     A split counts once all methods have been tried on it: one that has seen a split more would be held against the
     others on easier or harder data.
     """
-    splits = range(1, part.splits + 1)
     for k in dict.fromkeys(k for k, _ in part.runs):
         own = {method: part.runs[k, method] for method in part.table.methods}
         tried = [{split for split in one.by_split if split <= part.splits} for one in own.values()]
         some = set.union(*tried)
         counted = some if len(some) == 1 else set.intersection(*tried)
-        values = {
-            method: [
-                one.by_split[n].get(score) if n in counted & one.by_split.keys() else None for n in splits
-            ]
-            for method, one in own.items()
-        }
-        scores = {method: np.array(row, dtype=np.float64) for method, row in values.items()}
+        scores = {method: np.full(part.splits, np.nan) for method in own}
+        for method, one in own.items():
+            for split in counted & one.by_split.keys():
+                value = one.by_split[split].get(score)
+                scores[method][split - 1] = np.nan if value is None else value
         yield Cell(part, k, scores, own[part.table.methods[0]].plan.test_train_ratio)

@@ -17,7 +17,6 @@ _SIDE, _MARGIN, _TITLE, _COLUMNS = 260, 8, 16, 3
 _ROW_BORDER, _COLUMN_BORDER = (213, 94, 0), (0, 114, 178)
 #: A pixel with this many times the mean number of links is black.
 _DARKEST = 6.0
-_COLOURS = 24
 
 
 def keep_clusters(posterior: Posterior) -> dict[str, list[int]]:
@@ -35,8 +34,12 @@ def draw_clusters(tiles: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> bytes:
         x, y = (number % _COLUMNS) * across + _MARGIN, (number // _COLUMNS) * down + _MARGIN
         pen.text((x, y), title, fill="black")
         sheet.paste(_draw_blocks(relation, answers["last"]), (x, y + _TITLE))
+    return _encode(sheet, 24)
+
+
+def _encode(sheet: Image.Image, n_colours: int) -> bytes:
     buffer = io.BytesIO()
-    sheet.quantize(_COLOURS).save(buffer, "PNG", optimize=True)
+    sheet.quantize(n_colours).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 
@@ -60,13 +63,10 @@ def _draw_blocks(relation: Any, labels: Mapping[str, list[int]]) -> Image.Image:
 
 def _sort_objects(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the place of every object, and where the clusters end but the last."""
-    sizes = np.bincount(labels)
+    _, cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    place = np.empty(len(labels), dtype=np.int64)
-    place[np.argsort(rank[labels], kind="stable")] = np.arange(len(labels))
-    return place, np.cumsum(sizes[order][sizes[order] > 0])[:-1]
+    place = np.argsort(np.argsort(np.argsort(order)[cluster], kind="stable"))
+    return place, np.cumsum(sizes[order])[:-1]
 
 
 #: Pixels of a picture's cell, and of a gap; features shown of an answer at most.
@@ -94,9 +94,7 @@ def draw_weights(tiles: Sequence[tuple[str, Any, Mapping[str, Any]]]) -> bytes:
             picture = Image.fromarray((255 * (1.0 - size / max(size.max(), 1e-12))).astype(np.uint8))
             sheet.paste(picture.resize((side, side), Image.Resampling.NEAREST), (x, y + _TITLE))
             pen.rectangle((x - 1, y + _TITLE - 1, x + side, y + _TITLE + side), outline=160)
-    buffer = io.BytesIO()
-    sheet.quantize(16).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
+    return _encode(sheet, 16)
 
 
 #: By model: posterior -> the answer in plain values, kept with a run.

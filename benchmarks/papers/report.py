@@ -98,8 +98,8 @@ def _write_scores(cell: Cell) -> list[str]:
     broken = {method for k, method, run in part.list_runs() if k == cell.k and run.get("error")}
     printed = table.printed.get(cell.k, {}).get(part.data.name, (None,) * len(scores))
     shown = [str(n_splits)]
-    for place, (method, own) in enumerate(cell.scores.items()):
-        known = own[np.isfinite(own)]
+    for place, method in enumerate(table.methods):
+        known = cell.find_known(method)
         gap = "failed" if method in broken else "not run" if n_splits or broken else ""
         text = write_number(float(known.mean())) if len(known) else gap
         text = f"**{text}**" if place == best else f"{text}\\*" if tests.p_t[place] < LEVEL else text
@@ -126,8 +126,8 @@ def _list_ends(result: PaperResult) -> list[str]:
     table, cut = result.table, []
     for cell in result.list_cells(UNSETTLED):
         counts = []
-        for method, ends in cell.scores.items():
-            known = ends[np.isfinite(ends)]
+        for method in table.methods:
+            known = cell.find_known(method)
             if known.any() and not table.find_row(method).sampled:
                 counts.append(f"{table.label_method(method)} in {int(known.sum())} of {len(known)} runs")
         cut += [f"{cell.part.real_name}, K {cell.k}: {', '.join(counts)}"] if counts else []

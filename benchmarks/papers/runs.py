@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.registry import method_row
+from acvb_core.store.files import replace_file
 from acvb_core.store.studies import ExperimentFolder, SearchFolder
 from benchmarks.papers.pictures import KEEPERS
 
@@ -43,8 +43,8 @@ _VISIBLE = 1e-3
 _REACHED = 0.05
 #: Sweeps of an answer that is kept while a run goes on.
 _EARLY_SWEEP = 5
-#: What was kept of the runs beside their rows, in their folder.
-_NOTES = "notes.jsonl"
+#: Files: what was kept of the runs beside their rows, in their folder; and which large data were made in full.
+_NOTES, _FULL = "notes.jsonl", "in_full.json"
 
 Floats = NDArray[np.float64]
 #: A quantity while a run goes on: points of `AXES` and the value.
@@ -141,13 +141,15 @@ def describe_end(
     return facts
 
 
-@dataclass(eq=False)
-class MethodRuns:
-    """A method with its settings on one data set, and its runs so far; all tables that have such runs share them."""
+class MethodRuns(ExperimentFolder):
+    """A folder with the runs of a method with its settings on one data set; all tables that have such runs share it."""
 
-    plan: Plan
-    folder: ExperimentFolder
-    by_split: dict[int, Run] = field(default_factory=dict)
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        super().__init__(folder, plan, __version__)
+        self.by_split: dict[int, Run] = {}
+        notes = _read_notes(folder / _NOTES)
+        for row in self.read().rows:
+            self._add(row, notes.get(row["run"], {}))
 
     def make_next(self, call: Mapping[str, str], progress: ProgressLine, poll: Poll) -> bool:
         """Make the first run that is missing; return False where it was interrupted."""
@@ -160,13 +162,13 @@ class MethodRuns:
         note = {"run": row["run"], "call": call, "courses": recorder.read_courses()}
         if row["split"] == 1:
             note["answers"] = recorder.answers
-        with (self.folder.folder / _NOTES).open("a", encoding="utf-8") as lines:
+        with (self.folder / _NOTES).open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(note) + "\n")
-        self.folder.append(row)  # after the note: a run that has none would be one of unknown origin
-        self.add(row, note)
+        self.append(row)  # after the note: a run that has none would be one of unknown origin
+        self._add(row, note)
         return True
 
-    def add(self, row: Mapping[str, Any], note: Mapping[str, Any]) -> None:
+    def _add(self, row: Mapping[str, Any], note: Mapping[str, Any]) -> None:
         """Take a run that is over, with what was kept of it, and what that says of its end."""
         is_sampled = method_row(self.plan.model.name, row["method"]).sampled
         burn_in = row.get("setting_burn_in") if is_sampled else None
@@ -188,13 +190,20 @@ class KeptRuns:
         """Return the runs of a plan that were made before: the same object for the same plan."""
         name = _digest(plan.identity())
         if name not in self._known:
-            runs = self._known[name] = MethodRuns(
-                plan, ExperimentFolder(self.folder / name, plan, __version__)
-            )
-            notes = _read_notes(self.folder / name / _NOTES)
-            for row in runs.folder.read().rows:
-                runs.add(row, notes.get(row["run"], {}))
+            self._known[name] = MethodRuns(self.folder / name, plan)
         return self._known[name]
+
+    @property
+    def full(self) -> set[tuple[str, ...]]:
+        """The large data that have runs in full, by paper, table and name: pages go on showing these."""
+        path = self.folder / _FULL
+        return set(map(tuple, json.loads(path.read_text("utf-8")))) if path.exists() else set()
+
+    def remember_full(self, names: set[tuple[str, ...]]) -> None:
+        """Keep the names of large data that have runs in full."""
+        if not names <= self.full:
+            with replace_file(self.folder / _FULL) as file:
+                file.write(json.dumps(sorted(names | self.full), indent=2).encode())
 
     def make_search(self, search: Search) -> Tuning:
         """Return the trials of a search, after those that are missing are made.

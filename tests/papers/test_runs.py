@@ -18,7 +18,7 @@ from acvb_core.cli.progress import ProgressLine
 from acvb_core.core.protocols import no_poll
 from acvb_core.engine.fitting import fit
 from acvb_core.registry import method_row
-from benchmarks.papers.__main__ import main, make_runs, read_full, remember_full
+from benchmarks.papers.__main__ import list_full, main, make_runs
 from benchmarks.papers.paper import PaperData, PaperSource, PaperTable, read_paper
 from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
 from benchmarks.papers.report import list_commands, write_report
@@ -114,18 +114,17 @@ def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
 
 
 def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> None:
-    large = replace(FIRST, data=(replace(WOMEN, is_large=True),))
-    remember_full(list_parts(large, out=tmp_path), tmp_path)
-    assert read_full(tmp_path) == set()  # no run was made
+    large, kept = replace(FIRST, data=(replace(WOMEN, is_large=True),)), KeptRuns(tmp_path)
+    assert list_full(list_parts(large, out=tmp_path)) == set()  # no run was made
     for limits, full in (
         (PaperLimits(quick=True), set()),
         (PaperLimits(), {("made up", "Table 1", "Women")}),
     ):
-        runs = list_parts(large, out=tmp_path, limits=limits)
-        make(runs)
+        parts = list_parts(large, out=tmp_path, limits=limits)
+        make(parts)
         for _ in range(2):
-            remember_full(runs, tmp_path)
-            assert read_full(tmp_path) == full
+            kept.remember_full(list_full(parts))
+            assert kept.full == KeptRuns(tmp_path).full == full
 
 
 def test_a_kept_run_knows_the_call_that_made_it(tmp_path: Path) -> None:
