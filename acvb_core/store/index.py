@@ -38,8 +38,6 @@ from acvb_core.store.files import (
     as_store_error,
     damage_error,
     file_stamp,
-    from_text_bytes,
-    read_npz,
     sync_folder,
     write_arrays,
 )
@@ -49,6 +47,7 @@ from acvb_core.store.results import (
     VERSION,
     RunIdentity,
     add_identity,
+    read_about,
     read_identity,
     run_path,
     trash_path,
@@ -464,11 +463,11 @@ def _note_run(path: Path) -> Note | None:
         run = read_identity(path)
         if stamp is None or run is None or run.job_id != path.stem:
             return None
-        about = from_text_bytes(read_npz(path, ("about",))["about"])
+        facts = json.dumps({"verdict": read_about(path).get("verdict")})
         with zipfile.ZipFile(path) as file:
             if file.testzip() is not None:
                 return None
-        return Note(stamp, _digest_row(row_of(run)), json.dumps({"verdict": about.get("verdict")}))
+        return Note(stamp, _digest_row(row_of(run)), facts)
     except (*DAMAGE, OSError, StoreError):  # loading the run says why
         return None
 

@@ -86,40 +86,41 @@ def trash_path(folder: Path, job_id: str) -> Path:
     return folder / TRASH / run_path(folder, job_id).name
 
 
-def write_result(path: Path, result: Result, run: RunIdentity | None = None, *, state: bool = True) -> None:
-    """Write everything of a result but its data; `state`: with what the run goes on from, where it is at hand.
+def write_result(
+    path: Path, result: Result | PreparedRun, run: RunIdentity | None = None, *, state: bool = True
+) -> None:
+    """Write everything of a result but its data, or a run that has done no sweep yet.
 
-    `read_identity` gives back which run it is; without that the file is of version 1.
+    `run`: which run it is, as `read_identity` gives it back; without that the file is of version 1.
+    `state`: with what the run goes on from, where it is at hand.
     """
-    last, history = result.snapshot, result.history
-    form, arrays = encode_posterior(last.posterior)
-    about = {
-        "settings": result.prepared.spec.to_dict(),
-        "max_sweeps": result.max_sweeps,
-        "snapshot": {name: to_numbers(getattr(last, name)) for name in _VALUES},
-        "verdict": None if last.verdict is None else str(last.verdict),
-        "heldout": None if last.heldout is None else last.heldout._asdict(),
-        "history": list(history.columns),
-        "race": None if result.race_report is None else result.race_report.to_dict(),
-        "posterior": form,
-    }
+    prepared = result.prepared if isinstance(result, Result) else result
+    about: dict[str, Any] = {"settings": prepared.spec.to_dict()}
+    arrays: Arrays = {}
+    curves: Arrays = {}
     version = 1 if run is None else 2
-    state = state and last.state is not None and can_keep(result.prepared.algorithm, last.state)
-    if run is not None and state:
-        about["state"], parts = encode_state((last.state, last.memory))
-        arrays, version = arrays | parts, VERSION
-    elif last.verdict is None:
+    if isinstance(result, Result):
+        last, history = result.snapshot, result.history
+        form, arrays = encode_posterior(last.posterior)
+        about |= {
+            "max_sweeps": result.max_sweeps,
+            "snapshot": {name: to_numbers(getattr(last, name)) for name in _VALUES},
+            "verdict": None if last.verdict is None else str(last.verdict),
+            "heldout": None if last.heldout is None else last.heldout._asdict(),
+            "history": list(history.columns),
+            "race": None if result.race_report is None else result.race_report.to_dict(),
+            "posterior": form,
+        }
+        curves = {"history": history.to_numpy(dtype=np.float64)}
+        if run is not None and state and last.state is not None and can_keep(prepared.algorithm, last.state):
+            about["state"], parts = encode_state((last.state, last.memory))
+            arrays |= parts
+    if "state" in about or about.get("verdict") is None:
         version = VERSION
     if run is not None:
         about["run"] = _own_fields(run)
-    arrays |= {"about": text_bytes(about), "history": history.to_numpy(dtype=np.float64)}
-    write_arrays(path, arrays | ({} if run is None else encode_start(result.prepared)), version=version)
-
-
-def write_prepared(path: Path, prepared: PreparedRun, run: RunIdentity) -> None:
-    """Write a run that has done no sweep yet."""
-    about = {"settings": prepared.spec.to_dict(), "run": _own_fields(run)}
-    write_arrays(path, {"about": text_bytes(about), **encode_start(prepared)}, version=VERSION)
+    start = {} if run is None else encode_start(prepared)
+    write_arrays(path, arrays | {"about": text_bytes(about)} | curves | start, version=version)
 
 
 def read_state(path: Path) -> tuple[Any, Any] | None:
@@ -149,17 +150,28 @@ def _own_fields(run: RunIdentity) -> dict[str, Any]:
     return {name: value for name, value in asdict(run).items() if name != "settings"}
 
 
-def read_identity(path: Path) -> RunIdentity | None:
-    """Return which run a file holds; None where an older version wrote it without a name.
+def read_about(path: Path) -> dict[str, Any]:
+    """Return the plain values of a run's file, its version among them.
 
     Raises StoreError: the file is gone, damaged or newer than this program.
     """
     arrays = read_npz(path, ("version", "about"))
     version = check_version(path, arrays, VERSION)
     try:
-        about = from_text_bytes(arrays["about"])
-        if version < 2:
-            return None
+        return {**from_text_bytes(arrays["about"]), "version": version}
+    except DAMAGE as error:
+        raise damage_error(path) from error
+
+
+def read_identity(path: Path) -> RunIdentity | None:
+    """Return which run a file holds; None where an older version wrote it without a name.
+
+    Raises StoreError: as for `read_about`.
+    """
+    about = read_about(path)
+    if about["version"] < 2:
+        return None
+    try:
         run = RunIdentity(**about["run"], settings=about["settings"])
         texts = (run.job_id, run.workspace, run.kind, run.dataset)
         if not all(isinstance(text, str) for text in texts) or not isinstance(run.created, int | float):
@@ -197,9 +209,9 @@ def swap_error(path: Path, job_id: str) -> StoreError:
 
 
 def read_result(path: Path, data: Any, *, state: bool = False) -> Result | PreparedRun:
-    """Return the result that `write_result` wrote, on the data it was made from; of `write_prepared`, the problem.
+    """Return the result that `write_result` wrote, on the data it was made from; the run alone if it did no sweep.
 
-    The problem is posed anew: the same seed holds the same entries or words out.
+    The run is prepared anew: the same seed holds the same entries or words out.
 
     `state`: with what the run goes on from, where it was kept; otherwise that is left to `read_state`.
     Raises StoreError: the file is gone, damaged, newer than this program, or of a method that this program does not
@@ -289,14 +301,6 @@ def read_array(path: Path, name: str) -> Any:
     arrays = read_npz(path, ("about", name))
     try:
         return _decode_history(from_text_bytes(arrays["about"]), arrays).to_numpy(dtype=np.float64)
-    except DAMAGE as error:
-        raise damage_error(path) from error
-
-
-def has_state(path: Path) -> bool:
-    """Return whether a file has a state; whether it can be read is seen by `read_state`."""
-    try:
-        return "state" in from_text_bytes(read_npz(path, ("about",))["about"])
     except DAMAGE as error:
         raise damage_error(path) from error
 

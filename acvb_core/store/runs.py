@@ -53,7 +53,7 @@ from acvb_core.store.results import (
     TRASH,
     RunIdentity,
     add_identity,
-    has_state,
+    read_about,
     read_array,
     read_identity,
     read_result,
@@ -61,7 +61,6 @@ from acvb_core.store.results import (
     run_path,
     swap_error,
     trash_path,
-    write_prepared,
     write_result,
 )
 from acvb_core.store.topic_names import TopicNames
@@ -160,10 +159,7 @@ class RunStore:
         connection.execute("SAVEPOINT before_run")
         try:
             self._data.keep(kind, identity.dataset, prepared.data)
-            if isinstance(run, Result):
-                write_result(path, run, identity, state=state)
-            else:
-                write_prepared(path, prepared, identity)
+            write_result(path, run, identity, state=state)
             save_row(connection, identity)
             self._trash.remove(identity.job_id)
         except BaseException:
@@ -281,7 +277,7 @@ class RunStore:
         if workspace not in (None, run.workspace):
             raise StoreError("this run belongs to another workspace.")
         stored = read_result(path, self._data.read(run.kind, run.dataset))
-        read_state = partial(self.read_state, job_id) if has_state(path) else None
+        read_state = partial(self.read_state, job_id) if "state" in read_about(path) else None
         job = Job.restore(
             stored, executor, job_id=job_id, created=run.created, owner=workspace or "", read_state=read_state
         )
