@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -26,6 +27,9 @@ NodeList = Sequence[str] | FileLike
 #: Returns the `source`, `line` and `column` of a label code, for an error.
 Place = Callable[[int], dict[str, Any]]
 _FEW = 3  # names that a message lists
+_WHOLE = re.compile(r"-?\d+(\.0)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?", re.ASCII)
+_POWER = re.compile(r"-?\d\.(\d+)[eE]\+(\d{1,3})", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +66,38 @@ def make_side(
     elif size is not None:
         codes = _read_indices(labels, size, place)
         labels = [str(i) for i in range(size)]
+    else:
+        _refuse_rounded(labels, place)
+        whole = unify_numbers(labels)
+        if whole is not labels:
+            found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
+            labels, codes = list(found), np.array([found[label] for label in whole], dtype=np.int32)
     return Side(np.array(labels, dtype=object), codes)
+
+
+def unify_numbers(labels: Sequence[str]) -> Sequence[str]:
+    """Return ids without a .0, which a column of whole numbers gets where a cell was blank; others as they are.
+
+    >>> unify_numbers(["1.0", "1", "20.0"]), unify_numbers(["1.0", "b"])
+    (['1', '1', '20'], ['1.0', 'b'])
+    """
+    if not any(label.endswith(".0") for label in labels) or not all(map(_WHOLE.fullmatch, labels)):
+        return labels
+    return [label.partition(".")[0] for label in labels]
+
+
+def _refuse_rounded(labels: Sequence[str], place: Place) -> None:
+    """Raise DataError for an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on."""
+    found = next((code for code, label in enumerate(labels) if _is_rounded(label)), None)
+    if found is not None and all(map(_NUMBER.fullmatch, labels)):
+        what = "this id is a rounded number, which others may be written as too"
+        remedy = "Give ids as texts or whole numbers: in a spreadsheet as text, in pandas with dtype=str."
+        raise DataError(what, **place(found), value=labels[found], remedy=remedy)
+
+
+def _is_rounded(label: str) -> bool:
+    match = _POWER.fullmatch(label) if "+" in label else None  # quick: there may be millions
+    return match is not None and (int(match[2]) > len(match[1]) or float(label) >= 2**53)
 
 
 def _read_indices(labels: Sequence[str], size: int, place: Place) -> NDArray[np.int32]:

@@ -443,3 +443,31 @@ def test_ids_beside_a_matrix_are_names() -> None:
     for form in (frame, frame.reset_index(), frame.to_csv().encode()):
         assert_same(load_relation(form).relation, users, items, cells)
     assert acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in users
+
+
+def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:
+    """Three users were four: 1.0 and 1 were two."""
+    loaded = load_relation(b"user,item\n1.0,a\n1,b\n2.0,a\n3,c\n")
+    assert loaded.relation.row_labels.tolist() == ["1", "2", "3"]
+    assert loaded.report.count("whole_ids") == 1
+    network = load_relation(b"source,target\n1.0,2\n2.0,3\n3.0,1\n")
+    assert (network.relation.shape, network.relation.row_labels.tolist()) == ((3, 3), ["1", "2", "3"])
+    versions = load_relation(b"package,version\na,1.0\nb,1.0\nb,1.1\n")
+    assert versions.relation.column_labels.tolist() == ["1.0", "1.1"]
+    assert load_relation([(1.0, "a"), (1, "b")]).relation.row_labels.tolist() == ["1"]
+
+
+@pytest.mark.parametrize("rounded", ["1.23457E+11", "9.007199254740992e+15"])
+def test_ids_that_were_rounded_are_refused(rounded: str) -> None:
+    text = f"user,item\n12,a\n{rounded},b\n".encode()
+    with pytest.raises(DataError, match="line 3, column 1: this id is a rounded number"):
+        load_relation(text)
+    names = f"user,item\nann,a\n{rounded},b\n".encode()
+    assert load_relation(names).relation.row_labels.tolist() == ["ann", rounded]
+
+
+def test_ids_of_a_frame_that_floats_cannot_tell_apart_are_refused() -> None:
+    """Two users became one."""
+    frame = pd.DataFrame({"user": [9007199254740993.0, 9007199254740992.0, 5.0], "item": list("abc")})
+    with pytest.raises(DataError, match="row 1, column 'user': this id is a rounded number"):
+        load_relation(frame)
