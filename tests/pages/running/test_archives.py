@@ -107,7 +107,7 @@ def test_a_plan_that_another_tab_deletes_now_leaves_the_page_whole(
     links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
     plan = plan_experiment(links, ["cvb0", "vb"], k=[2], splits=2, max_sweeps=2)
     assert services.experiments().add(WORKSPACE, plan, "links").wait(SECONDS)
-    monkeypatch.setattr(services.experiments(), "_folders", {})
+    monkeypatch.setattr(services.experiments(), "_kept", {})
     assert open_app("runs").title[0].value == "Runs"
 
 
