@@ -157,8 +157,8 @@ class IrmCases:
         return planted_relation(200, 150, 3, 3, 5).relation, 35
 
     def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
-        relation = large_relation(2_000, 3_000, 60_000, 8, 8, 1).relation
-        assert relation.transposed.shape == (3_000, 2_000)
+        relation = large_relation(1_000, 1_500, 30_000, 8, 8, 1).relation
+        assert relation.transposed.shape == (1_500, 1_000)
         return (
             relation,
             [
