@@ -363,7 +363,8 @@ class DaskExecutor(Executor):
         Raises AcvbError: the run has a fault, no worker may compute it, or several workers died of it.
         Raises InterruptedRun: the scheduler cannot be reached any more.
         """
-        if count_shards(state.prepared.algorithm) > 1:
+        # Elsewhere than over shards, nothing here needs the algorithm: it is not built.
+        if state.prepared.row.shards and count_shards(state.prepared.algorithm) > 1:
             with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
                 yield from super().compute(state, poll, compiling)
         else:

@@ -86,8 +86,10 @@ class DaskWorkers:
             if not isinstance(there, OSError)
         }
         # Of one that is silent nothing is known before it says that it has a run.
-        versions = {address: self.versions.get(address, describe_process()) for address in sorted(known)}
-        return [_describe(address, known[address], there) for address, there in versions.items()]
+        return [
+            _describe(address, about, self.versions.get(address, describe_process()))
+            for address, about in sorted(known.items())
+        ]
 
     def ask_scheduler(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by address; nothing without a connection.

@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.cluster.backend import DaskExecutor
-from acvb_core.cluster.wire import SentData
+from acvb_core.cluster.backend import DaskExecutor, RemoteRun
+from acvb_core.cluster.wire import Reader, SentData, pack_update
 from acvb_core.cluster.worker import HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.state import RunState
 from acvb_core.engine.tuning import tune
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
 
@@ -96,6 +98,25 @@ def test_a_job_is_watched_paused_stopped_and_extended(executor: DaskExecutor, jo
     *_, here = run(job.prepared, max_sweeps=stopped + 5)
     assert np.array_equal(job.result().snapshot.posterior["rows"], here.posterior["rows"])
     assert len(job.history) == stopped + 5
+
+
+def test_a_run_is_kept_as_it_was_while_the_one_that_is_watched_goes_on() -> None:
+    begun = RunState.begin(prepare_run(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}))
+    remote, reader, seen = RemoteRun(Any, begun), Reader(begun.prepared), list[RunState]()  # type: ignore[arg-type]
+    for state in Executor().compute(begun):
+        if state.last.sweep == 4:
+            break
+        for _ in range(
+            2 if state.last.sweep == 2 else 1
+        ):  # as where a run is held whose sweep was sent already
+            packed = pack_update(state, reader.known, keep=state.last.sweep == 2)
+            seen.append(remote._read(reader, packed))
+    assert [one.last.sweep for one in seen] == [1, 2, 2, 3]
+    assert [one.is_due for one in seen] == [False, True, True, False]
+    assert [one.last_sweep is None for one in seen] == [False, False, True, False]
+    assert (len(remote._kept.history), len(seen[-1].history)) == (2, 3)
+    *_, here = run(begun.prepared, resume=remote._kept.last, max_sweeps=3)
+    assert np.array_equal(here.posterior["rows"], seen[-1].last.posterior["rows"])
 
 
 def test_runs_go_side_by_side_on_data_that_were_sent_once(
