@@ -58,7 +58,8 @@ def read_edge_list(
     except ContradictionError as clash:
         raise links.find_contradiction(clash, rows, columns) from None
     facts = reading_facts(reader, layout) + links.tell_unified(rows, columns)
-    guessed = isinstance(source, ByteSource) and not isinstance(options.header, bool)
+    unnamed = isinstance(source, ByteSource) or not source.frame.named
+    guessed = unnamed and not isinstance(options.header, bool)
     if guessed and not layout.header and links.value_at is None:
         facts += links.find_lone_first_line(found.relation, rows, columns)
     return found._replace(facts=facts + found.facts, declared=links.find_direction())
@@ -152,7 +153,10 @@ class _LinkList:
         return [Fact("whole_ids", 1, told)] if n else []
 
     def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
-        """Return a note where only the first line has two names that occur nowhere else, as names of columns do."""
+        """Return a note where only the first line has two names that occur nowhere else, as names of columns do.
+
+        Raises DataError: all other names occur again, so that the first line is a heading, most likely.
+        """
         # Codes are given in the order of first occurrence.
         first = int(rows.final[0]), int(columns.final[:2][-1 if self._options.same_nodes else 0])
         names = [shorten(rows.labels[first[0]]), shorten(columns.labels[first[1]])]
@@ -169,6 +173,15 @@ class _LinkList:
         lone = np.flatnonzero((times[ends[0]] == 1) & (times[ends[1]] == 1))
         if len(lone) != 1 or (links.row[lone[0]], links.col[lone[0]]) != first:
             return []
+        if len(times) > 4 and np.count_nonzero(times == 1) == 2:
+            unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
+            raise DataError(
+                f"the first {unit} may hold the names of the columns: all names but these two occur again",
+                source=self._source.name,
+                line=1,
+                value=", ".join(names),
+                remedy="Say whether it holds names (header=True) or data (header=False).",
+            )
         told = "on the first line, occur with each other only. They may be names of columns, and not data."
         return [Fact("lone_first_line", 1, f"{' and '.join(names)}, {told}")]
 

@@ -471,3 +471,31 @@ def test_ids_of_a_frame_that_floats_cannot_tell_apart_are_refused() -> None:
     frame = pd.DataFrame({"user": [9007199254740993.0, 9007199254740992.0, 5.0], "item": list("abc")})
     with pytest.raises(DataError, match="row 1, column 'user': this id is a rounded number"):
         load_relation(frame)
+
+
+def test_a_first_line_that_may_be_a_heading_is_asked_about() -> None:
+    """Buyer and Product were two more objects, with a link."""
+    lines = [
+        "Buyer,Product",
+        "ann,milk",
+        "ann,beer",
+        "bob,milk",
+        "bob,beer",
+        "cyd,milk",
+        "cyd,wine",
+        "ann,wine",
+    ]
+    text = "\n".join(lines).encode()
+    book = io.BytesIO()
+    pd.read_csv(io.BytesIO(text)).to_excel(book, index=False)
+    for content, place in ((text, "line"), (gzip.compress(text), "line"), (book.getvalue(), "row")):
+        with pytest.raises(
+            DataError, match=f"the first {place} may hold the names of the columns"
+        ) as refused:
+            load_relation(content, filename="sales.xlsx" if place == "row" else "sales.csv")
+        assert refused.value.remedy == "Say whether it holds names (header=True) or data (header=False)."
+        assert load_relation(content, header=True).relation.shape == (3, 3)
+        assert load_relation(content, header=False).relation.shape == (4, 4)
+    assert load_relation(text.replace(b"cyd,wine", b"cyd,tea")).relation.shape == (4, 5), (
+        "tea, too, occurs once"
+    )
