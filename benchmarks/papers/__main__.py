@@ -104,9 +104,8 @@ def reproduce_paper(arguments: argparse.Namespace) -> int:
             return INTERRUPTED
         kept.remember_full(list_full(parts))
     drawn = [draw_figures(result) for result in results]
-    plain = to_plain(results)
-    page = write_report(arguments.paper, results, plain, [[one.link for one in own] for own in drawn])
-    figures = as_json({"paper": arguments.paper, **plain})
+    plain = to_plain(arguments.paper, results)
+    page, figures = write_report(results, plain, drawn), as_json(plain)
     files = {one.name: one.content for own in drawn for one in own}
     files |= {f"{arguments.paper}.md": page.encode(), f"{arguments.paper}.json": figures.encode()}
     _write_files(arguments.out, files)

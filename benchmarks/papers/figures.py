@@ -41,11 +41,6 @@ class DrawnFigure(NamedTuple):
     name: str  #: of the file
     content: bytes
 
-    @property
-    def link(self) -> str:
-        """The line of the page that shows it."""
-        return f"![{self.figure.number}: {self.figure.title}]({self.name})"
-
 
 def draw_figures(result: PaperResult) -> list[DrawnFigure]:
     """Return the figures of a table that have runs."""

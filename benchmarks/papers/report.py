@@ -20,6 +20,7 @@ from benchmarks.papers.claims import (
     plain_number,
     write_p,
 )
+from benchmarks.papers.figures import DrawnFigure
 from benchmarks.papers.parts import Cell, PaperPart, PaperResult
 from benchmarks.papers.runs import Run
 
@@ -33,13 +34,11 @@ _ENVIRONMENT.filters["join_lines"] = lambda text: " ".join(text.split())
 
 
 def write_report(
-    paper: str,
-    results: Sequence[PaperResult],
-    plain: Mapping[str, Any],
-    links: Sequence[Sequence[str]] = (),
+    results: Sequence[PaperResult], plain: Mapping[str, Any], drawn: Sequence[Sequence[DrawnFigure]] = ()
 ) -> str:
-    """Return the page of a paper; `plain`: from `to_plain`; `links`: of each table, lines that show its figures."""
-    return _fill("paper_page", paper, results, links or [()] * len(results), plain["made"], plain["claims"])
+    """Return the page of a paper; `plain`: from `to_plain`; `drawn`: the figures of each table."""
+    drawn = drawn or [()] * len(results)
+    return _fill("paper_page", plain["paper"], results, drawn, plain["made"], plain["claims"])
 
 
 def write_claims_page(papers: Mapping[str, Mapping[str, Any]]) -> str:
@@ -146,9 +145,10 @@ def _list_searches(result: PaperResult) -> list[dict[str, Any]]:
     return found
 
 
-def to_plain(results: Sequence[PaperResult]) -> dict[str, Any]:
+def to_plain(paper: str, results: Sequence[PaperResult]) -> dict[str, Any]:
     """Return the tables of a paper as plain values: every score of every split, the claims, and what made the runs."""
     return {
+        "paper": paper,
         "made": list_commands(results),
         "tables": [
             {

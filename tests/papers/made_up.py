@@ -35,4 +35,4 @@ def with_runs(part: PaperPart, runs: Mapping[tuple[int, str, int], Mapping[str, 
 
 def write_page(*results: PaperResult) -> str:
     """Return the page of some tables."""
-    return write_report("made up", results, to_plain(results))
+    return write_report(results, to_plain("made up", results))

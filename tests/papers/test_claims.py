@@ -77,7 +77,7 @@ def test_a_claim_of_several_tables_is_judged_once() -> None:
     ]  # fmt: skip
     assert evidence.verdict == "holds under Table 1 (K 2), Table 2"
     assert evidence.tests[0].p > judge(one).tests[0].p  # more comparisons, more to adjust for
-    content = to_plain([one, other])
+    content = to_plain("made up", [one, other])
     assert len(content["claims"]) == 1
     page = write_claims_page({"made up": content})
     assert (
@@ -92,7 +92,7 @@ def test_a_claim_on_shorter_runs_says_so() -> None:
         result = replace(full, parts=[PaperPart(full.table, WOMEN, limits)])
         evidence = judge(result)
         assert evidence.quick == (("Women",) if quick else ())
-        page = write_claims_page({"made up": to_plain([result])})
+        page = write_claims_page({"made up": to_plain("made up", [result])})
         assert ("6 splits; quick look at Women |" in page) is quick
         assert "| CVB0 is better | Table 1 | Women | t-test of the difference | holds |" in page
 
@@ -211,7 +211,7 @@ def test_a_claim_that_no_runs_speak_for_says_why() -> None:
     assert evidence.verdict == "not tested: a matter of taste"
     assert not evidence.tests
     assert "| 1 | It is good | Table 1 |  |  | not tested: a matter of taste |  |  |" in write_claims_page(
-        {"made up": to_plain([result_of([CLEAR], claim)])}
+        {"made up": to_plain("made up", [result_of([CLEAR], claim)])}
     )
 
 
@@ -278,7 +278,7 @@ def test_a_claim_that_methods_are_equal_has_a_margin(scores: Scores, verdict: st
     claim = replace(CLAIM, margin=0.1, why="a tenth")
     evidence = judge(result_of(scores, claim))
     assert evidence.verdict == verdict
-    page = write_claims_page({"made up": to_plain([result_of(scores, claim)])})
+    page = write_claims_page({"made up": to_plain("made up", [result_of(scores, claim)])})
     assert f"| two one-sided t-tests, margin 0.1 (a tenth) | {verdict} |" in page
 
 

@@ -153,7 +153,7 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in(tmp_path: P
     assert page.count("- Women: A sample, 18 × 14.") == 1
     assert "- Lost: cannot be had." in page
     assert "A quick look" not in page
-    plain = to_plain([result])
+    plain = to_plain("made up", [result])
     first = plain["tables"][0]["cells"][0]["scores"][0][0]
     assert first == pytest.approx(cells[0].scores["cvb0"][0], rel=1e-5)
     (evidence,) = judge_claims([result])

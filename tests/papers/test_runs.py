@@ -162,7 +162,7 @@ def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
 
 
 def origin_of(*made: dict[str, Any]) -> list[str]:
-    page = write_report("made up", [], {"made": made, "claims": []})
+    page = write_report([], {"paper": "made up", "made": made, "claims": []})
     return page[: page.index("The first figure is ours")].splitlines()[2:-1]
 
 
