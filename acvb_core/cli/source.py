@@ -131,7 +131,7 @@ def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelSpec], str
     if isinstance(data, Relation) and reading.kind == "relation":
         relation, notes = _with_domains(data, arguments, models)
         return _add_labels(arguments, relation, models, [*lines, *notes])
-    if getattr(arguments, "on_disk", None) is not None and model.data_class.holds(data):
+    if getattr(arguments, "on_disk", None) is not None and model.data_class.is_instance(data):
         corpus, notes = write_sample(arguments, data, streamed)
         return Source(corpus, model, notes)
     return _scale_as_typed(arguments, data, model, lines)

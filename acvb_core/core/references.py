@@ -25,7 +25,7 @@ class Reference:
         """Call what it stands for."""
         return self.load()(*arguments, **options)
 
-    def holds(self, value: Any) -> bool:
+    def is_instance(self, value: Any) -> bool:
         """Return whether a value is an instance of the class; there is none before its module was imported."""
         module = sys.modules.get(self.module)
         return module is not None and isinstance(value, getattr(module, self.name))

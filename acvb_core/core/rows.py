@@ -216,15 +216,15 @@ class ModelSpec:
 
     def fits(self, data: Any) -> bool:
         """Return whether the model is for such data."""
-        return (self.data_class.holds(data) or self.on_disk(data)) and self.accepts(data)
+        return (self.data_class.is_instance(data) or self.on_disk(data)) and self.accepts(data)
 
     def on_disk(self, data: Any) -> bool:
         """Return whether such data are kept on disk, so that only streams and runs over shards can take them."""
-        return self.streamed is not None and self.streamed.holds(data)
+        return self.streamed is not None and self.streamed.is_instance(data)
 
     def accept(self, data: Any) -> None:
         """Raise a ParameterError when the data are not of the model's kind."""
-        if not (self.data_class.holds(data) or self.on_disk(data)):
+        if not (self.data_class.is_instance(data) or self.on_disk(data)):
             raise ParameterError(
                 f"model {self.name!r} is for a {self.kind}; this is a {type(data).__name__.lower()}."
             )

@@ -43,7 +43,7 @@ def read_with_report(
     Raises DataError: it cannot be read without further choices, or at all.
     Raises ParameterError: there is no such model, or nothing reads such an object.
     """
-    if any(row.data_class.holds(data) or row.on_disk(data) for row in MODELS):
+    if any(row.data_class.is_instance(data) or row.on_disk(data) for row in MODELS):
         return data, None
     taken, report = take_apart(data)
     if report is not None:

@@ -35,6 +35,6 @@ def test_a_reference_is_called_as_what_it_stands_for() -> None:
 
 def test_nothing_is_of_a_class_that_was_not_imported() -> None:
     relation = Relation.build([[1, 0], [0, 1]])
-    assert Reference("acvb_core.data.relation", "Relation").holds(relation)
-    assert not Reference("acvb_core.data.table", "Table").holds(relation)
-    assert not Reference("a_module_that_nobody_imports", "Table").holds(relation)
+    assert Reference("acvb_core.data.relation", "Relation").is_instance(relation)
+    assert not Reference("acvb_core.data.table", "Table").is_instance(relation)
+    assert not Reference("a_module_that_nobody_imports", "Table").is_instance(relation)
