@@ -18,7 +18,7 @@ import importlib.machinery, sys
 FAULTS = {
     "pages.ui.shared.guide_page": "show_guide",
     "pages.ui.upload.preview": "show_layout",
-    "pages.ui.workspace.kept_data": "remove_data",
+    "pages.ui.workspace.kept_data": "DataShelf.remove",
 }
 
 def fail(*_, **__):
@@ -32,7 +32,8 @@ class Finder:
         run = spec.loader.exec_module
         def run_and_break(module):
             run(module)
-            setattr(module, FAULTS[name], fail)
+            *owner, function = FAULTS[name].split(".")
+            setattr(getattr(module, owner[0]) if owner else module, function, fail)
         spec.loader.exec_module = run_and_break
         return spec
 

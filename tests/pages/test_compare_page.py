@@ -201,7 +201,7 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     women = load_sample("southern_women").relation
     for _ in range(2):
         assert services.job_manager().add(WORKSPACE, prepare_run(women, "vb")).wait(180)
-    services.datasets().clear()
+    services.data_shelves().clear()
     services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
     app.switch_page("pages/home.py").run()
     app.switch_page("pages/compare.py").run()

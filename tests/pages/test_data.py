@@ -230,7 +230,7 @@ def test_what_is_held_out_is_kept(open_app: Open) -> None:
     assert dataset is not None
     assert (dataset.heldout, dataset.heldout_seed) == (0.25, 7)
     # Another session, after the server has forgotten what it held in memory.
-    services.datasets().clear()
+    services.data_shelves().clear()
     again = open_app("data")
     assert again.number_input(key="heldout_percent").value == 25.0
     assert again.number_input(key="heldout_seed").value == 7

@@ -10,6 +10,7 @@ import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from acvb_core.engine.prepared import prepare_run
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.kept_data import DataShelf, shelf_of
 from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, texts, until
 
 
@@ -56,7 +58,7 @@ def run_all(app: AppTest, seeds: int = 1) -> list[Job]:
 
 def restart(open_app: Open, page: str = "run") -> AppTest:
     """Open the app as after the end of its process."""
-    for name in ("job_manager", "datasets", "used_datasets", "data_problems", "store"):
+    for name in ("job_manager", "data_shelves", "store"):
         getattr(services, name).clear()
     return open_app(page)
 
@@ -360,12 +362,16 @@ def test_data_loaded_in_one_tab_are_not_forgotten_by_another_that_opens(
     workspace = Workspace(with_sample.session_state["ws"])
     loaded = workspace.dataset
     assert loaded is not None
-    services.datasets().pop(workspace.key)
+    services.data_shelves().clear()
+    other = Thread(target=workspace.set_dataset, args=(loaded,))
 
-    def find_nothing_yet(key: str) -> None:
-        services.datasets()[key] = loaded  # the other tab, while this one reads the store
+    def find_nothing_yet(shelf: DataShelf, fingerprint: str) -> None:
+        other.start()  # while this tab reads the store
+        other.join(0.2)
 
-    monkeypatch.setattr("pages.ui.shared.workspace.read_last_used", find_nothing_yet)
+    monkeypatch.setattr(DataShelf, "_read", find_nothing_yet)
+    assert shelf_of(workspace.key).last is None
+    other.join()
     assert Workspace(workspace.key).dataset is loaded
 
 

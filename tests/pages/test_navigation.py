@@ -16,6 +16,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.kept_data import shelf_of
 from pages.ui.workspace.viewing import view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.session import OTHER, WORKSPACE, Open, drawn, jobs_of, keys, press, share_links, texts
@@ -115,7 +116,7 @@ def test_data_that_could_not_be_saved_stay_those_of_their_tab(
     assert "not saved" in texts(open_app("run", data=one.query_params["data"]))
     press(one, "start")
     assert jobs_of(one)[0].prepared.data.shape == (18, 14)
-    assert services.data_problems()
+    assert shelf_of(WORKSPACE).problems
 
 
 @pytest.fixture

@@ -278,7 +278,7 @@ def test_a_reload_and_a_restart_find_the_runs(
     press(app, f"stop_{job.id}")
     assert services.job_manager().close(30)
     services.job_manager.clear()
-    services.datasets.clear()
+    services.data_shelves.clear()
     services.store.clear()
     again = open_app("run")
     (found,) = jobs_of(again)

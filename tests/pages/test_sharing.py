@@ -91,7 +91,7 @@ def shared(results: list[Result]) -> list[str]:
 
 
 def restart() -> None:
-    for kept in (services.job_manager, services.datasets, services.views, services.store):
+    for kept in (services.job_manager, services.data_shelves, services.views, services.store):
         kept.clear()
 
 
@@ -167,9 +167,7 @@ def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> No
 
 def test_pages_reach_what_can_be_changed_through_their_workspace_alone() -> None:
     """Who takes a store from the services must check the owner: these modules do, or only read."""
-    doors = re.compile(
-        r"\b(?:services\.)?(job_manager|experiments|searches|store|datasets|used_datasets)\(\)"
-    )
+    doors = re.compile(r"\b(job_manager|experiments|searches|store|data_shelves)\(\)|\bshelf_of\(")
     known = {
         "app.py",  # sees that the store can be opened
         "pages/ui/shared/services.py",
@@ -177,7 +175,8 @@ def test_pages_reach_what_can_be_changed_through_their_workspace_alone() -> None
         "pages/ui/shared/absent.py",  # what the store says of itself
         "pages/ui/workspace/kept_data.py",
         "pages/ui/workspace/entrance.py",  # finds the workspaces of links
-        "pages/ui/running/archives.py",  # an import begins with `check_owner`
+        "pages/ui/running/archives.py",  # an import begins with `check_owner`, and so does a loading
+        "pages/ui/upload/loading.py",
         "pages/ui/lda/upload_texts.py",  # a folder outside all workspaces
     }
     paths = [Path("app.py"), *Path("pages").rglob("*.py")]

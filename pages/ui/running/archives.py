@@ -26,7 +26,7 @@ from acvb_core.store.studies import StudyStore
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.kept_data import build_dataset, find_owner, put_aside
+from pages.ui.workspace.kept_data import build_dataset, shelf_of
 
 _REFUSAL, _ROUND = "import_refusal", "import_round"
 _LOG = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def _show_workspace_button(workspace: Workspace) -> None:
         (services.searches(), workspace.searches.jobs(workspace.key)),
     )
     plans = [(book, job) for book, jobs in books for job in jobs if _can_be_in_file(book, job)]
-    owners = [find_owner(workspace.key, fingerprint) for fingerprint in workspace.removable_data]
+    owners = [shelf_of(workspace.key).find_owner(fingerprint) for fingerprint in workspace.removable_data]
     if workspace.jobs or plans or owners:
         jobs = _choose_able(workspace, workspace.jobs)
         st.download_button(
@@ -192,7 +192,7 @@ def _keep_data(workspace: Workspace, data: Any, lines: Sequence[str], settings: 
     """Put data of an archive aside, for the user to choose; return False where the workspace has them already."""
     if data.fingerprint in workspace.data_names:
         return False
-    put_aside(workspace.key, build_dataset(data, lines, settings))
+    shelf_of(workspace.key).put_aside(build_dataset(data, lines, settings))
     return True
 
 

@@ -31,7 +31,7 @@ from acvb_core.warmup import warm_up_beside
 if TYPE_CHECKING:
     from pages.ui.running.archives import Import
     from pages.ui.upload.loading import Loading
-    from pages.ui.workspace.dataset import Dataset
+    from pages.ui.workspace.kept_data import DataShelf
 
 
 #: Of the threads that compute: pages are drawn before they go on.
@@ -191,30 +191,9 @@ def start_warm_up() -> threading.Thread:
 
 
 @once_per_process
-def datasets() -> dict[str, Dataset | None]:
-    """Return the data set that each workspace which was looked at used last; None where there is none."""
+def data_shelves() -> dict[str, DataShelf]:
+    """Return the data sets of each workspace that was looked at."""
     return {}
-
-
-@once_per_process
-def used_datasets() -> dict[str, dict[str, Dataset]]:
-    """Return data sets that each workspace has used since the server started, by fingerprint.
-
-    The ones used last need not be read again, and those that could not be saved are nowhere else.
-    """
-    return {}
-
-
-@once_per_process
-def data_problems() -> dict[str, str]:
-    """Return why data of workspaces could not be saved or read, by their owner in the store."""
-    return {}
-
-
-@once_per_process
-def data_lock(workspace: str) -> threading.RLock:
-    """Return the lock of a workspace under which one tab at a time changes which data were used last."""
-    return threading.RLock()
 
 
 @once_per_process

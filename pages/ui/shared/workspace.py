@@ -20,22 +20,13 @@ from acvb_core.store.studies import StudyStore
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import Dataset
-from pages.ui.workspace.kept_data import (
-    keep_last_used,
-    name_data_aside,
-    name_owner_aside,
-    read_data_aside,
-    read_last_used,
-    remove_data,
-)
+from pages.ui.workspace.kept_data import shelf_of
 from pages.ui.workspace.tab import TAB, Tab
 from pages.ui.workspace.viewing import ViewedStore, ViewOnlyError, view_id
 
 #: In the session: its workspace, and whether it may only look.
 KEY, VIEW_ONLY = "ws", "view_only"
 StoreT = TypeVar("StoreT")
-#: Data sets of a workspace that are in memory, besides those of runs and those that are nowhere else.
-_MOST_AT_HAND = 4
 
 
 def _has_own_data(job: Job) -> bool:
@@ -70,15 +61,8 @@ class Workspace:
     def dataset(self) -> Dataset | None:
         """The data set in use in the tab; None before one was chosen, and when it is gone."""
         tab = self.tab
-        found = self._last_used if tab is None or tab.wanted is None else self._find_data(tab)
+        found = shelf_of(self.key).last if tab is None or tab.wanted is None else self._find_data(tab)
         return found if tab is None or found is None else tab.view(found)
-
-    @property
-    def _last_used(self) -> Dataset | None:
-        shelf = services.datasets()
-        if self.key not in shelf:
-            shelf.setdefault(self.key, self._remember(read_last_used(self.key)))  # another tab may be first
-        return shelf[self.key]
 
     @property
     def has_lost_data(self) -> bool:
@@ -96,35 +80,18 @@ class Workspace:
         `data_problem` says why it could not be kept for the next start.
         """
         self.check_owner()
-        with services.data_lock(self.key):
-            before = self._last_used
-            services.datasets()[self.key] = self._remember(dataset)
-            keep_last_used(self.key, dataset, before)
+        shelf_of(self.key).use(dataset)
         if self.tab is not None:
             self.tab.use(dataset)
-
-    def _remember(self, dataset: Dataset | None) -> Dataset | None:
-        """Have a data set at hand; of those that can be read from the disk again, only the ones used last stay so."""
-        if dataset is None:
-            return None
-        with services.data_lock(self.key):
-            now, shelf = dataset.data.fingerprint, services.used_datasets()
-            used = {key: other for key, other in shelf.get(self.key, {}).items() if key != now}
-            if len(used) >= _MOST_AT_HAND:
-                aside = name_data_aside(self.key)
-                for key in [key for key in used if key in aside][: len(used) + 1 - _MOST_AT_HAND]:
-                    del used[key]
-            shelf[self.key] = used | {now: dataset}  # other threads may be reading the old one
-        return dataset
 
     @property
     def data_names(self) -> dict[str, str]:
         """The names of all data sets of the workspace by fingerprint: those of runs, used ones and put aside."""
-        last = self._last_used  # once it is read, it is among the used ones
+        shelf = shelf_of(self.key)
+        last = shelf.last  # once it is read, it is among the used ones
         names = {} if last is None else {last.data.fingerprint: last.name}
         names |= {job.outline.fingerprint: job.outline.data_name for job in self.jobs if _has_own_data(job)}
-        used = services.used_datasets().get(self.key, {})
-        return names | name_data_aside(self.key) | {key: dataset.name for key, dataset in used.items()}
+        return names | shelf.list_aside() | {key: dataset.name for key, dataset in shelf.used.items()}
 
     @property
     def removable_data(self) -> dict[str, str]:
@@ -139,7 +106,7 @@ class Workspace:
         """
         self.check_owner()
         if fingerprint in self.removable_data:
-            remove_data(self.key, fingerprint)
+            shelf_of(self.key).remove(fingerprint)
             if self.tab is not None and self.tab.is_wanted(fingerprint):
                 self.tab.choose("")
 
@@ -158,15 +125,13 @@ class Workspace:
 
     def _find_data(self, tab: Tab) -> Dataset | None:
         """Return the data set that a tab wants; None where it is gone or cannot be read."""
-        used = services.used_datasets().get(self.key, {})
-        names = used if tab.wanted in used else self.data_names
+        shelf = shelf_of(self.key)
+        names = shelf.used if tab.wanted in shelf.used else self.data_names
         fingerprint = next(filter(tab.is_wanted, names), None)
         if fingerprint is None:
             return None
-        if fingerprint in used:
-            return used[fingerprint]
-        if (aside := self._remember(read_data_aside(self.key, fingerprint))) is not None:
-            return aside
+        if (found := shelf.find(fingerprint)) is not None:
+            return found
         jobs = (job for job in self.jobs if job.outline.fingerprint == fingerprint and _has_own_data(job))
         for job in jobs:
             with suppress(UnreadableRunError):
@@ -188,11 +153,11 @@ class Workspace:
         """The reason why the data could not be saved or read; None if they could."""
         if self.view_only:
             return None
-        problems, dataset = services.data_problems(), self.dataset
+        problems, dataset = shelf_of(self.key).problems, self.dataset
         if dataset is not None:
-            return problems.get(name_owner_aside(self.key, dataset.data.fingerprint))
+            return problems.get(dataset.data.fingerprint)
         wanted = self.tab.wanted if self.tab is not None else None
-        return problems.get(name_owner_aside(self.key, wanted or ""), problems.get(self.key))
+        return problems.get(wanted or "", problems.get(""))
 
     @property
     def runs(self) -> JobManager:

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from pages.ui.workspace.kept_data import put_aside
+from pages.ui.workspace.kept_data import shelf_of
 
 #: Seconds between two looks at a loading.
 _LOOK_SECONDS = 0.1
@@ -56,7 +56,7 @@ class Loading:
             if (tab and tab.wanted) == wanted:
                 workspace.set_dataset(dataset)
             else:
-                put_aside(workspace.key, dataset)
+                shelf_of(workspace.key).put_aside(dataset)
         except Exception as error:
             self.error = error
         finally:

@@ -103,7 +103,7 @@ def find_viewed(view: str) -> str | None:
     known = services.views()
     if view not in known:
         with suppress(StoreError):  # the page says what is wrong with the store
-            keys = {*services.store().workspaces(), *list(services.datasets())}
+            keys = {*services.store().workspaces(), *list(services.data_shelves())}
             known.update({view_id(key): key for key in keys if _is_key(key)})
     return known.get(view)
 

@@ -128,10 +128,10 @@ def test_texts_are_read_to_disk_and_found_again(open_app: Open) -> None:
     said = {metric.label: metric.value for metric in app.metric}
     assert (said["Documents"], said["Median length"]) == (f"{N}", "12")
     assert "1 document hidden from each new run" in texts(app)
-    services.datasets().clear()
+    services.data_shelves().clear()
     assert dataset().data.fingerprint == data.fingerprint
     Workspace(WORKSPACE).set_dataset(Dataset.of_sample("karate"))  # as in another tab
-    services.used_datasets().clear()
+    services.data_shelves().clear()
     assert "Documents" in {metric.label for metric in app.run().metric}
     assert app.session_state["tab"].wanted == data.fingerprint
 

@@ -252,7 +252,7 @@ def test_texts_and_what_is_held_out_are_kept(open_app: Open) -> None:
     app.number_input(key="heldout_percent").set_value(25.0).run()
     before = loaded()
     # Another session, after the server has forgotten what it held in memory.
-    services.datasets().clear()
+    services.data_shelves().clear()
     again = open_app("data")
     dataset = loaded()
     assert dataset is not before

@@ -77,7 +77,7 @@ def test_a_search_is_shown_whatever_the_data_in_use(
     job_id, _ = killed
     if sample is None:
         services.store().forget_dataset(WORKSPACE)
-        services.datasets.clear()
+        services.data_shelves.clear()
     else:
         Workspace(WORKSPACE).set_dataset(Dataset.of_sample(sample))
     app = open_app("run")

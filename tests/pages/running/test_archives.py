@@ -21,7 +21,7 @@ from acvb_core.store.archives import OpenArchive
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.kept_data import find_owner
+from pages.ui.workspace.kept_data import shelf_of
 from pages.ui.workspace.viewing import view_id
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts
 
@@ -158,7 +158,7 @@ def test_data_without_runs_are_in_the_file(
     here = Workspace(WORKSPACE)
     names, report = here.data_names, here.dataset.report.lines() if here.dataset else []
     assert len(names) == 2
-    owners = [find_owner(WORKSPACE, fingerprint) for fingerprint in here.removable_data]
+    owners = [shelf_of(WORKSPACE).find_owner(fingerprint) for fingerprint in here.removable_data]
     with _write_file([], (), owners) as file:
         archive = file.read()
     services.once_per_process.clear_all()
