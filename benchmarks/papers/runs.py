@@ -32,8 +32,12 @@ from benchmarks.papers.pictures import KEEPERS
 AXES = ("sweep", "cpu_seconds", "passes")
 #: Quantities whose courses are kept.
 _QUANTITIES = (
-    *("lower_bound", "pseudo_loo", "effective_k"),
-    *("heldout_log_likelihood", "heldout_perplexity", "loo_perplexity"),
+    "lower_bound",
+    "pseudo_loo",
+    "effective_k",
+    "heldout_log_likelihood",
+    "heldout_perplexity",
+    "loo_perplexity",
 )
 #: Points of a course that are kept.
 _POINTS = 60

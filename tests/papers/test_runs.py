@@ -202,6 +202,17 @@ def test_the_archived_runs_are_of_plans_of_today() -> None:
                 assert set(condition["values"]) == {parameter.name for parameter in row.parameters}
 
 
+def test_a_table_of_the_documents_is_written_again_from_its_archived_runs(run: Run, tmp_path: Path) -> None:
+    """Of data that are drawn, so that no file is needed: plans, kept runs, scores and wording are those of before."""
+    papers = ROOT / "docs" / "papers"
+    with tarfile.open(papers / "runs.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    told = run("hf13", "--only", "Figure 1", "--seconds", "0", "--out", tmp_path)
+    (table,) = re.findall(r"(## Figure 1: .*?)\n\n- ", told.out, re.DOTALL)
+    assert len(table.splitlines()) == 5
+    assert table in (papers / "hf13.md").read_text("utf-8")
+
+
 FIGURE = ("tnw07", "--only", "Figure 1", "--quick", "--splits", "2")
 COMMAND = "python -m benchmarks.papers tnw07 --out OUT --only 'Figure 1' --splits 2"
 
