@@ -372,15 +372,6 @@ def _assert_probabilities(relation: Relation, table, pairs: SampledPairs) -> Non
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-6)
 
 
-def test_a_run_with_a_chain_can_be_repeated() -> None:
-    one, other, another = (
-        fit(few_columns(), "acvb0", max_sweeps=25, seed=seed).posterior for seed in (4, 4, 5)
-    )
-    for name in one.arrays:
-        np.testing.assert_array_equal(one[name], other[name])
-    assert not np.array_equal(one["sampled_rows"], another["sampled_rows"])
-
-
 @pytest.mark.parametrize("seeds", [(4, 4), (4, 5)])
 def test_methods_that_start_together_share_a_chain(
     seeds: tuple[int, int], monkeypatch: pytest.MonkeyPatch

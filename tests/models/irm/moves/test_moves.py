@@ -354,8 +354,7 @@ def bits(snapshot: SweepRecord) -> list[bytes]:
     return [array.tobytes() for array in arrays] + [repr(state.hyper.alpha).encode()]
 
 
-@pytest.mark.parametrize("kind", ["undirected", "two domains"])
-@pytest.mark.parametrize("method", VARIATIONAL)
+@pytest.mark.parametrize(("method", "kind"), [("acvb0", "undirected"), ("vb", "two domains")])
 def test_a_run_gone_on_with_in_the_middle_of_the_moves_is_the_same(method: str, kind: str) -> None:
     prepared = small_run(method, kind)
     whole = list(run(prepared))

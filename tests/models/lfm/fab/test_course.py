@@ -10,8 +10,6 @@ import pytest
 
 import acvb_core
 from acvb_core.data.table import Table
-from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.cells import Cells
 from acvb_core.models.lfm.fab.fab import Fab
@@ -185,21 +183,6 @@ def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> N
     assert third.fit.weights / sd == pytest.approx(one.fit.weights, abs=1e-6)
     numbers = plain.observed.sum(axis=0)
     assert third.bound == pytest.approx(one.bound - numbers @ np.log(sd), abs=1e-5)
-
-
-@pytest.mark.parametrize("method", ["fab", "em"])
-def test_a_run_gone_on_with_is_the_run_that_was_not_interrupted(method: str) -> None:
-    prepared = prepare_run(
-        with_holes(TRUTH.table, 0.1), method, {"k_max": 7, "tol": 1e-9}, seed=4, heldout=0.1
-    )
-    whole = list(run(prepared, max_sweeps=40))
-    first = list(run(prepared, max_sweeps=len(whole) // 2))
-    rest = list(run(prepared, resume=first[-1], max_sweeps=40))
-    assert [s.sweep for s in first + rest] == [s.sweep for s in whole]
-    for one, other in zip(first + rest, whole, strict=True):
-        assert bits(one.state) == bits(other.state)
-        assert one.lower_bound == other.lower_bound
-    assert bits(whole[-1].state) != bits(whole[0].state)
 
 
 # -------------------------------------------------------------------------------------------------------- recovery
