@@ -126,7 +126,7 @@ class _Attempt:
                 raise _WorkerDeath from None
             return ending
         fault = future.exception() if future.status == "error" else None
-        if isinstance(fault, worker.ForgottenRun):
+        if isinstance(fault, InterruptedRun):
             raise _WorkerDeath
         if fault is None or isinstance(fault, KilledWorker):  # its data, its worker or the scheduler are gone
             raise _WorkerDeath(self.address)

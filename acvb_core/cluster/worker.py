@@ -21,7 +21,7 @@ from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.versions import describe_process
 from acvb_core.engine.background import Control
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.state import RunState
 
@@ -29,10 +29,6 @@ from acvb_core.engine.state import RunState
 _REPEAT = 5.0
 #: Seconds without a word from the app after which a run is given up: the app is gone, or computes it elsewhere.
 PATIENCE = 120.0
-
-
-class ForgottenRun(Exception):  # noqa: N818 - the run has no fault
-    """Raised when the app was silent for so long that it is gone, or computes the run elsewhere."""
 
 
 class Reply(NamedTuple):
@@ -150,7 +146,7 @@ def serve_run(token: str, topic: str, data: SentData) -> bytes | None:
     It begins with an event on `topic`, which says where the run is and with which versions, and waits for its order.
 
     Raises AcvbError: the run has a fault that its user can mend.
-    Raises ForgottenRun: the app was not heard of: it did not give an order, or was silent for long.
+    Raises InterruptedRun: the app was not heard of: it did not give an order, or was silent for long.
     """
     from distributed import get_worker
 
@@ -175,7 +171,7 @@ def serve_run(token: str, topic: str, data: SentData) -> bytes | None:
         if _runs.get(token) is run:
             del _runs[token]
     if run.is_forgotten:
-        raise ForgottenRun
+        raise InterruptedRun("The app was silent for too long.")
     return ending
 
 

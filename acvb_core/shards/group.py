@@ -47,15 +47,15 @@ class ShardGroup:
         self.losses = 0  #: workers lost
         self.unsaved = 0  #: savings of the states that failed
         self.seconds = 0.0  #: processor time of the workers
-        self._factories, self._start_worker = list(factories), place.start_worker
+        self.n_shards, self._start_worker = len(factories), place.start_worker
         self._save_every, own = place.save_every, ""
         if self._save_every and not place.folder:
             own = tempfile.mkdtemp(prefix=scratch_prefix())
         self._folder = str(place.folder or own)
         self._saved, self._journal, self._changed = "", list[Step](), False
         self._under_way: tuple[Step, list[Future[Any]]] | None = None
-        n_workers = max(1, min(place.count_workers(), len(self._factories)))
-        self._numbers = [tuple(range(w, len(self._factories), n_workers)) for w in range(n_workers)]
+        n_workers = max(1, min(place.count_workers(), self.n_shards))
+        self._factories = [dict(list(enumerate(factories))[w::n_workers]) for w in range(n_workers)]
         self._threads = ThreadPoolExecutor(n_workers, "shards")  # each waits for a worker
         self.workers: list[Worker] = []  #: those that hold the shards now
         self.close: Callable[[], Any] = weakref.finalize(self, _close, self.workers, self._threads, own)
@@ -63,11 +63,6 @@ class ShardGroup:
         build = Step("build", ())
         for one in self._wait(build, self._request(build), no_poll):
             one.result()
-
-    @property
-    def n_shards(self) -> int:
-        """Number of shards."""
-        return len(self._factories)
 
     @property
     def is_busy(self) -> bool:
@@ -111,12 +106,11 @@ class ShardGroup:
         by_worker = [one.result() for one in requests]
         if changes and self._save_every:
             self._journal.append(step)
-        results: list[Any] = [None] * self.n_shards
-        for numbers, (answers, seconds) in zip(self._numbers, by_worker, strict=True):
+        results = dict[int, Any]()
+        for answers, seconds in by_worker:
             self.seconds += seconds
-            for number, one in zip(numbers, answers, strict=True):
-                results[number] = one
-        return results
+            results |= answers
+        return [results[number] for number in range(self.n_shards)]
 
     def _request(self, step: Step) -> list[Future[Any]]:
         """Ask all workers to do a step."""
@@ -124,14 +118,11 @@ class ShardGroup:
 
     def _ask(self, w: int, step: Step) -> Any:
         """Have a worker do a step; return what it gives."""
-        numbers, method, arguments = self._numbers[w], step.name, step.arguments
-        if method == "build":
-            arguments = ({number: self._factories[number] for number in numbers}, *arguments)
-        elif method == "save":
-            arguments = (numbers, *arguments)
+        if step.name == "build":
+            request = "build", (self._factories[w], *step.arguments)
         else:
-            method, arguments = "call", (numbers, *step)
-        fault, answer = self.workers[w].answer(method, arguments)
+            request = ("save", step.arguments) if step.name == "save" else ("call", step)
+        fault, answer = self.workers[w].answer(*request)
         if fault is not None:
             raise fault
         return answer

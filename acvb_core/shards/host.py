@@ -77,23 +77,21 @@ class Host:
             except (OSError, ValueError, KeyError, BadZipFile) as problem:
                 raise AcvbError(f"The saved state of shard {number} cannot be read: {problem}") from problem
 
-    def call(
-        self, numbers: tuple[int, ...], step: str, arguments: tuple[Any, ...]
-    ) -> tuple[list[Any], float]:
-        """Return what a method of each of the shards gives, one after the other, and the processor seconds it took."""
+    def call(self, step: str, arguments: tuple[Any, ...]) -> tuple[dict[int, Any], float]:
+        """Return what a method of each of the shards gives, by their numbers, and the processor seconds it took."""
         begun = time.thread_time()
         with use_threads(1):  # the other cores are other shards'
-            results = [getattr(self._shards[number], step)(*arguments) for number in numbers]
+            results = {number: getattr(shard, step)(*arguments) for number, shard in self._shards.items()}
         return results, time.thread_time() - begun
 
-    def save(self, numbers: tuple[int, ...], folder: str, name: str) -> None:
+    def save(self, folder: str, name: str) -> None:
         """Write the states of shards to files of a folder, each whole or not at all."""
-        for number in numbers:
+        for number, shard in self._shards.items():
             path = state_file(folder, name, number)
             half = path.with_suffix(".part")
             try:
                 with half.open("wb") as file:
-                    np.savez(file, allow_pickle=False, **self._shards[number].save())
+                    np.savez(file, allow_pickle=False, **shard.save())
                     file.flush()
                     os.fsync(file.fileno())
                 half.replace(path)

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import acvb_core
+from acvb_core.cluster import worker
 from acvb_core.cluster.backend import DaskExecutor, RemoteRun
 from acvb_core.cluster.wire import Reader, SentData, pack_update
 from acvb_core.cluster.worker import HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, InterruptedRun
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
@@ -171,10 +172,24 @@ def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
     executor.client.run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
 
 
-def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
+@pytest.fixture
+def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = SimpleNamespace(address="", log_event=lambda *_: None, state=SimpleNamespace(nthreads=5))
     monkeypatch.setattr("distributed.get_worker", lambda: worker)
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_a_run_that_its_app_forgot_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_REPEAT", 0.0)
+    monkeypatch.setattr(worker, "PATIENCE", -1.0)
+    with pytest.raises(InterruptedRun):
+        serve_run("token", "topic", SentData("corpus", {}))
+    assert not worker._runs
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
     monkeypatch.setattr(HostedRun, "wait_for_order", lambda _: b"an order")
     monkeypatch.setattr(HostedRun, "compute", lambda *_: found.append(count_threads()))
     with use_threads(2):

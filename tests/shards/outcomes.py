@@ -53,7 +53,7 @@ def frail_workers(step: str, times: int) -> Iterator[None]:
         number = next(started)
 
         def is_losing(method: str, arguments: tuple[Any, ...]) -> bool:
-            losing = number == 1 and method == "call" and arguments[1] == step and next(asked) == times
+            losing = number == 1 and method == "call" and arguments[0] == step and next(asked) == times
             lost.extend([number] * losing)
             return losing
 

@@ -82,7 +82,7 @@ def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
         start = ActorStarter(client)
         worker = start()
         worker.answer("build", ({0: partial(Diary, 0)},))
-        under_way = pool.submit(worker.answer, "call", ((0,), "wait_for", (tmp_path / "go on",)))
+        under_way = pool.submit(worker.answer, "call", ("wait_for", (tmp_path / "go on",)))
         start.workers.client = other  # as after a scheduler that was gone
         with pytest.raises(WorkerLostError):
             under_way.result(timeout=180.0)

@@ -122,13 +122,13 @@ def test_a_state_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 
     hosts = [Host(), Host()]
     hosts[0].build({0: partial(Diary, 5)})
-    hosts[0].save((0,), str(tmp_path), "kept")
-    hosts[0].call((0,), "multiply", (2.0,))
+    hosts[0].save(str(tmp_path), "kept")
+    hosts[0].call("multiply", (2.0,))
     monkeypatch.setattr("acvb_core.shards.host.os.fsync", run_out)
     with pytest.raises(OSError, match="No space"):
-        hosts[0].save((0,), str(tmp_path), "kept")
+        hosts[0].save(str(tmp_path), "kept")
     hosts[1].build({0: partial(Diary, 0)}, str(tmp_path), "kept")
-    assert hosts[1].call((0,), "read", ())[0] == [5.0]
+    assert hosts[1].call("read", ())[0] == {0: 5.0}
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -190,6 +190,6 @@ def test_each_shard_has_one_thread() -> None:
     host = Host()
     host.build({0: partial(Diary, 0)})
     with use_threads(4):
-        (threads,), _ = host.call((0,), "count_threads", ())
-        assert (threads, count_threads()) == (1, 4)
+        threads, _ = host.call("count_threads", ())
+        assert (threads, count_threads()) == ({0: 1}, 4)
     group.close()
