@@ -72,7 +72,7 @@ FAULTS = (*DAMAGE, AcvbError, OSError)
 DATA = "data set"
 #: Keeps data, report lines and settings (see `RunStore.save_dataset`); False: they are there already.
 KeepData = Callable[[Any, list[str], dict[str, Any]], bool]
-#: A plan to write: the book that has it, and its job.
+#: A plan to write: the store that has it, and its job.
 Chosen = tuple[StudyStore[Any, Any], BackgroundTask[Any]]
 
 
@@ -257,7 +257,7 @@ def write_archive(
         writer = _Writer(archive, store)
         parts: list[tuple[str, Callable[[], None]]] = [
             *((job_id, partial(writer.add_run, job_id, label)) for job_id, label in labels.items()),
-            *((job.id, partial(writer.add_plan, book, job)) for book, job in plans),
+            *((job.id, partial(writer.add_plan, studies, job)) for studies, job in plans),
             *((owner, partial(writer.add_data, owner)) for owner in owners),
         ]
         for name, add in parts:
@@ -294,12 +294,12 @@ class _Writer:
             named = self._names.entries(job_id)
         self.manifest.runs.append(Entry(job_id, label, named))
 
-    def add_plan(self, book: StudyStore[Any, Any], job: BackgroundTask[Any]) -> None:
+    def add_plan(self, studies: StudyStore[Any, Any], job: BackgroundTask[Any]) -> None:
         """Add the plan of a job, the runs of it that are over, and its data.
 
         Raises StoreError: it cannot be put into an archive.
         """
-        kept = book.folder(job.id)
+        kept = studies.folder(job.id)
         kind, key = kind_of(kept.plan.data), dataset_key(kept.plan.data)
         self._add_file(kind, key)
         for name in (kept.plan_file, kept.lines_file):
@@ -307,7 +307,7 @@ class _Writer:
             if name == kept.plan_file or path.exists():
                 with _open(path) as source:
                     self._add(path, source)
-        entry = PlanEntry(kept.noun, job.id, book.name(job.id), job.created, kind.name, key)
+        entry = PlanEntry(kept.noun, job.id, studies.name(job.id), job.created, kind.name, key)
         self.manifest.plans.append(entry)
 
     def add_data(self, owner: str) -> None:
@@ -530,7 +530,7 @@ class ImportReport:
 
 
 def read_archive(
-    book: JobManager,
+    jobs: JobManager,
     store: RunStore,
     workspace: str,
     file: BinaryIO,
@@ -546,16 +546,16 @@ def read_archive(
     `progress` or by Ctrl-C: each run, plan and data set is then there as a whole or not at all, and another import of
     the same archive takes the others.
 
-    `book`: of the jobs in `store`.
+    `jobs`: of the runs in `store`.
     `name`: of the file, for errors.
-    `plans`: the books of experiments and searches in `store`; those of other kinds are not taken.
+    `plans`: the experiments and searches in `store`; those of other kinds are not taken.
     `keep_data`: keeps data without runs, and returns False where the workspace has them; None: they are not taken.
     `progress`: called often with the share that is done, 0 to 1; what it raises ends the import. After StopRun the
       report says what was imported before.
     Raises StoreError: the file is no archive, is cut short, or was written by a newer version of the program.
     """
     report = ImportReport()
-    books = {plan_book.kind.noun: plan_book for plan_book in plans}
+    stores = {studies.kind.noun: studies for studies in plans}
     try:
         archive = zipfile.ZipFile(file)
     except (OSError, *DAMAGE) as error:
@@ -565,21 +565,21 @@ def read_archive(
         listed: list[Entry | PlanEntry | DataEntry] = [*manifest.runs, *manifest.plans, *manifest.data]
         done = 0
         opened = OpenArchive(archive, manifest, Path(place), lambda: progress(done / len(listed)))
-        book.jobs(workspace)  # what is stored so far
+        jobs.jobs(workspace)  # what is stored so far
         try:
             for done, entry in enumerate(listed):
                 progress(done / len(listed))
                 if isinstance(entry, Entry):
-                    take = partial(_take_run, book, store, workspace, opened, entry)
+                    take = partial(_take_run, jobs, store, workspace, opened, entry)
                     report.note(entry.label.name or entry.job_id, take, opened.explain)
                 elif isinstance(entry, DataEntry):
                     if keep_data is not None:
                         title = str(entry.settings.get("name", DATA))
                         take = partial(_take_data, keep_data, opened, entry, title)
                         report.others.setdefault(DATA, ImportReport()).note(title, take, opened.explain)
-                elif entry.noun in books:
+                elif entry.noun in stores:
                     title = f"{entry.noun} on {entry.name or 'data'}"
-                    take = partial(_take_plan, books[entry.noun], workspace, opened, entry)
+                    take = partial(_take_plan, stores[entry.noun], workspace, opened, entry)
                     report.others.setdefault(entry.noun, ImportReport()).note(title, take, opened.explain)
         except StopRun:
             report.was_stopped = True
@@ -587,21 +587,21 @@ def read_archive(
 
 
 def _take_run(
-    book: JobManager, store: RunStore, workspace: str, archive: OpenArchive, entry: Entry
+    jobs: JobManager, store: RunStore, workspace: str, archive: OpenArchive, entry: Entry
 ) -> str | None:
     # Asked first to save the reading; whoever writes the run asks again.
     if choose_id(store.find_owner, workspace, entry.job_id) is None:
         return None
-    return book.adopt(workspace, archive.read_run(entry))
+    return jobs.adopt(workspace, archive.read_run(entry))
 
 
 def _take_plan(
-    book: StudyStore[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry
+    studies: StudyStore[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry
 ) -> str | None:
-    if choose_id(book.find_owner, workspace, entry.job_id) is None:
+    if choose_id(studies.find_owner, workspace, entry.job_id) is None:
         return None
-    kept = archive.read_plan(book.kind, entry)
-    return book.adopt(workspace, entry.job_id, kept, entry.created, entry.name)
+    kept = archive.read_plan(studies.kind, entry)
+    return studies.adopt(workspace, entry.job_id, kept, entry.created, entry.name)
 
 
 def _take_data(keep: KeepData, archive: OpenArchive, entry: DataEntry, title: str) -> str | None:

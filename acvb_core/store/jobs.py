@@ -227,7 +227,7 @@ class JobManager:
     def save_again(self, workspace: str, job_id: str) -> None:
         """Try to save a run that has ended; `unsaved_runs` says if it failed.
 
-        One that ended without a sweep is forgotten, but while the book closes.
+        One that ended without a sweep is forgotten, except while the process ends.
         """
         shelf = self._shelf(workspace)
         with shelf.note_faults(job_id), shelf.storing:
@@ -378,20 +378,20 @@ class JobManager:
 
 
 class _Saver(CheckpointWriter):
-    """Keeps a run of the book while it goes on, and saves it when it is over."""
+    """Keeps a run while it goes on, and saves it when it is over."""
 
-    def __init__(self, book: JobManager, workspace: str, job_id: str) -> None:
-        super().__init__(partial(book._save, workspace, job_id))
-        self._book, self._run = book, (workspace, job_id)
+    def __init__(self, manager: JobManager, workspace: str, job_id: str) -> None:
+        super().__init__(partial(manager._save, workspace, job_id))
+        self._manager, self._run = manager, (workspace, job_id)
 
     def on_start(self) -> None:
-        self._book.count_work(1)
+        self._manager.count_work(1)
 
     def on_end(self) -> None:
         try:
-            self._book.save_again(*self._run)
+            self._manager.save_again(*self._run)
         finally:
-            self._book.count_work(-1)
+            self._manager.count_work(-1)
 
 
 def name_settings(settings: Mapping[str, Any]) -> str:
