@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.cli.support import ROOT, WOMEN, Run
+from tests.cli.support import WOMEN, Run
 
 SMALL = ("--methods", "cvb0,vb", "--k", "2,4", "--splits", "3", "--max-sweeps", "5")
 
@@ -89,29 +84,6 @@ def test_the_same_command_goes_on_and_another_is_refused(run: Run, tmp_path: Pat
 
 def _timeless(row: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in row.items() if "seconds" not in name}
-
-
-def test_a_killed_experiment_loses_no_run_that_was_over(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    typed = ("experiment", WOMEN, *SMALL, "--splits", "8", "--quiet", "--json", "--out", str(out))
-    command = [sys.executable, "-m", "acvb_core", *typed]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        _wait_for_lines(out / "runs.jsonl", 3)
-        os.kill(process.pid, signal.SIGKILL)
-    done = (out / "runs.jsonl").read_bytes()
-    made = [json.loads(line) for line in done[: done.rfind(b"\n")].splitlines()]
-    again = run(*typed).json
-    assert [row["run"] for row in again["runs"]] == list(range(1, 33))
-    assert [row["cpu_seconds"] for row in again["runs"][: len(made)]] == [row["cpu_seconds"] for row in made]
-
-
-def _wait_for_lines(path: Path, lines: int) -> None:
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        if path.exists() and path.read_bytes().count(b"\n") >= lines:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"{path} has fewer than {lines} lines")
 
 
 @pytest.mark.parametrize(
