@@ -142,11 +142,11 @@ def _plan_results(
         parts = []
         for one in table.data:
             is_known = (table.paper, table.number, one.name) in kept.full
-            is_short = one.is_slow and not (arguments.large or is_known)
-            if is_short and one.is_huge:
+            is_short = bool(one.scale) and not (arguments.large or is_known)
+            if is_short and one.scale == "huge":
                 continue
             # A quick look at everything is over within minutes: large data have one split.
-            splits = limits.splits or (1 if limits.quick and one.is_slow else None)
+            splits = limits.splits or (1 if limits.quick and one.scale else None)
             own = replace(limits, quick=limits.quick or is_short, splits=splits)
             parts.append(plan_part(table, one, arguments.data, own, kept))
         results.append(PaperResult(table, parts))

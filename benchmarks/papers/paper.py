@@ -47,14 +47,9 @@ class PaperData:
 
     name: str
     sources: tuple[PaperSource, ...] = ()
-    is_large: bool = False  #: a full run takes hours: a quick look is taken unless all is asked for
-    is_huge: bool = False  #: left out unless all is asked for
+    #: Full runs of "large" ones take hours: unless all is asked for, a quick look is taken, and "huge" ones left out.
+    scale: Literal["", "large", "huge"] = ""
     size: float = 0.0  #: what a figure has along its axis: the number of objects, say
-
-    @property
-    def is_slow(self) -> bool:
-        """True when full runs take hours."""
-        return self.is_large or self.is_huge
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class PaperPart:
     @property
     def is_slow(self) -> bool:
         """True for large data in full, which are made only on request."""
-        return self.data.is_slow and not self.limits.quick
+        return bool(self.data.scale) and not self.limits.quick
 
     @property
     def real_name(self) -> str:

@@ -114,7 +114,7 @@ def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
 
 
 def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> None:
-    large, kept = replace(FIRST, data=(replace(WOMEN, is_large=True),)), KeptRuns(tmp_path)
+    large, kept = replace(FIRST, data=(replace(WOMEN, scale="large"),)), KeptRuns(tmp_path)
     assert list_full(list_parts(large, out=tmp_path)) == set()  # no run was made
     for limits, full in (
         (PaperLimits(quick=True), set()),
@@ -164,6 +164,14 @@ def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
 def origin_of(*made: dict[str, Any]) -> list[str]:
     page = write_report([], {"paper": "made up", "made": made, "claims": []})
     return page[: page.index("The first figure is ours")].splitlines()[2:-1]
+
+
+def test_a_sampler_that_failed_before_its_first_sweep_has_no_settings(tmp_path: Path) -> None:
+    sampled = replace(FIRST, methods=("gibbs",))
+    (one,) = list_parts(sampled, out=tmp_path)[0].runs.values()
+    one.append(one.plan.describe_failure(0, ValueError("why")))
+    again = list_parts(sampled, out=tmp_path)[0]
+    assert [(run["verdict"], run["error"]) for run in list_rows(again)] == [("FAILED", "ValueError: why")]
 
 
 def test_a_page_names_the_commands_that_made_its_runs() -> None:
