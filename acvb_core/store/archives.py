@@ -542,7 +542,7 @@ def read_archive(
     """Take the runs, plans and data of an archive into a workspace; what is there already stays as it is.
 
     What is damaged is named in the report, and the others are taken. Each is read as the store reads its own, and
-    written anew: no file of the archive lies in the store afterwards. An import can be ended at any moment, by
+    written again: no file of the archive lies in the store afterwards. An import can be ended at any moment, by
     `progress` or by Ctrl-C: each run, plan and data set is then there as a whole or not at all, and another import of
     the same archive takes the others.
 

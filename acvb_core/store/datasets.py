@@ -62,14 +62,14 @@ class StreamKind(DataKind):
         write_arrays(path, encode_stream(data, path.parent), version=_VERSION)
 
     def read(self, path: Path) -> DiskCorpus:
-        """Return the corpus that a note tells of.
+        """Return the corpus of a note.
 
         Raises StoreError: the note or the folder is gone or damaged, or the folder holds another corpus by now.
         """
         return decode_stream(read_arrays(path, version=_VERSION), path)
 
     def size(self, path: Path) -> int:
-        """Return the bytes of a note, and of the folder that it tells of if that is the store's own."""
+        """Return the bytes of a note, and of its folder if that is the store's own."""
         folder = None
         with suppress(StoreError):
             folder = _own_folder(path)
@@ -83,7 +83,7 @@ class StreamKind(DataKind):
         try:
             folder = _own_folder(path)
         except StoreError:
-            folder = None  # what it told of goes when it is seen that nothing else does
+            folder = None  # a folder without a note is removed a day later
         remove_file(path)
         if folder is not None:
             _remove_unused(folder, path.parent)
@@ -112,7 +112,7 @@ def _words_digest(corpus: DiskCorpus) -> str:
 
 
 def decode_stream(arrays: dict[str, Any], path: Path = Path()) -> DiskCorpus:
-    """Return the corpus that `encode_stream` told of; `path` is that of the note, where there is one.
+    """Return the corpus that `encode_stream` described; `path` is that of the note, if there is one.
 
     Raises StoreError: as for `StreamKind.read`.
     """
@@ -141,7 +141,7 @@ def decode_stream(arrays: dict[str, Any], path: Path = Path()) -> DiskCorpus:
 
 
 def _remove_unused(folder: Path, home: Path) -> None:
-    """Remove a folder that no note tells of; one that is being read from in this process when that is over."""
+    """Remove a folder without a note; one that this process reads from is removed after the reading."""
     known = _own_folders(home)
     if known is None or folder in known:
         return
@@ -154,7 +154,7 @@ def _remove_unused(folder: Path, home: Path) -> None:
 
 
 def _own_folder(path: Path) -> Path | None:
-    """Return the folder that a note tells of, None if it does not lie beside the note.
+    """Return the folder of a note, None if it is not in the folder of the note.
 
     Raises StoreError: the note cannot be read.
     """
@@ -175,7 +175,7 @@ def _own_folders(home: Path) -> set[Path] | None:
 
 
 def find_unused_folders(home: Path) -> Iterator[Path]:
-    """Return the folders that no note tells of: of readings that were broken off, or never kept."""
+    """Return the folders without a note: of readings that were broken off, or never kept."""
     known = _own_folders(home)
     if known is None:
         return
@@ -257,7 +257,7 @@ class DataFiles:
             self._whole[key] = file_stamp(path)
 
     def _is_whole(self, kind: DataKind, key: str) -> bool:
-        """Return whether data are stored as they should be; a damaged copy is written anew."""
+        """Return whether data are stored as they should be; a damaged copy is written again."""
         path = kind.file(self.folder, key)
         if not path.exists():
             return False

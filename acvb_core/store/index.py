@@ -59,7 +59,7 @@ Row = tuple[Any, ...]
 LIST = "runs.sqlite3"
 #: The notes. Nothing is lost with them: they are made again from the files.
 NOTES = "outlines.sqlite3"
-#: In place of the workspace of a run that nothing tells of any more: such a run is shown in all of them.
+#: In place of the workspace of a run whose owner is not known any more: such a run is shown in all of them.
 UNKNOWN = ""
 #: How long a call waits for another one that is writing, in seconds.
 PATIENCE = 30.0
@@ -537,7 +537,7 @@ def _check_values(model: str, method: str, values: str) -> Mapping[str, Any]:
 def open_list(folder: Path, path: Path) -> list[str]:
     """Make the list of a store's runs ready for use; return what became of it, in sentences for the user.
 
-    A damaged list is put aside and made anew; whatever the run files say that the list does not is put into it.
+    A damaged list is put aside and made again; what the list lacks is taken from the run files.
 
     `folder`: of the store.
     `path`: the list: in this folder, or a copy elsewhere.

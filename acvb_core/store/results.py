@@ -211,7 +211,7 @@ def swap_error(path: Path, job_id: str) -> StoreError:
 def read_result(path: Path, data: Any, *, state: bool = False) -> Result | PreparedRun:
     """Return the result that `write_result` wrote, on the data it was made from; the run alone if it did no sweep.
 
-    The run is prepared anew: the same seed holds the same entries or words out.
+    The run is prepared again: the same seed holds out the same entries or words.
 
     `state`: with what the run goes on from, where it was kept; otherwise that is left to `read_state`.
     Raises StoreError: the file is gone, damaged, newer than this program, or of a method that this program does not
@@ -232,7 +232,7 @@ def read_result(path: Path, data: Any, *, state: bool = False) -> Result | Prepa
 
 
 def encode_start(prepared: PreparedRun) -> Arrays:
-    """Return what a run began from, as arrays; none where it began anew."""
+    """Return what a run began from, as arrays; none if it began from nothing."""
     if prepared.start is None:
         return {}
     from acvb_core.store.topics import model_arrays
@@ -241,7 +241,7 @@ def encode_start(prepared: PreparedRun) -> Arrays:
 
 
 def decode_start(path: Path, arrays: Arrays) -> Any:
-    """Return what `encode_start` gave; None where the run began anew, or was kept without it."""
+    """Return what `encode_start` gave; None if the run began from nothing, or was kept without it."""
     begins = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
     if not begins:
         return None
@@ -321,7 +321,7 @@ class UnfinishedRun:
         self._identity = RunIdentity("unfinished", "", 0.0, kind, dataset_key(prepared.data), asked, {})
 
     def read(self) -> RunState | None:
-        """Return the run as it was last kept; None where it begins anew.
+        """Return the run as it was last kept; None if it begins from the start.
 
         Raises StoreError: the file is damaged.
         """

@@ -84,7 +84,7 @@ class RunStore:
 
     Every call opens a connection of its own. Files are replaced whole; a data set is stored once however
     many runs were made of it, and goes with the last of them. Run files say whose they are, so that the list of
-    runs can be made anew from them. From a folder that cannot be written to, runs can be read; what would change it
+    runs can be made again from them. From a folder that cannot be written to, runs can be read; what would change it
     raises a StoreError.
 
     `folder`: made when it is not there.
@@ -185,7 +185,7 @@ class RunStore:
         return None if listed is None else UNKNOWN
 
     def _check_owner(self, connection: sqlite3.Connection, workspace: str, job_id: str) -> None:
-        """Raise a StoreError where a run is another workspace's; one that nothing tells of is everybody's."""
+        """Raise a StoreError where a run is another workspace's; one without a known owner is everybody's."""
         if self._find_owner(connection, job_id) not in (None, UNKNOWN, workspace):
             raise StoreError(f"run {job_id} belongs to another workspace. Nothing was changed.")
 

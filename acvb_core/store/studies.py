@@ -100,7 +100,7 @@ class StudyFolder(ABC, Generic[PlanT, StudyT]):
 
     @classmethod
     def reopen(cls, folder: Path, data: Any) -> Self:
-        """Return a folder that was written before, with its plan made anew on the same data.
+        """Return a folder that was written before, with its plan made again on the same data.
 
         Raises AcvbError or OSError: a file of it is gone or damaged, or the data are others.
         """
