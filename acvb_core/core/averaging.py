@@ -85,7 +85,7 @@ class _RunningMean:
 
 
 @dataclass(frozen=True)
-class AveragedInference(_RunningMean):
+class AveragedAlgorithm(_RunningMean):
     """ACVB: any `Algorithm`, answered by the running mean of its responsibilities after burn-in.
 
     With s sweeps in the mean its change is at most 2 / s for each object in L1 (ACVB17 Lemma 1) and

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from acvb_core.core import averaging
 from acvb_core.core.averaging import (
     BURN_IN_TOLERANCE,
-    AveragedInference,
+    AveragedAlgorithm,
     AveragedState,
     SampleMean,
 )
@@ -34,7 +34,7 @@ def states_of(algorithm: Any, sweeps: int, seed: int = 0) -> list[tuple[Any, Swe
 
 
 def scripted_means(scripts: list[Script], burn_in: int) -> list[AveragedState]:
-    method = AveragedInference(Scripted(scripts), burn_in)
+    method = AveragedAlgorithm(Scripted(scripts), burn_in)
     return [state for state, _ in states_of(method, len(scripts) - 1)]
 
 
@@ -101,7 +101,7 @@ def test_without_the_alignment_the_mean_is_wrong(
 
 def test_posterior_is_the_mean_and_what_follows_from_the_sample_is_left_out(rng: np.random.Generator) -> None:
     scripts = [Script(**q) for q in history(rng, 5)]
-    method = AveragedInference(Scripted(scripts), 2)
+    method = AveragedAlgorithm(Scripted(scripts), 2)
     for sweep, (state, _) in enumerate(states_of(method, 5)):
         posterior, current = method.posterior(state), method.current(state)
         np.testing.assert_array_equal(current["rows"], scripts[sweep].rows)
@@ -145,11 +145,11 @@ def test_begins_again_when_sweeps_move_ten_times_less(rng: np.random.Generator) 
     """From the sweep that does, ever slower. One that is still settling does not count."""
     changes = [0.0, 5e-4, 4e-4, 4e-5, 5e-5, 5e-5, 3e-6, 3e-6, 4e-7]
     scripts = [Script(**q, not_stationary=n == 6) for n, q in enumerate(history(rng, 8))]
-    method = AveragedInference(Slowing(scripts, changes), renew=0.1)
+    method = AveragedAlgorithm(Slowing(scripts, changes), renew=0.1)
     found = [state for state, _ in states_of(method, 8)]
     assert [state.samples for state in found] == [0, 1, 2, 1, 2, 3, 4, 1, 2]
     np.testing.assert_array_equal(found[7].mean["rows"], scripts[7].rows)
-    plain = [state for state, _ in states_of(AveragedInference(Slowing(scripts, changes)), 8)]
+    plain = [state for state, _ in states_of(AveragedAlgorithm(Slowing(scripts, changes)), 8)]
     assert [state.samples for state in plain] == list(range(9))
 
 
@@ -220,7 +220,7 @@ def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_set
     for n in range(1, 40):
         q = scripts[-1].rows + (-1) ** n * 0.01 * factor ** (n // 4) * step
         scripts.append(Script(q, q))
-    method = AveragedInference(Scripted(scripts), 0, renew=0.1)
+    method = AveragedAlgorithm(Scripted(scripts), 0, renew=0.1)
     samples = [state.samples for state, _ in states_of(method, 30)]
     assert samples == [max(n - begin + 1, 0) for n in range(31)]
     not_stationary = [replace(script, not_stationary=True) for script in scripts]
@@ -285,14 +285,14 @@ def test_lemma_bounds_are_met_by_the_worst_there_can_be() -> None:
     one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
     for s in (2, 3, 10, 50):
         scripts = [Script(one, one)] * (s + 1) + [Script(other, other)]
-        states = states_of(AveragedInference(Scripted(scripts), 1), s + 1)
+        states = states_of(AveragedAlgorithm(Scripted(scripts), 1), s + 1)
         scaled = assert_lemmas(states[-2][0], states[-1][0], states[-1][1])
         assert scaled == pytest.approx(2.0)
 
 
 def test_lemmas_hold_where_the_inner_method_alternates_for_ever() -> None:
     one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
-    states = states_of(AveragedInference(Scripted([Script(q, q) for q in (one, other) * 40]), 1), 79)
+    states = states_of(AveragedAlgorithm(Scripted([Script(q, q) for q in (one, other) * 40]), 1), 79)
     for (before, _), (after, info) in zip(states[2:-1], states[3:], strict=True):
         assert_lemmas(before, after, info)
     np.testing.assert_allclose(states[-1][0].mean["rows"], 0.5)

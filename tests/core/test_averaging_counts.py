@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core import running_mean
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import (
     Poll,
@@ -86,8 +86,8 @@ def test_topics_that_change_places_are_followed_in_every_mean(seed: int) -> None
         place = place[order]
         places.append(place)
         scripts.append((q[:, place], order))
-    plain = states_of(AveragedInference(ScriptedTopics([(q, None) for q in true]), 2), 7)
-    moved = states_of(AveragedInference(ScriptedTopics(scripts), 2), 7)
+    plain = states_of(AveragedAlgorithm(ScriptedTopics([(q, None) for q in true]), 2), 7)
+    moved = states_of(AveragedAlgorithm(ScriptedTopics(scripts), 2), 7)
     for sweep in range(3, 8):
         (one, q), (other, turned) = plain[sweep - 1], moved[sweep - 1]
         mean = np.mean(true[3 : sweep + 1], axis=0)

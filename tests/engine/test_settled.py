@@ -12,7 +12,7 @@ import pytest
 
 from acvb_core.cli.output import result_text
 from acvb_core.cli.progress import ProgressLine
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.job import Job
@@ -39,7 +39,7 @@ def test_the_mean_of_a_circling_method_stands_still_and_its_sweeps_do_not() -> N
     """To and fro between two answers: each sweep is half their distance away from the mean."""
     rng = np.random.default_rng(0)
     one, other, cols = soft(rng, 40, 6), soft(rng, 40, 6), soft(rng, 30, 5)
-    method = AveragedInference(
+    method = AveragedAlgorithm(
         Scripted([Script(one if sweep % 2 else other, cols) for sweep in range(601)]), burn_in=1
     )
     state = method.init(rng)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll
 from acvb_core.core.rows import Values
@@ -130,7 +130,7 @@ def build_cvb0(data: Any, values: Values) -> CollapsedIrm:
     return CollapsedIrm(**read_variational_settings(data, values))
 
 
-def build_acvb0(data: Any, values: Values) -> AveragedInference:
+def build_acvb0(data: Any, values: Values) -> AveragedAlgorithm:
     """Return ACVB0 on data, with the values of its parameters."""
     return average_sweeps(build_cvb0(data, values), values)
 
@@ -153,6 +153,6 @@ def check_variance(data: Any, values: Values) -> None:
         raise ParameterError("schedule 'paper' is for the paper's variances; choose variance 'paper'.")
 
 
-def build_acvb(data: Any, values: Values) -> AveragedInference:
+def build_acvb(data: Any, values: Values) -> AveragedAlgorithm:
     """Return ACVB on data, with the values of its parameters."""
     return average_sweeps(build_cvb(data, values), values)

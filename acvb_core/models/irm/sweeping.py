@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.clusters import Order
 from acvb_core.core.protocols import (
     Poll,
@@ -158,7 +158,7 @@ def read_variational_settings(data: Any, values: Values) -> Values:
     return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves, "schedule": schedule}
 
 
-def average_sweeps(method: VariationalMethod, values: Values) -> AveragedInference:
+def average_sweeps(method: VariationalMethod, values: Values) -> AveragedAlgorithm:
     """Return the average of a method's responsibilities."""
     restart = values["restart_mean"]
-    return AveragedInference(method, values["burn_in"], restart=restart, renew=_RENEWAL if restart else 0.0)
+    return AveragedAlgorithm(method, values["burn_in"], restart=restart, renew=_RENEWAL if restart else 0.0)

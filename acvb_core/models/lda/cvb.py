@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Poll, Posterior, Responsibilities, SweepInfo, no_poll
 from acvb_core.core.rows import Values
@@ -259,8 +259,8 @@ def build_collapsed(
 
 def build_averaged(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
-) -> AveragedInference:
+) -> AveragedAlgorithm:
     """Return ACVB0 or ACVB; the rest as for CVB0 and CVB."""
-    return AveragedInference(
+    return AveragedAlgorithm(
         build_collapsed(order, data, values, trained), values["burn_in"], values["track"]
     )

@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.rows import Values
@@ -203,10 +203,10 @@ def sample_labels(
     return moved, loo
 
 
-def build_gibbs(data: Any, values: Values) -> AveragedInference:
+def build_gibbs(data: Any, values: Values) -> AveragedAlgorithm:
     """Return Gibbs sampling on data, with the values of its parameters."""
     learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
     start, sample = Concentrations.of_values(values), values["hyper"] == "sampled"
     sampler = GibbsLda(Tokens.of(data), values["k"], start, learn_until, sample)
     # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
-    return AveragedInference(sampler, values["burn_in"], track=False)
+    return AveragedAlgorithm(sampler, values["burn_in"], track=False)

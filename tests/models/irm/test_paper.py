@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from acvb_core.core.averaging import AveragedInference, AveragedState
+from acvb_core.core.averaging import AveragedAlgorithm, AveragedState
 from acvb_core.core.clusters import order_by_size
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
@@ -122,7 +122,7 @@ def test_variational_sweep(seed: int) -> None:
 def test_the_mean_goes_on_when_a_cluster_is_dropped() -> None:
     """ACVB17 eq. 21 with the columns that are left, rows divided by their sums again."""
     _, averaged = run_of("acvb0", 1)
-    assert isinstance(averaged, AveragedInference)
+    assert isinstance(averaged, AveragedAlgorithm)
     assert not averaged.restart
     averaged = replace(averaged, inner=replace(averaged.inner, shrink=0.24))
     inner = averaged.init(np.random.default_rng(0)).inner

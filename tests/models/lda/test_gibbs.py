@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.models.lda.gibbs import GibbsLda
 from tests.models.lda.adapters import entries_of, hyper_of
 from tests.oracles.lda_cases import LdaCase, random_case
@@ -28,7 +28,7 @@ def test_frequencies_and_averages(name: str) -> None:
     """How often each assignment is drawn, and the averaged counts, which are the exact expectations."""
     case: LdaCase = CASES[name]
     table = joint_table(case.triplets, case.alpha, case.beta)
-    chain = AveragedInference(
+    chain = AveragedAlgorithm(
         GibbsLda(entries_of(case.triplets), case.size, hyper_of(case)), BURN_IN, track=False
     )
     state = chain.init(np.random.default_rng(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.prepared import prepare_run
@@ -18,7 +18,7 @@ CORPUS = Corpus.build(np.array([[1, 2], [3, 0]]))
 def test_alpha_is_shared_out_or_given_and_never_next_to_nothing(method: str) -> None:
     for given, expected in ((0.0, 5.0 / 4), (0.3, 0.3)):
         algorithm = prepare_run(CORPUS, method, {"k": 4, "alpha": given}).algorithm
-        start = (algorithm.inner if isinstance(algorithm, AveragedInference) else algorithm).start
+        start = (algorithm.inner if isinstance(algorithm, AveragedAlgorithm) else algorithm).start
         np.testing.assert_allclose(start.alpha, expected)
     with pytest.raises(ParameterError, match=r"0, for 5 / k, or at least 0\.0001"):
         prepare_run(CORPUS, method, {"alpha": 1e-30})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Algorithm
 from acvb_core.core.rows import SHARDS, Values
@@ -25,9 +25,9 @@ def build_cvb0(data: Any, values: Values, trained: TrainedTopics | None = None) 
     return build_collapsed("zeroth", data, values, trained)
 
 
-def build_acvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> AveragedInference:
+def build_acvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> AveragedAlgorithm:
     """Return ACVB0; the rest as for CVB0."""
-    return AveragedInference(build_cvb0(data, values, trained), values["burn_in"], values["track"])
+    return AveragedAlgorithm(build_cvb0(data, values, trained), values["burn_in"], values["track"])
 
 
 def build_vb(data: Any, values: Values) -> Algorithm:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.averaging import AveragedInference
+from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import SHARDS, Values
 from acvb_core.models.lda.hyper import Concentrations, check_concentrations
@@ -109,4 +109,4 @@ def _spread(method: StreamMethod, data: Any, values: Values) -> StreamMethod | S
 def _average(method: StreamMethod | ShardedStream, data: Any, values: Values) -> Any:
     if "burn_in_epochs" not in values:
         return method
-    return AveragedInference(method, count_windows(data, values, values["burn_in_epochs"]), track=False)
+    return AveragedAlgorithm(method, count_windows(data, values, values["burn_in_epochs"]), track=False)
