@@ -68,7 +68,7 @@ class ClaimEvidence:
             few = "too few splits" if any(test.n for test in self.tests) else "no runs"
             return f"not tested: {'runs ended before they converged' if is_cut else few}"
         yes = [test for test in known if self._says_so(test)]
-        holds = "holds" if len(yes) == len(known) else f"holds {_name_places(yes, known)}" if yes else ""
+        holds = _tell_where("holds", yes, known)
         if self.claim.margin is not None:
             return self._judge_margin(holds)
         no = [test for test in known if test.p < LEVEL and test.difference < 0]
@@ -76,18 +76,16 @@ class ClaimEvidence:
             return "does not hold here" if no else "not decided"
         if len(yes) == len(known):
             return "holds where runs converged" if is_cut else holds
-        return f"{holds}; the opposite {_name_places(no, known)}" if no else holds
+        return "; ".join(filter(None, (holds, _tell_where("the opposite", no, known))))
 
     def _judge_margin(self, holds: str) -> str:
         """Return the verdict on a claim that scores are equal; `holds` says which comparisons are within the margin."""
-        parts = [holds] if holds else []
+        found = [holds]
         for way, word in ((1.0, "better"), (-1.0, "worse")):
             no = [test for test in self.known if test.p_beyond < LEVEL and np.sign(test.difference) == way]
-            if no:
-                where = "" if len(no) == len(self.known) else f" {_name_places(no, self.known)}"
-                does = "" if parts else "does not hold here: "
-                parts.append(f"{does}{word} by more than the margin{where}")
-        return "; ".join(parts) or "not decided"
+            found.append(_tell_where(f"{word} by more than the margin", no, self.known))
+        said = "; ".join(filter(None, found)) or "not decided"
+        return f"does not hold here: {said}" if any(found) and not holds else said
 
     def _says_so(self, test: ClaimTest) -> bool:
         """Return whether a comparison is clearly as the claim says; runs that all end at an upper limit are."""
@@ -97,10 +95,12 @@ class ClaimEvidence:
         return is_at_limit or (test.p < LEVEL and test.difference > 0)
 
 
-def _name_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest]) -> str:
-    """Return what some comparisons have in common among all: "under Table 5 (Enron Jun., KOS (K 20))"."""
+def _tell_where(finding: str, chosen: Sequence[ClaimTest], known: Sequence[ClaimTest]) -> str:
+    """Return a finding with the comparisons that it is of among all: "holds under Table 5 (KOS (K 20))"."""
+    if len(chosen) in (0, len(known)):
+        return finding if chosen else ""
     places = _list_places(chosen, known)
-    return places if places.startswith("against") else f"under {places}"
+    return f"{finding} {places}" if places.startswith("against") else f"{finding} under {places}"
 
 
 def _list_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest], level: int = 0) -> str:
