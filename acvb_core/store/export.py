@@ -75,6 +75,8 @@ def latex_table(summary: pd.DataFrame) -> str:
 
     The best is in bold, and those without a difference from it that was found are starred.
     """
+    import pandas as pd
+
     lines = [
         *_LATEX_NOTES,
         r"\begin{tabular}{lrrrr}",
