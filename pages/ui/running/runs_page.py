@@ -24,11 +24,9 @@ from pages.ui.shared.absent import (
 )
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.model_pages import models_on, pages_of_run
-from pages.ui.shared.picking import open_run, read_answer
-from pages.ui.shared.refresh import refresh
+from pages.ui.shared.picking import follow_runs, open_run, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
 
-FOLLOW_SECONDS = 2.0
 #: Tables that are drawn at once; a table has any number of runs.
 TABLES_ON_PAGE = 12
 GROUPS = ("Data", "Status", "Method", "Nothing")
@@ -88,7 +86,7 @@ def show_runs_page() -> None:
     chosen = _show_groups(workspace, sort_runs(wanted, filters.order), filters, data)
     with actions:
         _show_actions(workspace, chosen, wanted)
-    _follow_runs(workspace)
+    follow_runs(lambda: workspace.jobs)
 
 
 def _choose_filters(jobs: Sequence[Job], data: list[str]) -> Filters:
@@ -256,19 +254,3 @@ def _zip_files(jobs: Sequence[Job]) -> bytes:
         say.file_name(labels[job.id]): result for job in jobs if (result := read_answer(job)) is not None
     }
     return zip_runs(results)
-
-
-def _follow_runs(workspace: Workspace) -> None:
-    """Have the page drawn anew when a run changes its status, while any is under way."""
-
-    def list_states() -> list[tuple[str, str]]:
-        return [(job.id, _status(job)) for job in workspace.jobs]
-
-    before = list_states()
-
-    def watch() -> None:
-        if list_states() != before:
-            st.rerun()
-
-    if any(job.outline.status.active for job in workspace.jobs):
-        refresh(watch, FOLLOW_SECONDS)

@@ -173,7 +173,7 @@ def choose_run(
     show_absent_run(name, [] if known else asked, chosen)
     if reason and chosen == order[0].id:
         st.text(reason)  # it quotes the name of the data
-    _follow_runs(workspace, models)
+    follow_runs(lambda: list_runs(workspace, *models))
     name_page_data(workspace, job)
     result = read_answer(job)
     assert result is not None
@@ -232,18 +232,18 @@ def _wait_for_answer(workspace: Workspace, name: str, models: Sequence[str]) -> 
     st.info("The first sweep is still under way.", icon=":material/hourglass_top:")
     if st.button("Refresh", icon=":material/refresh:", key=f"{name}_wait"):
         st.rerun()
-    _follow_runs(workspace, models)
+    follow_runs(lambda: list_runs(workspace, *models))
 
 
-def _follow_runs(workspace: Workspace, models: Sequence[str]) -> None:
-    """Have the page drawn anew when a run is added, gives its first answer, ends or is removed."""
+def follow_runs(list_jobs: Callable[[], list[Job]]) -> None:
+    """Have the page drawn again when one of these runs is added, gives its first answer, ends or is removed."""
 
     def list_states() -> list[tuple[str, str, bool]]:
-        seen = [(job.id, job.outline) for job in list_runs(workspace, *models)]
+        seen = [(job.id, job.outline) for job in list_jobs()]
         return [(job_id, say.describe_state(now).text, now.sweep is not None) for job_id, now in seen]
 
     before = list_states()
-    if not any(job.outline.status.active for job in list_runs(workspace, *models)):
+    if not any(job.outline.status.active for job in list_jobs()):
         return
 
     def watch() -> None:

@@ -11,10 +11,10 @@ import streamlit as st
 from acvb_core.engine.background import BackgroundTask, Status
 from acvb_core.store.files import explain_error
 from pages.ui.shared import format as say
+from pages.ui.shared import services
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
-from pages.ui.upload.loading import find_loading
 from pages.ui.workspace.entrance import remember_workspace
 from pages.ui.workspace.links import show_share_links
 from pages.ui.workspace.places import show_places
@@ -77,13 +77,13 @@ def _use_choice(workspace: Workspace) -> None:
 
 
 def _is_loading(workspace: Workspace) -> bool:
-    loading = find_loading(workspace)
+    loading = services.loadings().get(workspace.key)
     return loading is not None and not loading.is_over
 
 
 def _show_loading(workspace: Workspace) -> None:
     """Draw which file is being loaded, or why one could not be that nobody waited for."""
-    loading = find_loading(workspace)
+    loading = services.loadings().get(workspace.key)
     if workspace.view_only or loading is None:
         return
     if not loading.is_over:

@@ -12,10 +12,11 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.columnar import FileChoices
+from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind
 from pages.ui.upload.kind import KindChoice, all_readers, choose_encoding, choose_kind
-from pages.ui.upload.loading import Load, find_loading, forget_loading, start_loading
+from pages.ui.upload.loading import Load, start_loading
 from pages.ui.upload.parts import choose_part, inspect_file, part_prefix
 from pages.ui.upload.preview import show_layout
 from pages.ui.upload.problem import show_error
@@ -152,7 +153,7 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
         "Name", _name_from_file(reader, opened.file.name), max_chars=LONGEST_NAME, key=f"{prefix}_name",
         persist_state="session",
     )  # fmt: skip
-    waiting = find_loading(workspace)
+    waiting = services.loadings().get(workspace.key)
     busy = waiting is not None and not waiting.is_over
     go_on = pressed = False
     if not loaded:
@@ -186,7 +187,7 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
         return False
     if waiting.error is not None:
         raise waiting.error
-    forget_loading(workspace)
+    services.loadings().pop(workspace.key, None)  # the page knows it now
     st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
     if go_on:
         st.switch_page("pages/run.py")

@@ -81,13 +81,3 @@ def start_loading(workspace: Workspace, name: str, signature: str, load: Load) -
     loading = services.loadings()[workspace.key] = Loading(name, signature)
     threading.Thread(target=loading.run, args=(workspace, load), name="acvb-load", daemon=True).start()
     return loading
-
-
-def find_loading(workspace: Workspace) -> Loading | None:
-    """Return the last loading of a workspace, unless it was forgotten."""
-    return services.loadings().get(workspace.key)
-
-
-def forget_loading(workspace: Workspace) -> None:
-    """Forget a loading that has succeeded, once the page knows it."""
-    services.loadings().pop(workspace.key, None)

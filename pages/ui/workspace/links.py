@@ -21,12 +21,8 @@ def show_share_links(workspace: Workspace, page: str) -> None:
 
 
 def _show_links(workspace: Workspace, page: str) -> None:
-    # The links are drawn when the popover is opened: the page knows the run that it shows by then.
-    with st.popover(
-        "Share", icon=":material/share:", key="share", width="stretch", on_change="rerun"
-    ) as opened:
-        if not opened.open:
-            return
+    # They are drawn again when the popover is opened: by then the page knows the run that it shows.
+    with st.popover("Share", icon=":material/share:", key="share", width="stretch", on_change="rerun"):
         if workspace.dataset is None and not workspace.jobs:
             st.caption("Nothing to share yet. Load data or start a run first.")
             return
