@@ -316,7 +316,6 @@ class DaskExecutor(Executor):
         self._found, self._workers = DaskWorkers(client), list["DaskWorker"]()
         self._sent = dict[str, "distributed.Future"]()  # by the key of the data, those used last at the end
         self._sending = threading.Lock()
-        client.subscribe_topic(self._topic, self._hear)
         self.list_workers()
         threading.Thread(target=self._look_after, name="acvb-cluster", daemon=True).start()
 
@@ -433,6 +432,8 @@ class DaskExecutor(Executor):
             raise AcvbError(f"No worker can compute this run. {workers[0].address}: {workers[0].refusal}")
         sent = self._send(data)
         self.expected[token] = greet
+        # Each time: a scheduler that was started anew knows of no topic.
+        self.client.subscribe_topic(self._topic, self._hear)
         return self.client.submit(
             worker.serve_run,
             token,

@@ -1,6 +1,6 @@
 """Faults of a cluster whose scheduler and workers are in network namespaces of their own.
 
-    python -m benchmarks.cluster.faults --times 10 [--faults kill cut slow disk scheduler version]
+    python -m benchmarks.cluster.faults --times 10 [--longer 5] [--faults kill cut slow disk scheduler version]
 
 Needs root and iproute2: it makes three namespaces with two pairs of veth, and removes them at the end. All traffic
 stays in them. For each fault two runs on the cluster, a whole one and one over two shards, are disturbed once: the
@@ -123,28 +123,26 @@ def score_of(run: Job) -> float:
 def run_once(fault: str, cluster: FaultyCluster, prepared_runs: list[PreparedRun]) -> list[float]:
     """Return the held-out scores of runs that a fault disturbs."""
     cluster.mend()
-    executors = [connect()]
-    runs = [Job(prepared, executors[0]).start() for prepared in prepared_runs]
+    executor = connect()
+    runs = [Job(prepared, executor).start() for prepared in prepared_runs]
     try:
         wait_until(lambda: all(map(is_under_way, runs)))
         assert all(run.inspect().status.active for run in runs), "a run was over too early"
-        disturb(fault, cluster, executors[0], runs)
+        disturb(fault, cluster, executor, runs)
         for run in runs:
             if not run.wait(_PATIENCE):
                 raise TimeoutError("a run did not end")
         if fault == "scheduler":
             assert runs[0].inspect().status is Status.INTERRUPTED, runs[0].inspect().error
             assert runs[0].can_continue
-            executors.append(connect())
-            runs[0]._executor = executors[1]
+            wait_until(lambda: len(executor.list_workers()) == 2)
             runs[0].continue_run()
             runs[0].wait(_PATIENCE)
         return [score_of(run) for run in runs]
     finally:
         for run in runs:
             run.stop()
-        for executor in executors:
-            executor.client.close()
+        executor.client.close()
 
 
 def refuse_once(cluster: FaultyCluster, prepared_runs: list[PreparedRun]) -> list[str]:
@@ -169,10 +167,10 @@ def copy_package(folder: Path) -> Path:
     return folder
 
 
-def prepare_runs() -> list[PreparedRun]:
-    """Return a whole run, and one over two shards that takes about as long."""
-    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 2_000, "burn_in": 500}
-    corpus = planted_topics(3_000, 2_000, 10, 60, 0.1, 0.05, 1).corpus
+def prepare_runs(longer: int) -> list[PreparedRun]:
+    """Return a whole run, and one over two shards that takes about as long; `longer`: so many times what they were."""
+    values = {"k_rows": 10, "k_cols": 10, "max_sweeps": 2_000 * longer, "burn_in": 500}
+    corpus = planted_topics(3_000 * longer, 2_000, 10, 60, 0.1, 0.05, 1).corpus
     spread = {"k": 10, "max_sweeps": 200, "tol": 1e-12, "shards": 2}
     return [
         prepare_run(synth1().relation, "gibbs", values, heldout=0.1),
@@ -215,13 +213,16 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=10)
     faults = ("kill", "cut", "slow", "disk", "scheduler", "version")
     parser.add_argument("--faults", nargs="+", choices=faults, default=faults)
+    parser.add_argument(
+        "--longer", type=int, default=1, help="times the work of a run, where they end too early"
+    )
     given = parser.parse_args()
     if os.geteuid() or shutil.which("ip") is None:
         sys.exit("Network namespaces need root and the program ip (Debian: iproute2). Nothing was measured.")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
     warnings.simplefilter("always")
     backend.WRITE_EVERY = 1.0  # type: ignore[attr-defined]
-    prepared_runs = prepare_runs()
+    prepared_runs = prepare_runs(given.longer)
     wanted = []
     for prepared in prepared_runs:
         alone = Job(prepared, Executor(1)).start()

@@ -114,6 +114,16 @@ def test_a_run_whose_scheduler_is_gone_can_be_continued_here(
     assert job.can_continue
 
 
+def test_a_run_begins_although_its_scheduler_was_started_anew(
+    executor: DaskExecutor, jobs: list[Job]
+) -> None:
+    solve(small_run("vb"), executor=executor)
+    executor.client.unsubscribe_topic(executor._topic)  # a new scheduler does not know of it
+    job = started(jobs, small_run("vb"), executor)
+    assert job.wait(PATIENCE / 6)
+    assert job.inspect().status is Status.FINISHED
+
+
 def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     for connect in (lambda: acvb_core.DaskExecutor.connect("tcp://127.0.0.1:1"), start_cluster):
