@@ -48,8 +48,20 @@ _LEFT = re.compile(
 
 #: What a page says in place of something that it could not draw.
 BROKEN = ("WebGL is not supported", "could not be drawn", "cannot be drawn")
-#: Tells the console what a page says or asks for that it should not.
+#: Tells the console what a page says or asks for that it should not, and notes when it last heard of its server.
 WATCH = """(words) => {
+  window.watched = { asked: 0, heard: 0, changed: 0 };
+  const note = (what) => { window.watched[what] = performance.now(); };
+  window.WebSocket = class extends WebSocket {
+    constructor(...address) {
+      super(...address);
+      this.addEventListener('message', () => note('heard'));
+    }
+    send(message) {
+      note('asked');
+      super.send(message);
+    }
+  };
   const tell = (node) => {
     const text = node.textContent ?? '';
     const said = words.find((word) => text.includes(word));
@@ -57,6 +69,7 @@ WATCH = """(words) => {
     if (node.matches?.('[data-testid=stException]')) console.error(`the page failed: ${text}`);
   };
   new MutationObserver((changes) => {
+    note('changed');
     for (const { type, target, addedNodes } of changes)
       if (type === 'characterData') tell(target);
       else addedNodes.forEach(tell);
@@ -122,9 +135,10 @@ def wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) ->
 
 
 @contextmanager
-def running_app(folder: Path) -> Iterator[str]:
+def running_app(folder: Path, warms_up: bool = False) -> Iterator[str]:
     """Run the app with `folder` as its home until the block ends, and give its address.
 
+    Unless it warms up, it reads a kernel only when a run needs it.
     Fails when the app ends by itself, or writes a traceback or the key of a workspace to its log.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -132,11 +146,12 @@ def running_app(folder: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     log = folder / "server.log"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    path = [os.environ.get("PYTHONPATH", ""), *([] if warms_up else [str(ROOT / "tests" / "server")])]
     with log.open("ab") as out:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "ACVB_HOME": str(folder / "home")},
+            env={**os.environ, "ACVB_HOME": str(folder / "home"), "PYTHONPATH": os.pathsep.join(path)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -173,7 +188,7 @@ def start_app(tmp_path: Path) -> Callable[[], AbstractContextManager[str]]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of an app that all tests share, with a home of its own."""
-    with running_app(tmp_path_factory.mktemp("app")) as url:
+    with running_app(tmp_path_factory.mktemp("app"), warms_up=True) as url:
         yield url
 
 
@@ -293,7 +308,9 @@ def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Itera
     What it showed when a test failed is kept in test-output/.
     """
     with watched_page(browser) as opened:
-        opened.goto(server)
+        # A test that asks for an example opens its address at once.
+        if not {"sample", "comparison"} & set(request.fixturenames):
+            opened.goto(server)
         yield opened
         report = request.node.stash.get(CALL_REPORT, None)
         if report is not None and report.failed:

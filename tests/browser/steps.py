@@ -27,6 +27,7 @@ POINTS = """() => {
 SETTLED = """() => new Promise((done, fail) => {
   const began = performance.now();
   let still = began;
+  let looks = 0;
   const heightOf = (element) => element?.getBoundingClientRect().height;
   let height;
   const look = () => {
@@ -34,9 +35,17 @@ SETTLED = """() => new Promise((done, fail) => {
     const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
     // A press is lost where the button moves while it is down: wait also until what was unfolded is open.
     const unfolded = [...document.querySelectorAll('details')].map(heightOf).join();
-    if (state !== 'notRunning' || unfolded !== height) still = now;
+    if (state !== 'notRunning' || unfolded !== height) {
+      still = now;
+      looks = 0;
+    }
+    looks += 1;
     height = unfolded;
-    if (now - still > 400) done();
+    // Where the watch saw that every message was answered and nothing changed since, there is less to wait for.
+    const { asked, heard, changed } = window.watched ?? { asked: now, heard: 0, changed: now };
+    const owed = asked > heard || document.querySelector('[data-testid=stSkeleton]');
+    const quiet = now - Math.max(still, heard, changed);
+    if (now - still > 400 || (!owed && looks > 5 && quiet > 150)) done();
     else if (now - began > 180000) fail(new Error(`the page is still ${state}`));
     else setTimeout(look, 20);
   };

@@ -23,7 +23,6 @@ from tests.browser.steps import (
     cards_that_say,
     choose_methods,
     fill,
-    no_page_is_wider,
     press,
     run_example,
     screenshot,
@@ -321,20 +320,3 @@ def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
     visit(page, "Compare")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
-
-
-def test_no_page_is_wider_than_its_window(open_page: OpenPage, comparison: str) -> None:
-    with open_page() as page:
-        page.goto(comparison)
-        pages = (
-            "Home",
-            "Data",
-            "Run",
-            "Blocks",
-            "Topics",
-            "Features",
-            "Compare",
-            "How many topics?",
-            "Guide",
-        )
-        no_page_is_wider(page, pages, ((1440, 900), (1024, 768)))

