@@ -147,7 +147,7 @@ class PreparedRun:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what makes the same run again: its data and settings, without split, method and model."""
-        return rebuild_run, (self.data, self.spec.to_dict(), self.start), {"check_memory": self.check_memory}
+        return rebuild_run, (self.data, self.spec.to_dict(), self.start)
 
     def __repr__(self) -> str:
         return f"PreparedRun({self.label} on {self.data!r})"
