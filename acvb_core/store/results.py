@@ -263,8 +263,8 @@ def _decode_result(prepared: PreparedRun, about: dict[str, Any], arrays: Arrays)
         posterior=posterior,
         state=None,
     )
-    # Of a stream, and of a run over shards, only the words are known.
-    row, shape = prepared.row, prepared.train.shape
+    # Of a stream, and of a run over shards, only the words are known. The data are split only if some objects are out.
+    row, shape = prepared.row, (prepared.train if prepared.spec.heldout_documents else prepared.data).shape
     objects = shape[1:] if row.streams or (row.shards and len(posterior.averaged) == 1) else shape
     for domain, count in zip(posterior.averaged, objects, strict=False):
         if len(posterior[domain]) != count:

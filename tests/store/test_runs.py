@@ -6,6 +6,7 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.prepared import prepare_run
+from acvb_core.engine.prepared import Binding, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.store import index
@@ -298,3 +299,31 @@ def test_moves_come_back(store: RunStore, executor: Executor, women: Result) -> 
     loaded = store.load("run", executor).result()
     assert_same_result(moved, loaded)
     assert loaded.snapshot.moves == {"merged": 1}
+
+
+def test_a_stored_run_is_opened_without_its_split_method_and_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are built when something asks for them: a figure, or a longer run."""
+    store = RunStore(tmp_path)
+    jobs = JobManager(Executor(1), store)
+    prepared = prepare_run(WOMEN, "cvb0", {"k_rows": 3, "k_cols": 2, "max_sweeps": 5}, heldout=0.1)
+    job = jobs.add("mine", prepared)
+    assert job.wait(300)
+    assert jobs.close(300)
+    built: list[str] = []
+    find = Binding.find
+
+    def note(binding: Binding, name: str) -> Any:
+        built.append(name)
+        return find(binding, name)
+
+    monkeypatch.setattr(Binding, "find", note)
+    opened = store.load(job.id, Executor(1), "mine")
+    seen = opened.inspect()
+    assert (seen.verdict, seen.last.sweep) == (job.inspect().verdict, job.inspect().last.sweep)
+    assert len(seen.last.posterior.arrays)
+    assert len(opened.history)
+    assert not built
+    assert opened.result().tables
+    assert "model" in built
