@@ -16,18 +16,29 @@ from pages.ui.workspace.tab import keep_address
 # A page that was opened starts at its top: the browser would keep the place of the one before. A page is drawn again
 # when the browser turns dark or light, as its figures are coloured for one of them, when its window becomes narrow or
 # wide, and when its tab is seen again after a while, as runs may have been added in another tab. A page that is opened
-# by a link first has an address without a workspace, which is no step to go back to.
+# by a link is one step to go back over: its path comes first, without a workspace, or after what the page names, which
+# would otherwise be a step of the page before.
 _JS = """
 const AWAY_MS = 1500;
 const NARROW = 640; // pixels
+const PATH_MS = 50;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = document.documentElement;
   if (root.acvbPage !== undefined && root.acvbPage !== data.page) document.querySelector(".stMain")?.scrollTo(0, 0);
   if (root.acvbPage === undefined) {
     const push = history.pushState;
-    history.pushState = (...step) =>
-      (/[?&](ws|view)=/.test(location.search) ? push : history.replaceState).apply(history, step);
+    let later;
+    history.pushState = (state, title, url) => {
+      const path = new URL(url, location).pathname;
+      const step = () => {
+        const isNamed = /[?&](ws|view)=/.test(location.search);
+        (isNamed ? push : history.replaceState).call(history, state, title, url);
+      };
+      clearTimeout(later);
+      if (path !== location.pathname) step();
+      else later = setTimeout(() => path === location.pathname && step(), PATH_MS);
+    };
   }
   root.acvbPage = data.page;
 
