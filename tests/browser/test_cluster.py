@@ -27,13 +27,13 @@ def test_runs_compute_where_the_workspace_chose(
     start_app: Callable[[], AbstractContextManager[str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with closing(start_cluster(2, 1)) as cluster:
+    with closing(start_cluster(1, 1)) as cluster:
         monkeypatch.setenv("ACVB_SCHEDULER", cluster.scheduler_address)
         with start_app() as url, open_page() as page:
             page.goto(url)
             run_example(page, "Find the clusters of a network")
             page.get_by_text("Where runs compute").click()
-            expect(page.get_by_text("2 workers · 2 cores · ")).to_be_visible()
+            expect(page.get_by_text("1 worker · 1 core · ")).to_be_visible()
             assert (
                 page.get_by_role("link", name="Dask's dashboard").get_attribute("href")
                 == cluster.dashboard_link
