@@ -102,24 +102,23 @@ def _show_form(workspace: Workspace, opened: OpenFile) -> bool:
         draft = _edit_draft(opened, looking, layout)
     with actions:
         is_loaded = _show_load(workspace, opened, draft)
-        if is_loaded:
-            _ask_about_first_line(workspace.dataset, prefix)
+        if is_loaded and workspace.dataset and workspace.dataset.report.count("lone_first_line"):
+            st.info(
+                "The two names on the first line occur nowhere else. Are they names of columns?",
+                icon=":material/help:",
+            )
+            _offer_first_line(prefix, names=True)
     return is_loaded
 
 
-def _ask_about_first_line(dataset: Dataset | None, prefix: str) -> None:
-    """Ask whether the first line names the columns, where it was read as data and looks like names."""
-    if dataset is None or not dataset.report.count("lone_first_line"):
-        return
-    st.info(
-        "The two names on the first line occur nowhere else. Are they names of columns?",
-        icon=":material/help:",
-    )
-    st.button(
-        "Read the first line as names", icon=":material/title:", key="first_line_holds_names",
-        on_click=partial(st.session_state.update, {f"{prefix}_header": True}),
-        help="You can then load the file again.",
-    )  # fmt: skip
+def _offer_first_line(prefix: str, **ways: bool) -> None:
+    """Draw a button for each way to read the first line: `names=True` as names of the columns, `data=False` as data."""
+    for way, header in ways.items():
+        st.button(
+            f"Read the first line as {way}", icon=":material/title:", key=f"first_line_holds_{way}",
+            on_click=partial(st.session_state.update, {f"{prefix}_header": header}),
+            help="You can then load the file again.",
+        )  # fmt: skip
 
 
 def _edit_draft(opened: OpenFile, looking: dict[str, Any], layout: Any) -> Draft:
@@ -184,6 +183,9 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft) -> bool:
     if isinstance(waiting.error, AcvbError):
         offered = reader.can_skip_lines(loading) and "broken=" in getattr(waiting.error, "remedy", "")
         _show_problem(reader, loading, waiting.error, prefix if offered and not skip else None)
+        if "header=True" in getattr(waiting.error, "remedy", ""):
+            with st.container(horizontal=True):
+                _offer_first_line(prefix, names=True, data=False)
         return False
     if waiting.error is not None:
         raise waiting.error

@@ -212,7 +212,7 @@ def test_a_table_of_numbers_in_a_sheet(open_app: Open) -> None:
 
 
 def test_a_first_line_that_may_hold_names_can_be_read_as_names(open_app: Open) -> None:
-    app = bring(open_app("data"), "imports.csv", "importeur;modul\nabc;io\nabc;os\nre;io\nre;os\n")
+    app = bring(open_app("data"), "imports.csv", "importeur;modul\nabc;io\nabc;os\nre;io\nre;math\n")
     assert not [one for one in app.info if "first line" in one.value]
     press(app, "load")
     assert people() == ["importeur", "abc", "re"]
@@ -221,6 +221,21 @@ def test_a_first_line_that_may_hold_names_can_be_read_as_names(open_app: Open) -
     press(app, "load")
     assert people() == ["abc", "re"]
     assert not [one for one in app.info if "first line" in one.value]
+
+
+@pytest.mark.parametrize(("way", "wanted"), [("names", ["abc", "re"]), ("data", ["importeur", "abc", "re"])])
+def test_a_first_line_that_is_most_likely_a_heading_is_asked_about(
+    open_app: Open, way: str, wanted: list[str]
+) -> None:
+    """All other names occur again."""
+    app = bring(open_app("data"), "imports.csv", "importeur;modul\nabc;io\nabc;os\nre;io\nre;os\n")
+    press(app, "load")
+    said = texts(app)
+    assert "The first line may hold the names of the columns" in said
+    assert "Say whether it holds names or data." in said
+    press(app, f"first_line_holds_{way}")
+    press(app, "load")
+    assert people() == wanted
 
 
 def wide_frame() -> pd.DataFrame:
