@@ -170,6 +170,10 @@ def test_numbers_on_both_sides_may_be_the_same(run: Run, tmp_path: Path) -> None
 def test_a_first_line_that_may_be_a_heading_is_told_of(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "uses.csv"
     path.write_text("Modul,nutzt\na,b\nb,c\nc,a\n")
+    asked = run("fit", path, *FEW)
+    assert asked.code == 2
+    assert "Say whether it holds names (--header) or data (--no-header)." in asked.err
+    path.write_text("Modul,nutzt\na,b\nb,c\nc,a\na,d\n")
     done = run("fit", path, *FEW)
     assert "Modul and nutzt, on the first line, occur with each other only." in done.out
     assert "Use --header if the first line names the columns." in done.out
