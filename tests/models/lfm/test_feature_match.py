@@ -7,7 +7,7 @@ from acvb_core import fit
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
 from acvb_core.engine.experiments.combining import combine
-from acvb_core.models.lfm.feature_match import match_features, measure_spread
+from acvb_core.models.lfm.feature_match import count_alike_features, match_features, measure_spread
 from acvb_core.models.lfm.state import build_posterior
 from acvb_core.samples.planted_mixtures import planted_features
 
@@ -154,3 +154,12 @@ def test_one_run_and_runs_without_features_have_no_spread() -> None:
         features = measure_spread(runs, table)["features"]
         assert (features["found"] == 1).all()
         assert features[["low", "high"]].isna().all(axis=None)
+
+
+def test_features_that_come_back_in_every_run_are_counted() -> None:
+    """A flipped feature comes back; one whose partner is noise does not."""
+    first, noise = activations(4, 3), activations(5, 1)
+    other = np.column_stack([first[:, 2], 1.0 - first[:, 0], noise])
+    runs = [{"objects": z} for z in (first, other, first[:, :1])]
+    assert count_alike_features(runs[:2]) == (2, 3)  # type: ignore[arg-type]
+    assert count_alike_features(runs) == (1, 3)  # type: ignore[arg-type]
