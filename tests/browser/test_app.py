@@ -108,22 +108,13 @@ const until = (reached) => new Promise((done, fail) => {
   look();
 });
 """
-# Seldom, a press that comes while a busy server draws the card does nothing: it is pressed
-# again after ten seconds, as people do, and the time counts.
 PAUSE_OR_RESUME = f"""async ([verb, word]) => {{
   {WAIT}
   const card = () => document.querySelector("[class*='st-key-card_']");
   const button = () => card().querySelector(`[class*='st-key-${{verb}}_'] button`);
   await until(button);
   button().click();
-  let pressed = performance.now();
-  return await until(() => {{
-    if (performance.now() - pressed > 10000) {{
-      button()?.click();
-      pressed = performance.now();
-    }}
-    return card().innerText.includes(word);
-  }});
+  return await until(() => card().innerText.includes(word));
 }}"""
 SWITCH_AXIS = f"""async (n) => {{
   {WAIT}

@@ -22,6 +22,7 @@ from pages.ui.running import costs, live
 from pages.ui.running.forms import build_fields, select_values, show_preset
 from pages.ui.running.setup import methods_key
 from pages.ui.shared import picking, services
+from pages.ui.shared.absent import once
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
@@ -468,3 +469,12 @@ def test_readers_cope_with_a_change_of_the_lead() -> None:
 def test_methods_without_a_preset_have_a_form() -> None:
     plain = [field for field in build_fields(methods_of("lfm")) if field.parameter is not PRESET]
     assert show_preset(plain, methods_of("lfm")) == (plain, [])
+
+
+def test_a_press_that_is_handled_twice_counts_once() -> None:
+    done: list[str] = []
+    press_pause, press_resume = once(done.append), once(done.append)
+    press_pause("pause")
+    press_resume("resume")
+    press_pause("pause")  # Streamlit's second time
+    assert done == ["pause", "resume"]

@@ -17,7 +17,7 @@ from acvb_core.views.dark import css_colour
 from acvb_core.views.theme import method_style
 from pages.ui.running import streams
 from pages.ui.shared import format as say
-from pages.ui.shared.absent import try_action
+from pages.ui.shared.absent import once, try_action
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_run
 from pages.ui.shared.picking import open_run, read_answer
@@ -307,6 +307,6 @@ def _show_icon_button(
 ) -> None:
     """Draw a button that shows an icon alone; its name is for those who do not see it (`style`)."""
     st.button(
-        name, icon=f":material/{icon}:", help=help, key=key, on_click=try_action, args=(action, *arguments),
+        name, icon=f":material/{icon}:", help=help, key=key, on_click=once(try_action), args=(action, *arguments),
         disabled=disabled, type="tertiary",
     )  # fmt: skip

@@ -9,6 +9,7 @@ import streamlit as st
 
 from acvb_core.engine.background import Status
 from acvb_core.engine.study import StudyJob
+from pages.ui.shared.absent import once
 
 
 def show_plan_buttons(
@@ -26,14 +27,14 @@ def show_plan_buttons(
     """
     with st.container(horizontal=True, width="content"):
         if status is Status.PAUSED:
-            st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=job.resume)
+            st.button("Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=once(job.resume))
         elif status.active:
-            st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=job.pause)
+            st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=once(job.pause))
         if status.active:
             st.button("Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop, help=kept)
             return
         if job.can_go_on:
-            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=job.go_on)
+            st.button("Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=once(job.go_on))
         with st.popover("Delete", icon=":material/delete:"):
             st.write(question)
             if st.button("Delete", type="primary", key=f"{key}_delete"):

@@ -29,6 +29,21 @@ def try_action(action: Callable[..., object], *arguments: object) -> None:
         st.session_state[_TROUBLE] = str(error)
 
 
+def once(action: Callable[..., object]) -> Callable[..., None]:
+    """Return what does an action when it is called first, and nothing later.
+
+    Streamlit may handle a press a second time, along with the next one: Resume was followed by the Pause before it.
+    """
+    done: list[bool] = []
+
+    def act(*arguments: object) -> None:
+        if not done:
+            done.append(True)
+            action(*arguments)
+
+    return act
+
+
 def show_deleted_runs(workspace: Workspace) -> None:
     """Draw what was deleted last, with the button that brings it back, and the others in a list."""
     if _TROUBLE in st.session_state:
