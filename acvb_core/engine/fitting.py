@@ -84,9 +84,9 @@ def fit(
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the problem and each SweepRecord, in a race those of every entrant. Where it has a method
-        `starting`, it is called with the problem before the run. A method `compiling` is called with the problem, and
-        True before functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
+        Called with the run (`PreparedRun`) and each SweepRecord, in a race those of every candidate. A method
+        `starting` is called with the run before its first sweep. A method `compiling` is called with the run, and True
+        before functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
     poll : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
@@ -327,7 +327,7 @@ class Comparison:
         """Return one row a run: verdict, settled, sweeps, seconds, bound, pseudo leave-one-out, scores, clusters.
 
         Missing where a model or method has no such score; settled as `SweepRecord.has_settled`. All of it is the run's
-        own; where it won a race, race_sweeps and race_cpu_seconds are those of all entrants.
+        own; where it won a race, race_sweeps and race_cpu_seconds are those of all candidates.
         """
         import pandas as pd
 

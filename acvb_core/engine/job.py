@@ -240,7 +240,7 @@ class Job(BackgroundTask[JobSnapshot]):
     ) -> Job:
         """Return the handle of a run of earlier, perhaps of another process: it ended, or was interrupted.
 
-        `stored`: the problem alone of a run that had done no sweep.
+        `stored`: the `PreparedRun` alone of a run that had done no sweep.
         `read_state`: returns what the run goes on from, None if it was not kept.
         """
         if not isinstance(stored, Result):
@@ -258,7 +258,7 @@ class Job(BackgroundTask[JobSnapshot]):
         return job
 
     def record(self) -> Result | PreparedRun:
-        """Return the run as it can be kept now; the problem alone where it would begin anew, as a race does."""
+        """Return the run as it can be kept now; the `PreparedRun` alone where it would begin anew, as a race does."""
         now = self._state
         if now.snapshot is None or now.is_racing:
             return self._asked

@@ -6,7 +6,6 @@ import re
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -119,12 +118,6 @@ class Binding:
             if name not in self._built:
                 self._built[name] = self._build[name]()
             return self._built[name]
-
-    def replace(self, **parts: Any) -> Binding:
-        """Return the same with other parts."""
-        return Binding(
-            **self._build | {name: partial(lambda part: part, part) for name, part in parts.items()}
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -396,9 +389,6 @@ def rebuild_run(data: Any, settings: Mapping[str, Any], start: Start | None = No
         for name, value in settings["values"].items()
         if value != row.retired.get(name, value)
     )
-    said = (
-        f"Computed with {lost}, which this version does not have; a longer run goes on without."
-        if lost
-        else ""
-    )
-    return PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start, lost=said)
+    if lost:
+        lost = f"Computed with {lost}, which this version does not have; a longer run goes on without."
+    return PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start, lost=lost)

@@ -1,9 +1,9 @@
 """Restarts that race: runs from several seeds, the worse half of which is given up at each rung.
 
-Successive halving (Jamieson and Talwalkar, AISTATS 2016): all entrants are brought to the first rung, a number of
+Successive halving (Jamieson and Talwalkar, AISTATS 2016): all candidates are brought to the first rung, a number of
 sweeps; those with the better lower bound (or held-out score, as the model has it) go on to the next, at twice as many
 sweeps, until one is left. Each is an ordinary run from its own seed, so that the winner is bit for bit what it would
-have been alone. Entrants take turns in the order they stand in, on one thread.
+have been alone. Candidates take turns in the order they stand in, on one thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIRST_RUNG = 20
 
 
 def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST_RUNG) -> Iterator[RunState]:
-    """Yield the state after each sweep of any entrant; the last one, when one entrant is left, is of the winner.
+    """Yield the state after each sweep of any candidate; the last one, when one candidate is left, is of the winner.
 
     The winner is not run to its end: `run(state.prepared, resume=state.snapshot)` does that while it has no verdict.
 
@@ -35,7 +35,7 @@ def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST
     no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
     Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelSpec.raced_by`).
 
-    `prepared`: its settings' `restarts` is the number of entrants, `seed` that of the first; no update where it is 1.
+    `prepared`: its settings' `restarts` is the number of candidates, `seed` that of the first; no update where it is 1.
     `poll`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
       STOPPED unless it had come to its end.
     `first_rung`: sweeps; the cap of the run at most.
@@ -46,7 +46,7 @@ def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST
 
 
 class SuccessiveHalving:
-    """The entrants of a race and who is still in it."""
+    """The candidates of a race and who is still in it."""
 
     def __init__(self, prepared: PreparedRun, poll: Poll, first_rung: int) -> None:
         settings = prepared.spec

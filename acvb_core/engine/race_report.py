@@ -22,7 +22,7 @@ RACE_CRITERIA = {
 
 
 def n_survivors(n: int) -> int:
-    """Return how many of n entrants go on after a rung: the better half, the one in the middle included."""
+    """Return how many of n candidates go on after a rung: the better half, the one in the middle included."""
     return (n + 1) // 2
 
 
@@ -47,7 +47,7 @@ class Candidate:
     out_after: int | None = None
 
     def after(self, snapshot: SweepRecord) -> Candidate:
-        """Return the entrant after a sweep."""
+        """Return the candidate after a sweep."""
         values = {name: criterion_value(snapshot, name) for name in RACE_CRITERIA}
         measured: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
         return replace(self, sweeps=snapshot.sweep, cpu_seconds=snapshot.cpu_seconds, **measured)
@@ -72,16 +72,18 @@ class RaceReport:
     running: int | None = None  #: seed of the run under way
     #: Sweeps to come at most, those of the winner after the race included; 0 when it is over.
     sweeps_left: int = 0
-    judged_by: str = "lower_bound"  #: field of the entrants that they are ranked by, a key of `RACE_CRITERIA`
+    judged_by: str = (
+        "lower_bound"  #: field of the candidates that they are ranked by, a key of `RACE_CRITERIA`
+    )
 
     @property
     def first_seed(self) -> int:
-        """Seed of the first entrant; the others count up from it."""
+        """Seed of the first candidate; the others count up from it."""
         return self.candidates[0].seed
 
     @property
     def restarts(self) -> int:
-        """Number of entrants."""
+        """Number of candidates."""
         return len(self.candidates)
 
     @property
@@ -96,12 +98,12 @@ class RaceReport:
 
     @property
     def sweeps(self) -> int:
-        """Sweeps of all entrants together."""
+        """Sweeps of all candidates together."""
         return sum(candidate.sweeps for candidate in self.candidates)
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time of all entrants together."""
+        """Processor time of all candidates together."""
         return sum(candidate.cpu_seconds for candidate in self.candidates)
 
     def with_leader(self, snapshot: SweepRecord) -> RaceReport:
@@ -110,7 +112,7 @@ class RaceReport:
         return replace(self, candidates=tuple(candidates))
 
     def table(self) -> pd.DataFrame:
-        """Return one row an entrant, by seed, with the columns of `Candidate`; missing where there is no value."""
+        """Return one row a candidate, by seed, with the columns of `Candidate`; missing where there is no value."""
         import pandas as pd
 
         frame = pd.DataFrame([asdict(candidate) for candidate in self.candidates])

@@ -1,4 +1,4 @@
-"""The engine: a generator that takes a problem and yields a SweepRecord after every sweep.
+"""The engine: a generator that takes a run and yields a SweepRecord after every sweep.
 
 It sweeps, reads diagnostics and asks the stopping rule; callers do the rest between two snapshots.
 """
@@ -72,7 +72,7 @@ def run(
 
     `resume`: go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
       never interrupted.
-    `max_sweeps`: in place of the problem's own cap.
+    `max_sweeps`: in place of the run's own cap.
     `poll`: called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the
       last whole sweep, with verdict STOPPED).
     """

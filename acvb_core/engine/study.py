@@ -59,7 +59,7 @@ class Strategy(Protocol[GivenT]):
         """Return what is kept of a run that is over, for `Study.with_run`."""
 
     def describe_failure(self, run: Any, error: Exception) -> Any:
-        """Return what is kept of a run that failed; raises the error where that is to end the study."""
+        """Return what is kept of a run that failed; raises the error if it is to end the study."""
 
 
 #: The verdict of a run that could not be made to its end.

@@ -466,7 +466,7 @@ def tune(
     trials : int
         Runs, that of the defaults included.
     watch : callable, optional
-        Called with the problem, whose settings say what is tried, and each SweepRecord of every trial.
+        Called with the run, whose `spec` says what is tried, and each SweepRecord of every trial.
     poll : callable
         Called every 100 ms or so; raises `StopRun` to end the search with the trials it has.
     executor : Executor, optional

@@ -116,7 +116,7 @@ class RunStore:
     ) -> None:
         """Keep a run of a workspace, created so many seconds after the epoch; its own one of the same id is replaced.
 
-        An id is made of letters, digits, - and _. The run is over or not; a problem is one that did no sweep yet.
+        An id is made of letters, digits, - and _. The run is over or not; a `PreparedRun` is one that did no sweep yet.
 
         `state`: with what the run goes on from, where it is at hand.
         Raises StoreError: it cannot be kept, or the run is another workspace's.

@@ -50,6 +50,17 @@ OVERTAKE = """async (script) => {
   show({ data: { figure: JSON.stringify(figure) }, parentElement: node.parentElement })();
   return node._fullData?.length > 0;
 }"""
+# A figure that is no JSON, where what watches the page for such words does not look.
+FAIL = """async (script) => {
+  const { default: show } = await import(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));
+  const host = document.body.appendChild(document.createElement('div'));
+  const parent = host.attachShadow({ mode: 'open' });
+  parent.innerHTML = '<div class="live-plot"></div>';
+  show({ data: { figure: '{' }, parentElement: parent });
+  for (let n = 0; n < 200 && !parent.textContent; n++) await new Promise((done) => setTimeout(done, 50));
+  host.remove();
+  return parent.textContent;
+}"""
 RANGE = "() => [...document.querySelector('.st-key-curves .js-plotly-plot')._fullLayout.xaxis.range]"
 
 
@@ -182,6 +193,7 @@ def test_upload_run_zoom_click_stop_and_come_back(
     assert page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark") == "same"
 
     assert page.evaluate(OVERTAKE, live_plot.SCRIPT)
+    assert page.evaluate(FAIL, live_plot.SCRIPT).startswith("The curves cannot be drawn: ")
 
     # Nothing offers to send the figure anywhere.
     titles = page.locator(".modebar-btn").evaluate_all("found => found.map((one) => one.dataset.title)")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.relation import Relation
-from acvb_core.engine.prepared import PreparedRun, prepare_run
+from acvb_core.engine.prepared import Binding, PreparedRun, prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.samples.planted_relations import planted_relation
@@ -100,13 +101,20 @@ def small_relation() -> Relation:
 
 
 def small_run(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any) -> PreparedRun:
-    """Return a quick problem on the small relation."""
+    """Return a quick run on the small relation."""
     return prepare_run(small_relation(), method, QUICK[method] | values, heldout=heldout, seed=seed)
 
 
+def with_parts(prepared: PreparedRun, **parts: Any) -> PreparedRun:
+    """Return the run with another split, algorithm or model."""
+    build = {name: partial(prepared.binding.find, name) for name in ("split", "algorithm", "model")}
+    given = {name: partial(lambda part: part, part) for name, part in parts.items()}
+    return replace(prepared, binding=Binding(**build | given))
+
+
 def with_inference(prepared: PreparedRun, algorithm: Any) -> PreparedRun:
-    """Return the problem with another inference."""
-    return replace(prepared, binding=prepared.binding.replace(algorithm=algorithm))
+    """Return the run with another algorithm."""
+    return with_parts(prepared, algorithm=algorithm)
 
 
 #: Diagnostics that differ from run to run, being times.

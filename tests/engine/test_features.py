@@ -205,7 +205,7 @@ def prepared(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any
     )
     heldout = SimpleNamespace(n=0) if chosen.heldout is None else chosen.heldout
     split = SimpleNamespace(train=data, heldout=heldout, note=None)
-    binding = Binding().replace(split=split, algorithm=algorithm, model=model)
+    binding = Binding(split=lambda: split, algorithm=lambda: algorithm, model=lambda: model)
     return PreparedRun(settings, method, row, data, binding)
 
 

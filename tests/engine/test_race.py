@@ -27,7 +27,7 @@ from acvb_core.models.irm.moves.schedule import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features, planted_topics
-from tests.engine.fakes import Wrapped, bits, small_relation, small_run, with_inference
+from tests.engine.fakes import Wrapped, bits, small_relation, small_run, with_inference, with_parts
 
 
 def racing(prepared: PreparedRun, restarts: int) -> PreparedRun:
@@ -248,7 +248,7 @@ def scripted(prepared: PreparedRun, bounds: dict[int, float]) -> PreparedRun:
             return None
 
     algorithm = Named(prepared.algorithm, lambda *given: given[:2])
-    return replace(prepared, binding=prepared.binding.replace(algorithm=algorithm, model=Told()))
+    return with_parts(prepared, algorithm=algorithm, model=Told())
 
 
 class _Tagged:

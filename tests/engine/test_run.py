@@ -20,7 +20,7 @@ from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.models.irm.state import block_counts
 from acvb_core.samples.planted_relations import PlantedRelation, planted_relation
-from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_run, with_inference
+from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_run, with_inference, with_parts
 
 METHODS = list(QUICK)
 
@@ -291,9 +291,7 @@ def test_time_goes_where_it_was_spent(clock: Clock) -> None:
             clock.now += 0.25
             return prepared.model.lower_bound(posterior, responsibilities)
 
-    last = all_snapshots(
-        replace(prepared, binding=prepared.binding.replace(model=SlowModel())), schedule=Schedule(bound=1)
-    )[-1]
+    last = all_snapshots(with_parts(prepared, model=SlowModel()), schedule=Schedule(bound=1))[-1]
     assert (last.cpu_seconds, last.wall_seconds, last.diagnostics_seconds) == (0.0, 0.75, 0.75)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
-from tests.engine.fakes import all_snapshots, bits
+from tests.engine.fakes import all_snapshots, bits, with_parts
 from tests.engine.test_run import Counting, StopAt
 
 CORPUS = planted_topics(60, 80, 4, 30, 0.2, 0.1, 1).corpus
@@ -120,7 +119,7 @@ def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(sweep: i
     whole = all_snapshots(prepared, schedule=Schedule(1, 1))
     model = StopInDiagnostics(prepared.model, sweep)
     stopped = all_snapshots(
-        replace(prepared, binding=prepared.binding.replace(model=model)),
+        with_parts(prepared, model=model),
         poll=model.poll,
         schedule=Schedule(1, 1),
     )

@@ -16,7 +16,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relations.assemble import AssembledRelation, ContradictionError, Entries, assemble
 from acvb_core.data.relations.guess import inspect, read_direction
 from acvb_core.data.relations.layout import Layout, ReadOptions, Sides, no_data_fault
-from acvb_core.data.relations.nodes import Side, make_side, unify_numbers
+from acvb_core.data.relations.nodes import Side, make_side
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.byte_source import ByteSource
 from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameRecords, FrameSource
@@ -57,7 +57,7 @@ def read_edge_list(
         )
     except ContradictionError as clash:
         raise links.find_contradiction(clash, rows, columns) from None
-    facts = reading_facts(reader, layout) + links.tell_unified(rows, columns)
+    facts = reading_facts(reader, layout) + links.tell_unified()
     unnamed = isinstance(source, ByteSource) or not source.frame.named
     guessed = unnamed and not isinstance(options.header, bool)
     if guessed and not layout.header and links.value_at is None:
@@ -75,6 +75,7 @@ class _LinkList:
         self.values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
         self.direction_at, self._directions = layout.direction_column, LabelTable()
         self._source, self._layout, self._options = source, layout, options
+        self._has_unified = False  # ids lost a .0
         table = LabelTable()
         self._tables = (table, table if options.same_nodes else LabelTable())
 
@@ -142,15 +143,16 @@ class _LinkList:
                 "column": column,
             }
 
-        shape = self._options.shape
-        return make_side(self._tables[axis].labels(), nodes, place, None if shape is None else shape[axis])
+        shape, labels = self._options.shape, self._tables[axis].labels()
+        side = make_side(labels, nodes, place, None if shape is None else shape[axis])
+        if nodes is None and shape is None and side.labels.tolist() != labels:
+            self._has_unified = True
+        return side
 
-    def tell_unified(self, *sides: Side) -> list[Fact]:
-        """Return the fact that ids lost a .0, where they did."""
-        read = [table.labels() for table in self._tables]
-        n = sum(unify_numbers(labels) is not labels for labels in read if self._options.row_nodes is None)
+    def tell_unified(self) -> list[Fact]:
+        """Return the fact that ids lost a .0, if they did."""
         told = "Ids are whole numbers: a .0 was left out, so that 1.0 and 1 are one object."
-        return [Fact("whole_ids", 1, told)] if n else []
+        return [Fact("whole_ids", 1, told)] if self._has_unified else []
 
     def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
         """Return a note where only the first line has two names that occur nowhere else, as names of columns do.

@@ -267,7 +267,7 @@ def _edge_columns(
 ) -> tuple[int, int, int | None]:
     """Return the positions of row label, column label and value (None: no value column).
 
-    `direction`: position of a column that says whether links have a direction, which is none of these.
+    `direction`: position of a column that says whether links have a direction; it is left out.
     """
     lowered = [_lower(name) for name in names]
 

@@ -106,7 +106,7 @@ export default function ({ data, parentElement }) {
     liftCurves(node);
   };
   const report = (problem) => {
-    if (!overtaken()) node.textContent = `The curves cannot be drawn: ${prepared.message}`;
+    if (!overtaken()) node.textContent = `The curves cannot be drawn: ${problem.message}`;
   };
   node.redraw = () => draw().catch(report);
   node.redraw();

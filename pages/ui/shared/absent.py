@@ -30,7 +30,7 @@ def try_action(action: Callable[..., object], *arguments: object) -> None:
 
 
 def once(action: Callable[..., object]) -> Callable[..., None]:
-    """Return what does an action when it is called first, and nothing later.
+    """Return a function that does an action on its first call only.
 
     Streamlit may handle a press a second time, along with the next one: Resume was followed by the Pause before it.
     """

@@ -242,7 +242,7 @@ class ModelPages:
 class StartChoice(NamedTuple):
     """The start of new runs: from trained parts, or anew."""
 
-    trained: Any  # parts of an earlier run, as a problem takes them; None: runs start anew
+    trained: Any  # parts of an earlier run, as `prepare_run` takes them; None: runs start anew
     values: Mapping[str, Any]  # settings that follow from them
     methods: list[MethodSpec]  # the chosen methods that can start so
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from acvb_core.core.protocols import Poll, SweepInfo
@@ -14,7 +14,7 @@ from acvb_core.engine.study import finish_study
 from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.evaluate.heldout import WordScore
 from acvb_core.samples.planted_mixtures import bars
-from tests.engine.fakes import Wrapped, with_inference
+from tests.engine.fakes import Wrapped, with_inference, with_parts
 
 CORPUS = bars().corpus
 RANGES = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.001, 1.0, log=True))
@@ -60,7 +60,7 @@ class ToldSearch(Search):
         found = super().build_trial(values)
         found = with_inference(found, Wrapped(found.algorithm, self.after))
         scored = _Scored(found.model, self.perplexity(values))
-        return replace(found, binding=found.binding.replace(model=scored))
+        return with_parts(found, model=scored)
 
 
 def told(
