@@ -22,18 +22,17 @@ if TYPE_CHECKING:
 
     from acvb_core.cluster.backend import DaskExecutor
     from acvb_core.core.parallel import use_threads
-    from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
+    from acvb_core.data.corpora.disk_build import read_to_disk, write_disk_corpus
     from acvb_core.data.corpora.readers import load_corpus
-    from acvb_core.data.corpora.tokeniser import Tokeniser
+    from acvb_core.data.corpora.tokenise import Tokeniser
     from acvb_core.data.corpus import Corpus
-    from acvb_core.data.disk_corpus import DiskCorpus
+    from acvb_core.data.disk import DiskCorpus
+    from acvb_core.data.network import as_network, as_two_sided, with_attributes
     from acvb_core.data.relation import Network, Relation
-    from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
-    from acvb_core.data.relations.nodes import load_labels
-    from acvb_core.data.relations.readers import load_relation
+    from acvb_core.data.relation_readers import load_labels, load_relation
     from acvb_core.data.report import DataChangedWarning
     from acvb_core.data.table import Table
-    from acvb_core.data.tables.readers import load_table
+    from acvb_core.data.table_build import load_table
     from acvb_core.engine.experiments.combining import combine
     from acvb_core.engine.experiments.report import experiment
     from acvb_core.engine.fitting import compare, fit
@@ -92,16 +91,16 @@ _HOME = {
     "Corpus": "acvb_core.data.corpus",
     "DaskExecutor": "acvb_core.cluster.backend",
     "DataChangedWarning": "acvb_core.data.report",
-    "DiskCorpus": "acvb_core.data.disk_corpus",
+    "DiskCorpus": "acvb_core.data.disk",
     "Network": "acvb_core.data.relation",
     "Relation": "acvb_core.data.relation",
     "Result": "acvb_core.engine.result",
     "StreamingLda": "acvb_core.models.lda.online.streaming_lda",
     "Table": "acvb_core.data.table",
-    "Tokeniser": "acvb_core.data.corpora.tokeniser",
+    "Tokeniser": "acvb_core.data.corpora.tokenise",
     "TrainedTopics": "acvb_core.models.lda.trained",
-    "as_network": "acvb_core.data.relations.networks",
-    "as_two_sided": "acvb_core.data.relations.networks",
+    "as_network": "acvb_core.data.network",
+    "as_two_sided": "acvb_core.data.network",
     "combine": "acvb_core.engine.experiments.combining",
     "compare": "acvb_core.engine.fitting",
     "experiment": "acvb_core.engine.experiments.report",
@@ -109,20 +108,20 @@ _HOME = {
     "grid": "acvb_core.models.lda.grid",
     "load_comparison": "acvb_core.store.archives",
     "load_corpus": "acvb_core.data.corpora.readers",
-    "load_labels": "acvb_core.data.relations.nodes",
+    "load_labels": "acvb_core.data.relation_readers",
     "load_model": "acvb_core.store.topics",
-    "load_relation": "acvb_core.data.relations.readers",
+    "load_relation": "acvb_core.data.relation_readers",
     "load_result": "acvb_core.store.archives",
     "load_sample": "acvb_core.samples.catalogue",
-    "load_table": "acvb_core.data.tables.readers",
-    "read_to_disk": "acvb_core.data.corpora.disk_writer",
+    "load_table": "acvb_core.data.table_build",
+    "read_to_disk": "acvb_core.data.corpora.disk_build",
     "save_model": "acvb_core.store.topics",
     "shard_workers": "acvb_core.shards.place",
     "trained_topics": "acvb_core.models.lda.trained",
     "tune": "acvb_core.engine.tuning",
     "use_threads": "acvb_core.core.parallel",
-    "with_attributes": "acvb_core.data.relations.networks",
-    "write_disk_corpus": "acvb_core.data.corpora.disk_writer",
+    "with_attributes": "acvb_core.data.network",
+    "write_disk_corpus": "acvb_core.data.corpora.disk_build",
 }
 
 

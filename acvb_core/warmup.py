@@ -29,10 +29,10 @@ from acvb_core.core.compiler_process import (
 from acvb_core.core.parallel import wait_until_idle
 from acvb_core.core.rows import MethodSpec, ModelSpec
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.table_build import load_table
 from acvb_core.engine.compilation import (
     CompilationRequest,
     compile_method,

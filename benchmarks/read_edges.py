@@ -41,7 +41,7 @@ def peak_bytes() -> int:
 
 def measure(path: Path) -> dict[str, float]:
     """Read `path` in this process and return seconds, megabytes above the baseline and their ratio to the CSR."""
-    from acvb_core.data.relations.readers import load_relation
+    from acvb_core.data.relation_readers import load_relation
 
     load_relation(b"row,col\na,x\nb,y\n")
     before = peak_bytes()

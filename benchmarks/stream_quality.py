@@ -21,7 +21,7 @@ import numpy as np
 
 import acvb_core
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.prepared import PreparedRun, prepare_run

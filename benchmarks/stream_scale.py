@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import acvb_core
-from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.data.disk import DiskCorpus, Shard
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run as sweeps
 

@@ -184,7 +184,7 @@ def test_imports_run_one_way(path: Path) -> None:
         ("acvb_core.models.irm.cvb", "from acvb_core import fit"),
         ("acvb_core.models.irm.cvb", "def f():\n    from acvb_core.registry import METHODS"),
         ("acvb_core.models.irm.figures.blocks", "if TYPE_CHECKING:\n    import acvb_core.cli"),
-        ("acvb_core.data.relations.readers", "import pages.run"),
+        ("acvb_core.data.relation_readers", "import pages.run"),
         ("acvb_core.cli", "from app import main"),
     ],
 )

@@ -29,9 +29,9 @@ def test_every_name_is_there() -> None:
 
 def test_the_names_are_those_of_the_modules() -> None:
     from acvb_core.data.corpora.readers import load_corpus
-    from acvb_core.data.corpora.tokeniser import Tokeniser
+    from acvb_core.data.corpora.tokenise import Tokeniser
     from acvb_core.data.relation import Relation
-    from acvb_core.data.tables.readers import load_table
+    from acvb_core.data.table_build import load_table
     from acvb_core.engine.fitting import fit
 
     assert acvb_core.fit is fit

@@ -14,10 +14,9 @@ from typing import Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.data.corpora.disk_files import META
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.sources.streams import STANDARD_INPUT
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.disk import META, DiskCorpus
+from acvb_core.data.sources.source import STANDARD_INPUT
 
 #: Beside the corpus: which file it was read from, how, and what was found.
 ORIGIN = "origin.json"

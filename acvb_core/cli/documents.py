@@ -15,8 +15,8 @@ from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import Reading, reader_options, refuse_reader_flags
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.scratch import remove_abandoned, scratch_prefix
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.sources.frames import FrameChoices
 
 #: A file of less is never looked at twice: it fits into memory.
@@ -74,7 +74,7 @@ def load_documents(
 
 def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[DiskCorpus, list[str]]:
     """Read a file to disk, telling how far it is."""
-    from acvb_core.data.corpora.disk_writer import read_to_disk
+    from acvb_core.data.corpora.disk_build import read_to_disk
 
     progress = ReadingProgress(sys.stderr, Path(file).name, quiet=quiet)
     loaded = read_to_disk(file, folder, progress=progress, **options)
@@ -128,7 +128,7 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
     path = Path(file)
     if not path.is_file() or path.stat().st_size < SMALL:
         return False
-    from acvb_core.data.corpora.disk_estimate import estimate
+    from acvb_core.data.corpora.estimate import estimate
     from acvb_core.engine.free_memory import available_memory
 
     layout = _inspect(path, options)
@@ -151,7 +151,7 @@ def _check_streamed(asked: str | None, streamed: bool) -> None:
 
 def write_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> tuple[DiskCorpus, list[str]]:
     """Return a sample's documents, kept in the folder that was asked for."""
-    from acvb_core.data.corpora.disk_writer import write_disk_corpus
+    from acvb_core.data.corpora.disk_build import write_disk_corpus
 
     _check_streamed(arguments.on_disk, streamed)
 

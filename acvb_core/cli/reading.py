@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.cli.settings import parse_setting
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora.tokeniser import TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.tokenise import TOKENISER_PARAMETERS, Tokeniser
 from acvb_core.data.sources.formats import choices_of
 from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.registry import MODELS

@@ -10,10 +10,10 @@ from typing import get_args
 from acvb_core.cli.reading import FLAGS, READINGS, TOKENISER, Reading
 from acvb_core.cli.settings import Add, add_setting, group_adder, setting_help
 from acvb_core.cli.typed import parse_column, parse_columns, parse_number, parse_shape, parse_words
-from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
-from acvb_core.data.relations.layout import DOMAINS
+from acvb_core.data.corpora.tokenise import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.relation_schema import DOMAINS
 from acvb_core.data.sources.formats import files_of
-from acvb_core.data.tables.layout import CategoryPolicy, ConstantPolicy
+from acvb_core.data.table_columns import CategoryPolicy, ConstantPolicy
 
 _DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 _WHERE = "by name or by position from 0"

@@ -19,10 +19,10 @@ from acvb_core.cli.reading import (
 )
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import ModelSpec
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.network import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.layout import Domains
-from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
+from acvb_core.data.relation_schema import Domains
 from acvb_core.data.table import Table
 from acvb_core.registry import MODELS, methods_of, model_row
 
@@ -103,14 +103,14 @@ def load(
     if arguments.file.startswith(_SAMPLE):
         return _load_sample(arguments, models, streamed)
     if reading.kind == "table":
-        from acvb_core.data.tables.readers import load_table
+        from acvb_core.data.table_build import load_table
 
         table = load_table(arguments.file, **reader_options(arguments, reading))
         return _scale_as_typed(arguments, table.table, model, table.report.lines())
     if reading.kind == "corpus":
         data, lines = load_documents(arguments, reading, cutter, streamed)
         return Source(data, model, lines)
-    from acvb_core.data.relations.readers import load_relation
+    from acvb_core.data.relation_readers import load_relation
 
     options = reader_options(arguments, reading)
     domains: Domains = "auto" if len(models) > 1 else "one" if model.one_domain else "two"
@@ -184,7 +184,7 @@ def _add_labels(
 ) -> Source:
     """Return a relation with the labels that were typed, and the model for as many domains as it has."""
     if arguments.labels is not None:
-        from acvb_core.data.relations.nodes import load_labels
+        from acvb_core.data.relation_readers import load_labels
 
         labels = load_labels(arguments.labels, relation)
         relation, lines = with_attributes(relation, labels), [*lines, *labels.report.lines()]

@@ -14,7 +14,7 @@ from acvb_core.cli.reading import find_reading
 from acvb_core.cli.source import Source, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.transform import FixedTopics, as_corpus, no_known_word_error, require_tokeniser
 from acvb_core.registry import model_row

@@ -34,11 +34,25 @@ _calls: list[ExitStack] = []
 @cache
 def lock_cache() -> None:
     """Have this process write compiled functions alone, and compile none that another process compiles."""
+    IndexDataCacheFile._load_index = _empty_if_stale(IndexDataCacheFile._load_index)
     if fcntl is not None:
         IndexDataCacheFile.load = _with_lock(IndexDataCacheFile.load, fcntl.LOCK_SH)
         IndexDataCacheFile.save = _with_lock(IndexDataCacheFile.save, fcntl.LOCK_EX)
         FunctionCache.load_overload = _load_or_hold(FunctionCache.load_overload)
         Dispatcher.compile = _let_go_after(Dispatcher.compile)  # type: ignore[method-assign]
+
+
+def _empty_if_stale(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of an index that is empty if an earlier version wrote it, some of whose classes have moved."""
+
+    @wraps(load)
+    def load_index(index: Any) -> Any:
+        try:
+            return load(index)
+        except (ImportError, AttributeError):
+            return {}
+
+    return load_index
 
 
 def _with_lock(action: Callable[..., Any], kind: int) -> Callable[..., Any]:

@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.metadata import check_metadata
-from acvb_core.data.names import mend_text, text_array, unique_names
+from acvb_core.data.names import check_metadata, mend_text, text_array, unique_names
 from acvb_core.data.report import plural
-from acvb_core.data.sources.objects import to_sparse
+from acvb_core.data.sources.arrays import to_sparse
 
 if TYPE_CHECKING:
-    from acvb_core.data.corpora.tokeniser import Tokeniser
-    from acvb_core.data.disk_corpus import DiskCorpus
+    from acvb_core.data.corpora.tokenise import Tokeniser
+    from acvb_core.data.disk import DiskCorpus
+
 
 _MAX_COUNT = 2**31 - 1
 

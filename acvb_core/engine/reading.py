@@ -8,15 +8,15 @@ from importlib import import_module
 from typing import Any
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.objects import holds_documents
+from acvb_core.data.corpora.readers import holds_documents
 from acvb_core.data.report import ReadReport, take_apart, warn_of_changes
 from acvb_core.registry import METHODS, MODELS, model_row
 
 #: By the name of the data a model is for: who reads them. Imported when needed, as the readers take a while.
 READERS = {
-    "relation": "acvb_core.data.relations.readers",
+    "relation": "acvb_core.data.relation_readers",
     "corpus": "acvb_core.data.corpora.readers",
-    "table": "acvb_core.data.tables.readers",
+    "table": "acvb_core.data.table_build",
 }
 #: A remedy that an option of a reader carries out: threshold=0, (leave_out), "say which column".
 _CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|\(\w+\)", re.IGNORECASE)

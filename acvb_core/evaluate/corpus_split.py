@@ -16,7 +16,7 @@ from acvb_core.data.report import plural
 from acvb_core.evaluate.split import Split, check_share
 
 if TYPE_CHECKING:
-    from acvb_core.data.disk_corpus import DiskCorpus
+    from acvb_core.data.disk import DiskCorpus
 
 #: Share of the words of a document set aside that is seen (SN15 §9).
 OBSERVED = 0.8

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.relation import Relation
-from acvb_core.data.relations.patterns import as_pattern
+from acvb_core.data.relation import Relation, as_pattern
 from acvb_core.data.report import plural
 from acvb_core.data.table import Table, same_valued
 

@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.networks import with_attributes
-from acvb_core.data.relations.nodes import load_labels
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.report import LoadedData, ReadReport
 from acvb_core.data.table import Table
 from acvb_core.samples import planted_mixtures as mixtures
@@ -135,7 +134,7 @@ def _read_relation(name: str, labels: str | None = None, **options: Any) -> Load
 
 def _read_bible(name: str) -> LoadedSample:
     from acvb_core.data.corpora.readers import load_corpus
-    from acvb_core.data.corpora.tokeniser import Tokeniser
+    from acvb_core.data.corpora.tokenise import Tokeniser
 
     tokeniser = Tokeniser(min_documents=5, max_share=0.5)
     loaded = load_corpus(_find(f"{name}.csv.gz"), name=name, tokeniser=tokeniser)
@@ -143,7 +142,7 @@ def _read_bible(name: str) -> LoadedSample:
 
 
 def _read_table(name: str) -> LoadedSample:
-    from acvb_core.data.tables.readers import load_table
+    from acvb_core.data.table_build import load_table
 
     loaded = load_table(_find(f"{name}.csv"), name=name)
     return LoadedSample(loaded.table, loaded.report)
@@ -154,8 +153,8 @@ def _read_digits(name: str) -> LoadedSample:
     import pandas as pd
     from sklearn.datasets import load_digits
 
-    from acvb_core.data.tables.image import pixel_names
-    from acvb_core.data.tables.readers import load_table
+    from acvb_core.data.table import pixel_names
+    from acvb_core.data.table_build import load_table
 
     digits = load_digits()
     frame = pd.DataFrame(digits.data, columns=pixel_names(8, 8)).assign(digit=digits.target)

@@ -14,8 +14,7 @@ from scipy import sparse
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.report import Fact, ReadReport
-from acvb_core.data.table import Table
-from acvb_core.data.tables.image import Image, pixel_names
+from acvb_core.data.table import Image, Table, pixel_names
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +34,7 @@ class PlantedTopics:
 
     def with_report(self) -> tuple[Corpus, ReadReport]:
         """Return the corpus and what there is to tell of it."""
-        from acvb_core.data.corpora.texts import corpus_facts  # what cuts texts takes a while to import
+        from acvb_core.data.corpora.build import corpus_facts
 
         n = len(self.phi)
         facts = (Fact("topics", n, f"Drawn from {n} planted topics."), *corpus_facts(self.corpus))

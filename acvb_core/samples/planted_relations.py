@@ -11,7 +11,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.assemble import object_facts
+from acvb_core.data.relation_build import object_facts
 from acvb_core.data.report import Fact, ReadReport, plural
 
 _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only would tell everything

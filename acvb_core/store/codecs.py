@@ -14,13 +14,11 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.metadata import kind_of, string_values, typed_values
-from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.patterns import as_pattern
-from acvb_core.data.table import Table
-from acvb_core.data.tables.image import Image
+from acvb_core.data.names import kind_of, string_values, typed_values
+from acvb_core.data.relation import Network, Relation, as_pattern
+from acvb_core.data.table import Image, Table
 from acvb_core.store.files import (
     DAMAGE,
     Arrays,

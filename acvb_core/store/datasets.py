@@ -17,7 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, DataKind
 from acvb_core.store.files import (
     DAMAGE,

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.core.rows import PRESET
-from acvb_core.data.corpora.cutting import name_of
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.corpora.tokenise import Tokeniser, name_of
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.engine.result import Result

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora.cutting import WordFunction
-from acvb_core.data.corpora.tokeniser import Tokeniser, with_function
+from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, with_function
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import FixedTopics
 from acvb_core.registry import MODELS

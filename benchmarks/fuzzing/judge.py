@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.corpora.texts import LoadedCorpus
+from acvb_core.data.corpora.build import LoadedCorpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.readers import LoadedRelation
+from acvb_core.data.relation_readers import LoadedRelation
 from acvb_core.data.table import Table
-from acvb_core.data.tables.build import LoadedTable
+from acvb_core.data.table_build import LoadedTable
 
 #: CPU seconds and bytes of memory that one input may take.
 MOST_SECONDS = 2.0

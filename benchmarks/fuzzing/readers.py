@@ -15,16 +15,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from acvb_core.data.corpora.disk_estimate import estimate
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.estimate import estimate
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.guess.encoding import guess_encodings
-from acvb_core.data.guess.kind import guess_kind
+from acvb_core.data.infer import guess_encodings, guess_kind
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.nodes import load_labels
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources.columnar import inspect_choices
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.relation_readers import load_labels, load_relation
+from acvb_core.data.sources.containers import inspect_choices
+from acvb_core.data.table_build import load_table
 from benchmarks.fuzzing import stored, structured
 from benchmarks.fuzzing.seeds import memory_folder, seeds_of
 

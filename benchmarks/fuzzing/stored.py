@@ -16,9 +16,9 @@ import numpy as np
 
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Table
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.table_build import load_table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import fit

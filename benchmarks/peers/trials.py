@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.nodes import load_labels
+from acvb_core.data.relation_readers import load_labels
 from acvb_core.data.table import Table
 from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.evaluate.split import hold_out, hold_out_cells
@@ -64,10 +64,10 @@ def load_data(task: str, name: str) -> Any:
 
         return load_corpus(name).corpus
     if task == "features":
-        from acvb_core.data.tables.readers import load_table
+        from acvb_core.data.table_build import load_table
 
         return load_table(name).table
-    from acvb_core.data.relations.readers import load_relation
+    from acvb_core.data.relation_readers import load_relation
 
     return load_relation(name, domains="one" if task == "networks" else "two").relation
 

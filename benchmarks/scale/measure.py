@@ -19,7 +19,7 @@ from distributed import Client
 from distributed.deploy.subprocess import SubprocessCluster
 
 import acvb_core
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps

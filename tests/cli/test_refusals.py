@@ -48,7 +48,7 @@ def test_a_sparse_matrix_as_counts_is_one_clear_line(run: Run, tmp_path: Path, c
 
 
 def test_an_endless_pattern_ends(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
+    monkeypatch.setattr("acvb_core.data.corpora.tokenise.SECONDS", 0.2)
     path = tmp_path / "notes.txt"
     path.write_text(f"a fox\n{'a' * 40}\n")
     found = run("fit", path, "--model", "lda", "--token-pattern", r"(?:a+)+\b\d")

@@ -16,7 +16,7 @@ import acvb_core
 from acvb_core.cli import documents
 from acvb_core.cli.corpus_folders import ORIGIN
 from acvb_core.cli.progress import ProgressLine, ReadingProgress
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import tune

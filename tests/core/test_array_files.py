@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acvb_core.data.corpora.disk_files import load_array
+from acvb_core.data.disk import load_array
 from acvb_core.store.files import read_npz
 
 

@@ -140,3 +140,23 @@ def test_a_function_that_another_process_compiles_is_waited_for(
     ]
     said = [process.communicate(timeout=300)[0].splitlines() for process in processes]
     assert said == [first, ["refused", *second]]
+
+
+def test_an_index_of_classes_that_have_moved_is_empty(tmp_path: Path) -> None:
+    code = """
+import sys, types
+from numba.core.caching import IndexDataCacheFile
+from acvb_core.core.kernel_cache import lock_cache
+
+lock_cache()
+old = types.ModuleType("old_place")
+sys.modules["old_place"] = old
+exec("class Moved: pass", old.__dict__)
+index = IndexDataCacheFile(sys.argv[1], "function", "stamp")
+index.save((old.Moved(),), "code")
+del sys.modules["old_place"]
+assert index.load("int32") is None
+index.save("int32", "new code")
+assert index.load("int32") == "new code"
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=True, timeout=300)

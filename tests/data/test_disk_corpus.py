@@ -13,11 +13,9 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_files import shard_file
-from acvb_core.data.corpora.disk_shards import ShardWriter
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_build import ShardWriter, write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus, shard_file
 
 N, V = 60, 40
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import read_to_disk, write_disk_corpus
+from acvb_core.data.corpora.disk_build import read_to_disk, write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus, read_texts
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.metadata import kind_of, string_values, typed_column, typed_values
+from acvb_core.data.disk import DiskCorpus
+from acvb_core.data.names import kind_of, string_values, typed_column, typed_values
 from acvb_core.evaluate.corpus_split import hold_out_documents
 from acvb_core.store.codecs import CORPORA
 
@@ -141,7 +141,7 @@ def test_columns_of_no_name_or_the_same_name():
 
 @pytest.mark.parametrize("batch", [2, 5000])
 def test_they_are_kept_on_disk(tmp_path, monkeypatch, corpus, batch):
-    monkeypatch.setattr("acvb_core.data.corpora.documents._BATCH_TEXTS", batch)
+    monkeypatch.setattr("acvb_core.data.corpora.build._BATCH_TEXTS", batch)
     loaded = read_to_disk(TABLE, tmp_path / "c", **OPTIONS)
     assert loaded.report.to_dict() == load_corpus(TABLE, **OPTIONS).report.to_dict()
     disk = DiskCorpus.open(tmp_path / "c")

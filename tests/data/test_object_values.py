@@ -12,12 +12,12 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.network import as_network
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.networks import as_network
 from acvb_core.data.table import Table
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.table_build import load_table
 
 CELLS = [[1.0, np.nan, 0.0], [0.0, 1.0, 1.0]]
 SHAPES: dict[str, Callable[[Any], Any]] = {

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.table_build import load_table
 
 FEW = settings(max_examples=15)
 # Blanks around a name are taken off, control characters are refused, and a few words stand for what is missing.

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.table import Table, same_valued
-from acvb_core.data.tables.image import Image
+from acvb_core.data.table import Image, Table, same_valued
 
 NAN = np.nan
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.store import datasets, files
 from acvb_core.store.codecs import CORPORA

@@ -18,7 +18,7 @@ from acvb_core.core.clusters import rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Table
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit

@@ -17,9 +17,9 @@ import pytest
 
 import acvb_core
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Status

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.table import Table
-from acvb_core.data.tables.image import Image
+from acvb_core.data.table import Image, Table
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

@@ -1,29 +1,40 @@
-"""How one file of documents is read: what the user says of it, what is known of it, its lines, faults and progress."""
+"""The reading of one file of documents: its faults and progress, .txt files, and word counts in three forms."""
 
 from __future__ import annotations
 
+import itertools
+import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acvb_core.core.errors import DataError, ParameterError
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.schema import CorpusLayout, CorpusSource, TextFolder
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.formats import FileLayout, column_list, column_position
-from acvb_core.data.sources.text_lines import MAX_TEXT, long_line_fault, open_lines
+from acvb_core.data.sources.arrays import MAX_SIDE, check_size
+from acvb_core.data.sources.containers import open_records, reading_facts
+from acvb_core.data.sources.formats import refuse_text_format
+from acvb_core.data.sources.parse import RecordReader
+from acvb_core.data.sources.source import (
+    MAX_TEXT,
+    ByteSource,
+    FileLike,
+    Utf8Stream,
+    long_line_fault,
+    open_lines,
+)
+from acvb_core.data.sources.values import LabelTable, RecordBatch
 
 if TYPE_CHECKING:
-    from acvb_core.data.corpora.text_files import CorpusSource
+    pass
 
-ColumnChoice = str | int | Literal[False] | None
-#: The columns of a format, those it cannot do without first.
-ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "counts": (("document_column", "word_column"), ("count_column",)),
-    "table": (("text_column",), ("name_column", "label_column")),
-}
+
 _SHOWN = 5
 #: Share of the work that is reading; the rest is sorting and writing.
 _READING = 0.9
@@ -31,101 +42,6 @@ _SECONDS = 0.25
 #: Characters of a record of which some may have to be read again, when broken lines are left out.
 _PATIENT_RECORD = 1 << 22
 _TOO_LONG = "\0 too long\n"
-
-
-class CorpusOptions(TypedDict, total=False):
-    """How a file is read, in the words of `load_corpus`; what is left out is guessed."""
-
-    format: str
-    text: ColumnChoice
-    document: ColumnChoice
-    word: ColumnChoice
-    count: ColumnChoice
-    text_column: ColumnChoice
-    name_column: ColumnChoice
-    label_column: ColumnChoice
-    document_column: ColumnChoice
-    word_column: ColumnChoice
-    count_column: ColumnChoice
-    encoding: str | None
-    delimiter: str | None
-    header: Literal["auto"] | bool
-    sheet: str | int | None
-    table: str | None
-    query: str | None
-
-
-def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
-    """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
-    for name in options:
-        if name not in CorpusOptions.__annotations__:
-            raise TypeError(f"{name!r} is not an option of the readers of documents")
-    given = cast(dict[str, ColumnChoice], options)
-    found = {name: given[name] for name in given if name.endswith("_column") and given[name] is not None}
-    for alias in ("text", "document", "word", "count"):
-        if given.get(alias) is not None:
-            if f"{alias}_column" in found:
-                raise ParameterError(f"{alias} and {alias}_column are the same; give one of them.")
-            found[f"{alias}_column"] = given[alias]
-    return found
-
-
-@dataclass(frozen=True)
-class CorpusLayout(FileLayout):
-    """How documents are (or would be) read; the fields of `rows` are cut.
-
-    The encoding of a zip archive is None unless it was given: each of its files has its own. Its `rows` are the names
-    and sizes of its files. Counts have a document and a word column; without a count column each line is one token. A
-    table has a text column and perhaps those of names and labels.
-    """
-
-    document_column: int | None = None
-    word_column: int | None = None
-    count_column: int | None = None
-    text_column: int | None = None
-    name_column: int | None = None
-    label_column: int | None = None
-
-    @property
-    def used_columns(self) -> set[int | None] | None:
-        """The columns of word counts that are read."""
-        used = {self.document_column, self.word_column, self.count_column}
-        return used if self.format == "counts" else None
-
-    @property
-    def has_texts(self) -> bool:
-        """Return whether the file holds texts, which a tokeniser cuts, and no counts."""
-        return self.format in ("table", "lines", "zip")
-
-    def with_columns(self, choices: Mapping[str, ColumnChoice]) -> CorpusLayout:
-        """Return the layout with the user's columns, to which guesses give way.
-
-        The choices are by role ("text_column", …): a header name, a 0-based position, False for none, None for a guess.
-        """
-        needed, optional = ROLES.get(self.format, ((), ()))
-        given = {role: choice for role, choice in choices.items() if choice is not None}
-        for role in given:
-            if role not in (*needed, *optional):
-                raise ParameterError(f"{role} does not apply: {self.filename} is read as {self.format}.")
-        if not given:
-            return self
-        found = {role: column_position(self, choice) for role, choice in given.items()}
-        for role in (*needed, *optional):
-            guess = getattr(self, role)
-            found.setdefault(role, None if guess in found.values() else guess)
-        for role in needed:
-            if found[role] is None:
-                free = (at for at in range(self.n_fields) if at not in found.values())
-                found[role] = next(free, None)
-        used = [position for position in found.values() if position is not None]
-        if len(set(used)) < len(used) or any(found[role] is None for role in needed):
-            what = ", ".join(role.removesuffix("_column") for role in (*needed, *optional))
-            raise DataError(
-                f"{what} need a column each",
-                source=self.filename,
-                remedy=f"Choose different columns among {column_list(self)}.",
-            )
-        return replace(self, **found)  # type: ignore[arg-type]
 
 
 class Reading:
@@ -295,3 +211,369 @@ class RecordLines:
         self._again.extendleft(reversed(self.record[1:]))
         del self.record[1:]
         self.end_record()
+
+
+class Vocabulary(NamedTuple):
+    """The words of a vocabulary file, and what the user calls it."""
+
+    words: list[str]
+    source: str
+
+
+def read_vocabulary(source: FileLike) -> Vocabulary:
+    """Return the words of a vocabulary file, one a line; a blank line or a word that stands twice is a DataError."""
+    with ByteSource(source, "the vocabulary" if isinstance(source, bytes) else None) as opened:
+        refuse_text_format(opened)
+        lines, _ = open_lines(opened)
+        words = [line.strip() for line in lines]
+    while words and not words[-1]:
+        words.pop()
+    lines_of: dict[str, int] = {}
+    for line, word in enumerate(words, start=1):
+        if not word:
+            remedy = "Give one word on each line: its place is its number."
+            raise opened.fault("a word is blank", remedy, line)
+        if word in lines_of:
+            what = f"this word already stands on line {lines_of[word]:,}"
+            raise opened.fault(what, "Give every word once.", line, word)
+        lines_of[word] = line
+    if not words:
+        raise opened.fault("the vocabulary is empty", "Give one word on each line.")
+    return Vocabulary(words, opened.name)
+
+
+MAX_COUNT = 2**31 - 1
+COUNT_REMEDY = (
+    "Give counts: 0, 1, 2, …; weights such as tf-idf are not counts. Or choose another count column."
+)
+_WHOLE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)
+#: Takes the documents, words and counts of some entries: numbers from 0, counts below 2^31.
+AddEntries = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
+
+
+class CountsFound(NamedTuple):
+    """Results of reading word counts, beside the entries; without `names` documents are numbered from 1."""
+
+    n_documents: int
+    words: Sequence[str]
+    names: LabelTable | None
+    facts: list[Fact]
+
+
+def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
+    """Read a long list of document, word and perhaps count; a document's lines need not stand together.
+
+    The names of documents and words are held in memory: their bytes and 28 bytes each.
+    """
+    layout, source = reading.layout, reading.source
+    assert not isinstance(source, TextFolder)
+    columns = _CountColumns(reading, vocabulary)
+    reader = open_records(
+        source,
+        layout.delimiter or ",",
+        encoding=reading.encoding,
+        header=layout.header,
+        n_fields=layout.n_fields if reading.skip else None,
+        used=columns.used,
+        on_fault=reading.leave_out,
+    )
+    n_entries = 0
+    with reading.offering():
+        for batch in reader:
+            entries = columns.read_entries(batch)
+            n_entries += len(entries[0])
+            add(*entries)
+            reading.report_read()
+    if not reader.records:
+        raise reading.no_rows()
+    facts = reading_facts(reader, layout)
+    if layout.count_column is None:
+        facts.append(Fact("lines_as_tokens", n_entries, "There is no count column: each line is one token."))
+    words = columns.words.labels() if vocabulary is None else vocabulary.words
+    return CountsFound(len(columns.documents), words, columns.documents, facts)
+
+
+class _CountColumns:
+    """The columns of a list of counts, turned into numbers batch by batch."""
+
+    def __init__(self, reading: Reading, vocabulary: Vocabulary | None) -> None:
+        layout = reading.layout
+        assert layout.document_column is not None
+        assert layout.word_column is not None
+        self._reading, self._vocabulary = reading, vocabulary
+        self._document, self._word = layout.document_column, layout.word_column
+        self.used = [self._document, self._word]
+        self._count: NumberColumn | None = None
+        if layout.count_column is not None:
+            self.used.append(layout.count_column)
+            self._count = NumberColumn(layout.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
+        self.documents, self.words = LabelTable(), LabelTable()
+        if vocabulary is not None:
+            self.words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers
+
+    def read_entries(self, batch: RecordBatch) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return documents, words and counts of the records that can be read."""
+        if batch.n_fields <= max(self.used):
+            what = f"there are {batch.n_fields:,} fields, fewer than the chosen columns need"
+            remedy = "Choose other columns or another delimiter."
+            raise self._reading.fault(what, remedy, line=int(batch.lines[0]))
+        good = np.ones(batch.n_records, dtype=np.bool_)
+        for column, what in ((self._document, "document"), (self._word, "word")):
+            blank = good & batch.blank(column)
+            remedy = f"Name the {what}, or remove the line."
+            _leave_out(self._reading, batch, blank, column, f"the {what} is blank", remedy)
+            good &= ~blank
+        counts = np.ones(batch.n_records, dtype=np.int64)
+        if self._count is not None:
+            counts = self._count.read(batch, self._reading, good)
+        # A broken line must not leave a document or a word behind, so the names come last.
+        batch, counts = _choose_records(batch, good), counts[good]
+        words = self.words.codes(batch, self._word)
+        if self._vocabulary is not None:
+            size = len(self._vocabulary.words)
+            known = words < size
+            remedy = f"Add it to {self._vocabulary.source} ({plural(size, 'word')}), or leave that out."
+            what = "this word is not in the vocabulary"
+            _leave_out(self._reading, batch, ~known, self._word, what, remedy)
+            batch, words, counts = _choose_records(batch, known), words[known], counts[known]
+        return self.documents.codes(batch, self._document), words, counts
+
+
+def batch_words(words: Sequence[str]) -> RecordBatch:
+    """Return words as records of one field."""
+    encoded = [word.encode("utf-8") for word in words]
+    sizes = np.array([len(word) for word in encoded], dtype=np.int32)
+    ends = np.cumsum(sizes, dtype=np.int32)
+    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
+    text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
+    return RecordBatch(text, ends - sizes, ends, np.zeros(len(words), dtype=np.int64), 1)
+
+
+def _leave_out(
+    reading: Reading, batch: RecordBatch, broken: NDArray[np.bool_], column: int, what: str, remedy: str
+) -> None:
+    for at in np.flatnonzero(broken).tolist():
+        line, value = int(batch.lines[at]), batch.field(at, column) or None
+        reading.leave_out(reading.fault(what, remedy, line=line, column=column + 1, value=value))
+
+
+def _choose_records(batch: RecordBatch, chosen: NDArray[np.bool_]) -> RecordBatch:
+    if chosen.all():
+        return batch
+    used = batch.n_records * batch.n_fields
+    starts, ends = (
+        np.ascontiguousarray(side[:used].reshape(-1, batch.n_fields)[chosen]).ravel()
+        for side in (batch.starts, batch.ends)
+    )
+    return RecordBatch(batch.text, starts, ends, batch.lines[chosen], batch.n_fields)
+
+
+class NumberColumn(NamedTuple):
+    """A column (0-based) of whole numbers from `low`, at least 0, to `high`, parsed where they lie."""
+
+    column: int
+    what: str
+    low: int
+    high: int
+    remedy: str
+
+    def read(self, batch: RecordBatch, reading: Reading, good: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return each record's number; records whose number is broken are no longer `good`."""
+        found = np.empty(batch.n_records, dtype=np.int64)
+        _parse(batch.text, batch.starts, batch.ends, batch.n_fields, self.column, self.low, self.high, found)
+        for at in np.flatnonzero((found < 0) & good).tolist():
+            text = batch.field(at, self.column)
+            what = number_fault(text, self.what, self.low, self.high)
+            place = {"line": int(batch.lines[at]), "column": self.column + 1}
+            reading.leave_out(reading.fault(what, self.remedy, **place, value=text or None))
+        good &= found >= 0
+        return found
+
+
+def number_fault(text: str, what: str, low: int, high: int) -> str:
+    """Return what is wrong with a field that is to hold a whole number; "" where nothing is."""
+    if _WHOLE.fullmatch(text):
+        fits = low <= int(text.split(".")[0]) <= high
+        return "" if fits else f"this {what} is not from {low:,} to {high:,}"
+    if not text:
+        return f"the {what} is blank"
+    try:
+        return f"the {what} is negative" if float(text) < 0 else f"the {what} is not a whole number"
+    except ValueError:
+        return f"the {what} is not a number"
+
+
+@njit(nogil=True, cache=True)
+def _parse(
+    text: Any, starts: Any, ends: Any, n_fields: Any, column: Any, low: Any, high: Any, found: Any
+) -> None:
+    """Parse the plain numbers of a column, -1 for what is none."""
+    for record in range(found.shape[0]):
+        at = record * n_fields + column
+        place = starts[at]
+        end = ends[at]
+        number = 0
+        digits = 0
+        while place < end and digits < 16 and 48 <= text[place] <= 57:
+            number = number * 10 + (text[place] - 48)
+            digits += 1
+            place += 1
+        if digits > 0 and place < end and text[place] == 46:  # 3.0 is 3
+            place += 1
+            while place < end and text[place] == 48:
+                place += 1
+        plain = 0 < digits < 16 and place == end and low <= number <= high
+        found[record] = number if plain else -1
+
+
+_UCI_SIZES = ("number of documents", "number of words", "number of lines that follow")
+_UCI_REMEDY = "The first three lines must hold the numbers of documents, words and lines that follow."
+_LDAC_LINE = re.compile(r"\s*\d{1,15}(\s+\d{1,15}:\d{1,15})*\s*", re.ASCII)
+_LDAC_PAIR = re.compile(r"\d{1,15}:\d{1,15}", re.ASCII)
+_LDAC_REMEDY = "A line is the number of different terms, then term:count for each, terms numbered from 0."
+_LDAC_BATCH = 256  # documents that are handed on at once
+
+
+def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
+    """Read a UCI docword file: three sizes, then document, word and count, numbered from 1, in any order."""
+    (n_documents, n_words, n_lines), delimiter = read_sizes(reading.file, reading.encoding, vocabulary)
+
+    def leave_out(fault: DataError) -> None:
+        if fault.line is None or fault.line > 3:  # the sizes are lines of one field, and read already
+            reading.leave_out(fault)
+
+    stream = Utf8Stream(reading.file, reading.encoding)
+    reader = RecordReader(stream, reading.name, delimiter, n_fields=3, on_fault=leave_out)
+    columns = (
+        NumberColumn(0, "document id", 1, n_documents, "Correct the id, or line 1."),
+        NumberColumn(1, "word id", 1, n_words, "Correct the id, or line 2."),
+        NumberColumn(2, "count", 0, MAX_COUNT, COUNT_REMEDY),
+    )
+    with reading.offering():
+        for batch in reader:
+            good = batch.lines > 3
+            numbers = [column.read(batch, reading, good) for column in columns]
+            extra = reader.records + reader.broken_lines - 3 - n_lines
+            if extra > 0 and not reading.skip:
+                what = f"line 3 says that {n_lines:,} lines follow, and here is one more"
+                remedy = "Correct line 3, or remove what does not belong here."
+                raise reading.fault(what, remedy, line=int(batch.lines[-extra]))
+            add(numbers[0][good] - 1, numbers[1][good] - 1, numbers[2][good])
+            reading.report_read()
+        told = f"Read {plural(reader.lines_read, 'line')} of a UCI docword file."
+        facts = [Fact("lines", reader.lines_read, told)]
+        total = reader.records + reader.broken_lines - 3
+        if total != n_lines:
+            what = f"ine 3 says that {n_lines:,} lines follow, there are {total:,}"
+            if not reading.skip:
+                remedy = "The file may be truncated: copy it again, or correct line 3."
+                raise reading.fault(f"l{what}", remedy, line=3, value=str(n_lines))
+            facts.append(Fact("wrong_total", total, f"L{what}."))
+    return CountsFound(n_documents, _words_of(vocabulary, 1, n_words), None, facts)
+
+
+def read_sizes(
+    source: ByteSource, encoding: str | None, vocabulary: Vocabulary | None
+) -> tuple[list[int], str]:
+    """Return the numbers of documents, words and lines that stand in front, and the delimiter behind them."""
+    lines, _ = open_lines(source, encoding)
+    head = [line.strip() for _, line in zip(range(4), lines, strict=False)]
+    head += [""] * (4 - len(head))
+    place: dict[str, Any] = {"source": source.name}
+    for line, what in enumerate(_UCI_SIZES, start=1):
+        low, high = (1, MAX_SIDE) if line < 3 else (0, 10**12)
+        fault = number_fault(head[line - 1], what, low, high)
+        if fault:
+            value = head[line - 1] or None
+            raise DataError(fault, **place, line=line, column=1, value=value, remedy=_UCI_REMEDY)
+    sizes = [int(text.split(".")[0]) for text in head[:3]]
+    for line, what in enumerate(("documents", "words"), start=1):
+        check_size(sizes[line - 1], what, sizes[2], place | {"line": line, "value": head[line - 1]})
+    if vocabulary is not None and len(vocabulary.words) != sizes[1]:
+        known = plural(len(vocabulary.words), "word")
+        raise DataError(
+            f"the vocabulary has {known}, line 2 of {source.name} says {sizes[1]:,}",
+            source=vocabulary.source,
+            remedy="Load the vocabulary that belongs to this file.",
+        )
+    return sizes, next((mark for mark in ("\t", ",") if mark in head[3]), " ")
+
+
+def _words_of(vocabulary: Vocabulary | None, first: int, count: int) -> list[str]:
+    return [str(first + i) for i in range(count)] if vocabulary is None else vocabulary.words
+
+
+def read_ldac(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
+    """Read an LDA-C file: a line is a document, `M term:count …` with M pairs and terms numbered from 0."""
+    facts: list[Fact] = []
+    documents = _ldac_documents(reading, vocabulary, facts)
+    n_documents = n_words = n_pairs = 0
+    with reading.offering():
+        while batch := list(itertools.islice(documents, _LDAC_BATCH)):
+            pairs = np.concatenate(batch)
+            rows = np.repeat(np.arange(len(batch)), [len(document) // 2 for document in batch])
+            add(n_documents + rows, pairs[0::2], pairs[1::2])
+            n_documents += len(batch)
+            n_pairs += len(rows)
+            n_words = max(n_words, int(pairs[0::2].max(initial=-1)) + 1)
+            reading.report_read()
+    if vocabulary is None:
+        check_size(n_words, "words", n_pairs, {"source": reading.name, "value": str(n_words - 1)})
+    return CountsFound(n_documents, _words_of(vocabulary, 0, n_words), None, facts)
+
+
+def _ldac_documents(
+    reading: Reading, vocabulary: Vocabulary | None, facts: list[Fact]
+) -> Iterator[NDArray[np.int64]]:
+    """Give term, count, term, count, … of each line, and the facts about the lines in the end."""
+    lines, _ = open_lines(reading.file, reading.encoding, whole=reading.whole)
+    number = blank = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            blank += 1
+            continue
+        try:
+            document = _parse_ldac(reading, line, number, vocabulary)
+        except DataError as fault:
+            reading.leave_out(fault)
+        else:
+            yield document
+    facts.append(Fact("lines", number, f"Read {plural(number, 'line')} of an LDA-C file."))
+    if blank:
+        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
+
+
+def _parse_ldac(reading: Reading, line: str, number: int, vocabulary: Vocabulary | None) -> NDArray[np.int64]:
+    """Return term, count, term, count, … of one line."""
+    if not _LDAC_LINE.fullmatch(line):
+        raise _ldac_fault(reading, line.split(), number)
+    numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
+    terms, counts = numbers[1::2], numbers[2::2]
+    if numbers[0] != len(terms):
+        what = f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}"
+        remedy = "Correct the first number; the line may be truncated."
+        raise reading.fault(what, remedy, line=number, column=1, value=str(numbers[0]))
+    limit = MAX_SIDE if vocabulary is None else len(vocabulary.words)
+    if len(terms) and (terms.max() >= limit or counts.max() > MAX_COUNT):
+        at = int(((terms >= limit) | (counts > MAX_COUNT)).argmax())
+        what = f"this count is beyond {MAX_COUNT:,}"
+        if terms[at] >= limit:
+            of = "" if vocabulary is None else "the vocabulary, whose last is "
+            what = f"this term is beyond {of}{limit - 1:,}"
+        remedy = "Terms are numbered from 0; load the vocabulary that belongs to this file."
+        raise reading.fault(what, remedy, line=number, column=at + 2, value=f"{terms[at]}:{counts[at]}")
+    return numbers[1:]
+
+
+def _ldac_fault(reading: Reading, fields: list[str], line: int) -> DataError:
+    """Return what is wrong with a line that is not of the form."""
+    if not re.fullmatch(r"\d{1,15}", fields[0], re.ASCII):
+        what = "the line does not begin with a whole number"
+        return reading.fault(what, _LDAC_REMEDY, line=line, column=1, value=fields[0])
+    for column, field in enumerate(fields[1:], start=2):
+        if not _LDAC_PAIR.fullmatch(field):
+            what = "this is not of the form term:count"
+            if re.fullmatch(r"-?\d+:-?[\d.]+", field):
+                what = "term and count must be whole numbers, none negative"
+            return reading.fault(what, _LDAC_REMEDY, line=line, column=column, value=field)
+    return reading.fault("the line cannot be read", _LDAC_REMEDY, line=line)

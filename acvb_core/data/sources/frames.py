@@ -1,11 +1,12 @@
-"""Columns of any origin as batches of records: data frames, Parquet, Arrow, workbooks, JSON Lines, databases."""
+"""Columns of any origin as batches of records: data frames, and what containers give."""
 
 from __future__ import annotations
 
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,11 +16,62 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.report import Fact, plural, tell_count
-from acvb_core.data.sources.byte_source import ByteSource
-from acvb_core.data.sources.records import CountedRecords, RecordBatch
+from acvb_core.data.sources.parse import CountedRecords
+from acvb_core.data.sources.source import ByteSource
+from acvb_core.data.sources.values import RecordBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+#: Rows that are turned into Arrow at a time, where a library gives Python values.
+_ROWS = 1 << 14
+#: Cells of such rows at most, but for one row.
+_CELLS = 1 << 22
+#: Names of sheets or tables that a message lists.
+_SHOWN = 8
+
+
+@contextmanager
+def report_damage(source: ByteSource, what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn what a library raises while it reads a file into a DataError."""
+    reported: tuple[type[Exception], ...] = (*errors, OSError, UnicodeDecodeError)
+    try:
+        yield
+    except reported as problem:
+        told = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise source.fault(
+            f"this is {what} that cannot be read ({told})",
+            "It may be damaged or truncated: save, copy or download it again.",
+        ) from None
+
+
+def batch_texts(rows: Iterable[tuple[int, Sequence[str | None]]], width: int) -> Iterator[Any]:
+    """Give rows of texts, each with its number, as record batches with the numbers behind the columns."""
+    import pyarrow as pa
+
+    names = [f"column {i + 1}" for i in range(width)]
+    left = iter(rows)
+    while part := list(itertools.islice(left, max(1, min(_ROWS, _CELLS // max(width, 1))))):
+        columns = [pa.array([row[i] for _, row in part], pa.large_string()) for i in range(width)]
+        lines = pa.array([number for number, _ in part], pa.int64())
+        yield pa.RecordBatch.from_arrays([*columns, lines], names=[*names, LINES])
+
+
+def write_cell(value: Any) -> str:
+    """Return a value as text; a whole number without its point."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))  # a workbook, and often JSON, keeps every number as a float
+    return str(value)
+
+
+def name_parts(names: Sequence[str]) -> str:
+    """Return the first names of sheets or tables, for a message."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return f"{shown}, …" if len(names) > _SHOWN else shown or "none"
+
 
 #: Rows of a batch; a batch of long texts is cut further, as its bytes are counted by int32.
 BATCH_ROWS = 1 << 16
@@ -247,3 +299,95 @@ def _column_bytes(
     offsets = np.frombuffer(bounds, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
     held = np.empty(0, dtype=np.uint8) if content is None else np.frombuffer(content, dtype=np.uint8)
     return held[offsets[0] : offsets[-1]], offsets - offsets[0], trimmed
+
+
+_PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+
+
+def is_frame(source: Any) -> bool:
+    """Return whether an object holds named columns: a frame of pandas, polars, pyarrow, duckdb or another library."""
+    if isinstance(source, type):
+        return False
+    if type(source).__module__.startswith("polars") and not hasattr(source, "columns"):
+        return False  # a series
+    named = hasattr(source, "columns") or hasattr(source, "schema")  # as a reader of record batches
+    return named and any(hasattr(source, name) for name in _PROTOCOLS)
+
+
+def open_object(source: Any) -> Frame:
+    """Return the columns of a data frame; one without rows or columns is a DataError.
+
+    A pandas index becomes the first column where it has a name, is not made of whole numbers, or is the same as the
+    names of the columns; otherwise it is only a numbering.
+    """
+    import pyarrow as pa
+
+    has_index = False
+    kind = type(source).__module__.split(".")[0]
+    try:
+        if kind == "pandas":
+            table, has_index = _of_pandas(source)
+        elif hasattr(source, "__arrow_c_stream__"):
+            table = pa.table(source)
+        elif hasattr(source, "__arrow_c_array__"):
+            table = pa.Table.from_batches([pa.record_batch(source)])
+        else:
+            from pyarrow.interchange import from_dataframe
+
+            table = from_dataframe(source)
+    except (pa.ArrowException, NotImplementedError, TypeError, ValueError) as problem:
+        raise DataError(
+            f"the columns of this {kind} object cannot be read ({problem})",
+            source="the data frame",
+            remedy="Give columns of numbers, texts, dates or true / false.",
+        ) from None
+    if not table.num_rows or not table.num_columns:
+        raise DataError(
+            f"the data frame has {table.num_rows:,} rows and {table.num_columns:,} columns",
+            source="the data frame",
+            remedy="Give at least one row and one column.",
+        )
+
+    return Frame(
+        "frame",
+        f"a {kind} data frame",
+        tuple(table.column_names),
+        True,
+        lambda: iter(table.to_batches()),
+        n_rows=table.num_rows,
+        has_index=has_index,
+    )
+
+
+def _of_pandas(frame: Any) -> tuple[Any, bool]:
+    """Return an Arrow table of a pandas frame, and whether its first column is the index."""
+    import pandas as pd
+    import pyarrow as pa
+
+    index = frame.index
+    numbering = isinstance(index, pd.RangeIndex) or pd.api.types.is_integer_dtype(index.dtype)
+    kept = index.nlevels > 1 or index.name is not None or not numbering or index.equals(frame.columns)
+    names = [str(name) for name in frame.columns]
+    columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
+    arrays = [_array_of(column) for column in columns]
+    if kept:
+        levels = [index.get_level_values(i) for i in range(index.nlevels)]
+        arrays = [_array_of(level.to_series()) for level in levels] + arrays
+        names = ["" if name is None else str(name) for name in index.names] + names
+    return pa.Table.from_arrays(arrays, names=names), kept and index.nlevels == 1
+
+
+def _array_of(column: Any) -> Any:
+    """Return a pandas series as an Arrow array; one of mixed objects, of periods or of intervals as texts."""
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        array = pa.Array.from_pandas(column)
+        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        if not (pa.types.is_struct(kind) or isinstance(kind, pa.BaseExtensionType)):
+            return array
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        pass
+    missing = pd.isna(column)
+    return pa.array([None if blank else str(value) for value, blank in zip(column, missing, strict=True)])

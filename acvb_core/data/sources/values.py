@@ -1,4 +1,4 @@
-"""Meaning of the fields of a column: codes of labels; links, observed zeros and missing values."""
+"""Delimited text as batches of records, in bounded memory, with errors that name line and field."""
 
 from __future__ import annotations
 
@@ -12,14 +12,58 @@ from numba import njit
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.sources.records import RecordBatch
+
+
+@dataclass(frozen=True, eq=False)
+class RecordBatch:
+    """Some consecutive records, all with the same number of fields; void once the next batch is asked for.
+
+    Field f of record r is text[starts[r * n_fields + f] : ends[r * n_fields + f]].
+    """
+
+    text: NDArray[np.uint8]  # the fields' bytes (UTF-8, without quotes)
+    starts: NDArray[np.int32]  # shape (>= n_records * n_fields,), as `ends`
+    ends: NDArray[np.int32]
+    lines: NDArray[np.int64]  # the 1-based line each record starts on, shape (n_records,)
+    n_fields: int
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.lines)
+
+    def field(self, record: int, column: int) -> str:
+        """Return one field (record and column are 0-based)."""
+        at = record * self.n_fields + column
+        return self.text[self.starts[at] : self.ends[at]].tobytes().decode("utf-8")
+
+    def record(self, record: int) -> list[str]:
+        """Return one record's fields."""
+        return [self.field(record, column) for column in range(self.n_fields)]
+
+    def blank(self, column: int) -> NDArray[np.bool_]:
+        """Return whether field `column` is empty, shape (n_records,)."""
+        at = slice(column, self.n_records * self.n_fields, self.n_fields)
+        return self.starts[at] == self.ends[at]
+
+    def interleave(self, *columns: int) -> RecordBatch:
+        """Return the fields of some columns, record by record, as a batch of one field a record."""
+        used = self.n_records * self.n_fields
+        starts, ends = (
+            side[:used].reshape(-1, self.n_fields)[:, columns].ravel() for side in (self.starts, self.ends)
+        )
+        return RecordBatch(self.text, starts, ends, np.repeat(self.lines, len(columns)), 1)
+
+    def without_first(self) -> RecordBatch:
+        """Return the records below the first one."""
+        n = self.n_fields
+        return RecordBatch(self.text, self.starts[n:], self.ends[n:], self.lines[1:], n)
+
 
 ZERO, LINK, MISSING, ILLEGAL = range(4)
-
 YES_WORDS = {"y", "yes", "t", "true"}
 NO_WORDS = {"n", "no", "f", "false"}
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
-
 #: Distinct values kept at a time; more means continuous numbers, which do not repeat.
 _MAX_REMEMBERED = 100_000
 

@@ -24,7 +24,7 @@ import numpy as np
 from acvb_core.core.parallel import run_together
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.rows import Values
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import Floats
 from acvb_core.models.lda.state import Tokens, chunk_end
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
 from acvb_core.models.lda.topics import build_topics, word_probability

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Array
 from acvb_core.core.special import FAST, log, log_single
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]

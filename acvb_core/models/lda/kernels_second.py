@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.special import exp_single, log, log_single
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Counts, SinglePrior, Singles, workspace
 
 _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)

@@ -6,7 +6,7 @@ from typing import Any
 
 from acvb_core.core.rows import SHARDS
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.cells import choose_cells
 from acvb_core.models.lda.exact.transforms import PAIR_NS, count_nodes
 from acvb_core.models.lda.gibbs import DRAW_NS

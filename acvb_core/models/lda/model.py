@@ -23,7 +23,7 @@ from acvb_core.core.protocols import (
     no_poll,
 )
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.heldout import WordScore, score_words

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles

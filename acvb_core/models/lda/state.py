@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from acvb_core.core.parallel import cut_rows, map_together
 from acvb_core.core.protocols import Array, Posterior, UnaveragedMethod
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import GAP, Counts, Singles, chunk_pairs
 

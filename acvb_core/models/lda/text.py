@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.core.printable import printable
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.alike_topics import count_repeats

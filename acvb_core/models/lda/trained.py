@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from acvb_core.core.clusters import rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.hyper import Concentrations

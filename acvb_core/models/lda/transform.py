@@ -15,10 +15,10 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array
-from acvb_core.data.corpora.objects import LISTS_OF_WORDS, plain_documents
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.readers import LISTS_OF_WORDS, plain_documents
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.data.disk import DiskCorpus, Shard
 from acvb_core.data.report import take_apart
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace

@@ -16,7 +16,7 @@ from acvb_core.core.parallel import map_together, run_together
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma, log
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.cells import choose_cells, cut_documents
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace

@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.networks import with_attributes
-from acvb_core.data.relations.nodes import load_labels
+from acvb_core.data.relation_readers import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
 from pages.ui.shared.workspace import Workspace, current_workspace

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import streamlit as st
 
-from acvb_core.data.guess.kind import DataKind
+from acvb_core.data.infer import DataKind
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.layout import COLUMN_FORMATS, GRAPH_FORMATS, Layout
-from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.relation_schema import COLUMN_FORMATS, GRAPH_FORMATS, Layout
 from acvb_core.data.report import ReadReport
 from pages.ui.irm.known_labels import carry_attributes
 from pages.ui.irm.sides import SIDES, choose_sides

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.job import Job
 from acvb_core.models.lda.grid import MODEL, prepare_grid, settings_without_k
 from acvb_core.registry import method_row, methods_for, model_row

@@ -9,7 +9,7 @@ import streamlit as st
 
 from acvb_core.core.display import write_number
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.job import Job
 from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure
 from acvb_core.views.narrow import stack_panels

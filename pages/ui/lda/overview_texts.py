@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.models.lda.evaluate.answer import frequent_words
 from acvb_core.models.lda.figures.corpus_figures import (

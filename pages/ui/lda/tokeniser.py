@@ -8,10 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.parameters import Parameter
-from acvb_core.data.corpora.cutting import TOKEN_PATTERN
-from acvb_core.data.corpora.text_cut import DROP_REASONS, TokeniserPreview
-from acvb_core.data.corpora.texts import Texts
-from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, TOKENISER_PARAMETERS, Tokeniser
+from acvb_core.data.corpora.build import Texts
+from acvb_core.data.corpora.tokenise import (
+    DROP_REASONS,
+    STOP_WORD_LANGUAGES,
+    TOKEN_PATTERN,
+    TOKENISER_PARAMETERS,
+    Tokeniser,
+    TokeniserPreview,
+)
 from pages.ui.running.forms import show_parameter
 from pages.ui.shared import format as say
 

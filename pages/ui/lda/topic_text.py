@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.models.lda.figures.tinted import Floats, tint_text, word_topics
 from acvb_core.models.lda.figures.topic_bars import document_topics_figure
 from acvb_core.store.topic_names import Names

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError, DataError
-from acvb_core.data.corpora.disk_estimate import head_texts
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.build import Texts, corpus_of_texts
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.estimate import head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
-from acvb_core.data.corpora.reading import ROLES, CorpusLayout
-from acvb_core.data.corpora.texts import Texts, corpus_of_texts
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.schema import ROLES, CorpusLayout
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
-from acvb_core.data.guess.kind import DataKind
+from acvb_core.data.disk import DiskCorpus
+from acvb_core.data.infer import DataKind
 from acvb_core.data.report import ReadReport
 from pages.ui.lda.storage_choice import choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words

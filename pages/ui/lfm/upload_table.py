@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.guess.kind import DataKind
+from acvb_core.data.infer import DataKind
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.values import value_kind
 from acvb_core.data.table import Table
-from acvb_core.data.tables.layout import TableLayout
-from acvb_core.data.tables.readers import inspect_table, load_table
+from acvb_core.data.table_build import inspect_table, load_table
+from acvb_core.data.table_columns import TableLayout
 from pages.ui.lfm.overview_table import show_first_rows
 from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.kind import KindChoice

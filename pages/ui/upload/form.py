@@ -11,7 +11,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.sources import formats
-from acvb_core.data.sources.columnar import FileChoices
+from acvb_core.data.sources.containers import FileChoices
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind

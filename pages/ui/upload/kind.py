@@ -7,8 +7,14 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.guess.encoding import EncodingGuess, guess_encodings
-from acvb_core.data.guess.kind import DataKind, KindGuess, guess_kind, read_beginning
+from acvb_core.data.infer import (
+    DataKind,
+    EncodingGuess,
+    KindGuess,
+    guess_encodings,
+    guess_kind,
+    read_beginning,
+)
 from acvb_core.data.report import Fact
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.upload.files import DataFile, rewind

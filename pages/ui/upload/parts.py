@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.data.sources.columnar import FileChoices, inspect_choices
+from acvb_core.data.sources.containers import FileChoices, inspect_choices
 from acvb_core.data.sources.frames import FrameChoices
 from pages.ui.upload.files import DataFile, rewind
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.guess.kind import DataKind
+from acvb_core.data.infer import DataKind
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.formats import Kind

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.sources import text_lines
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.sources import source
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 LONG = {"format": "counts"}
@@ -167,7 +167,7 @@ def test_encrypted_zip():
 
 
 def test_bombs_are_refused(monkeypatch):
-    monkeypatch.setattr(text_lines, "MAX_TEXT_BYTES", 1 << 20)
+    monkeypatch.setattr(source, "MAX_TEXT_BYTES", 1 << 20)
     zeros = b"river " * (1 << 18)
     bomb = archive({"a.txt": zeros}, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 10_000

@@ -8,11 +8,10 @@ import zipfile
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora import cutting
-from acvb_core.data.corpora.cutting import TOKEN_PATTERN, find_spans
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora import tokenise
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import TOKEN_PATTERN, Tokeniser, find_spans
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import as_corpus
@@ -25,7 +24,7 @@ TEXTS = ["a river of 1996", "", "Don't über-bank İ x_1", "हिन्दी �
 
 @pytest.fixture(autouse=True)
 def tiny_limit(monkeypatch):
-    monkeypatch.setattr(cutting, "SECONDS", 0.2)
+    monkeypatch.setattr(tokenise, "SECONDS", 0.2)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def test_spans_are_those_of_re(pattern):
 
 
 def test_many_texts_are_cut_in_pieces(monkeypatch):
-    monkeypatch.setattr(cutting, "LETTERS", 20)
+    monkeypatch.setattr(tokenise, "LETTERS", 20)
     found = list(find_spans(TEXTS * 5, r"\S+"))
     assert found == list(find_spans(TEXTS, r"\S+")) * 5
 
@@ -54,7 +53,7 @@ def test_an_endless_pattern_is_refused_and_names_the_text():
 
 
 def test_a_text_after_the_first_piece_has_its_own_number(monkeypatch):
-    monkeypatch.setattr(cutting, "LETTERS", 2)
+    monkeypatch.setattr(tokenise, "LETTERS", 2)
     with pytest.raises(ParameterError, match="text 14"):
         list(find_spans(["a1", "a2", "", LONG], ENDLESS, first=11))
 
@@ -98,14 +97,14 @@ def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
 
 
 def test_on_disk_the_number_is_that_of_the_document(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.documents._BATCH_TEXTS", 2)
+    monkeypatch.setattr("acvb_core.data.corpora.build._BATCH_TEXTS", 2)
     lines = "a1\na1\na1\n" + LONG
     with pytest.raises(ParameterError, match="text 4"):
         read_to_disk(lines.encode(), tmp_path / "disk", tokeniser=TOKENISER)
 
 
 def test_the_usual_pattern_needs_no_second_process(monkeypatch):
-    monkeypatch.setattr(cutting.subprocess, "run", None)
+    monkeypatch.setattr(tokenise.subprocess, "run", None)
     assert isinstance(load_corpus(b"the river\nriver bank\na bank\n").corpus, Corpus)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.sources import records
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.sources import parse
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 COUNTS = [b"d%d,w%d,%d\n" % (i // 7, i * 31 % 101, i % 3 + 1) for i in range(3000)]
@@ -90,9 +90,9 @@ def broken_file(format: str, broken: bytes) -> bytes:
 def _blocks(request, monkeypatch):
     """Faults are the same wherever blocks of the file end."""
     if request.param:
-        given = records.RecordReader.__init__
+        given = parse.RecordReader.__init__
         monkeypatch.setattr(
-            records.RecordReader,
+            parse.RecordReader,
             "__init__",
             lambda *args, **kw: given(*args, **(kw | {"block_bytes": request.param})),
         )
@@ -261,8 +261,8 @@ def test_records_of_several_lines_around_a_broken_one(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    for module in ("acvb_core.data.corpora.reading", "acvb_core.data.sources.text_lines"):
-        monkeypatch.setattr(f"{module}.MAX_TEXT", 1000)
+    for module in ("corpora.reading", "sources.parse", "sources.source"):
+        monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
     source = b"a short line\n" + b"word " * 1000 + b"\nand a third\n"
     with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
         read_to_disk(source, tmp_path / "c", **options("lines"))
@@ -273,8 +273,8 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001])
 def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
-    for module in ("acvb_core.data.corpora.reading", "acvb_core.data.sources.text_lines"):
-        monkeypatch.setattr(f"{module}.MAX_TEXT", 1000)
+    for module in ("corpora.reading", "sources.parse", "sources.source"):
+        monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
     source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
     assert disk.corpus.n_documents == (3 if size <= 1000 else 2)

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora import disk_estimate
-from acvb_core.data.corpora.disk_estimate import estimate, head_texts
+from acvb_core.data.corpora import estimate as estimates
+from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 
 N = 2000
 
 
 @pytest.fixture(autouse=True)
 def _small_heads(monkeypatch):
-    monkeypatch.setattr(disk_estimate, "_HEAD_COUNTS", 60_000)
-    monkeypatch.setattr(disk_estimate, "_HEAD_TEXTS", 60_000)
-    monkeypatch.setattr(disk_estimate, "_BLOCK", 1000)
+    monkeypatch.setattr(estimates, "_HEAD_COUNTS", 60_000)
+    monkeypatch.setattr(estimates, "_HEAD_TEXTS", 60_000)
+    monkeypatch.setattr(estimates, "_BLOCK", 1000)
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,8 @@ def test_an_estimate_is_near(files, name, packed):
 
 @pytest.mark.parametrize("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
 def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
-    monkeypatch.setattr(disk_estimate, "_HEAD_COUNTS", 10**7)
-    monkeypatch.setattr(disk_estimate, "_HEAD_TEXTS", 10**7)
+    monkeypatch.setattr(estimates, "_HEAD_COUNTS", 10**7)
+    monkeypatch.setattr(estimates, "_HEAD_TEXTS", 10**7)
     given = files[name]
     source = given if isinstance(given, bytes) else given.encode()
     whole = load_corpus(source, filename="x.txt").corpus

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 
 LISTS = [["river", "bank", "river"], [], ["bank", "money"]]

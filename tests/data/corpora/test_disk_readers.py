@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora import disk_writer, documents, reading
-from acvb_core.data.corpora.disk_sink import EntrySpool
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora import build, disk_build, reading
+from acvb_core.data.corpora.disk_build import EntrySpool, read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.sources import text_lines
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.sources import source as sources
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 LONG = b'doc,word,count\nb,cat,2\na,cat,1\nb,dog,1\nb,cat,3\nc,dog,0\na,"the ""x""",7\n'
@@ -133,7 +132,7 @@ def test_gzip_is_unpacked(tmp_path, name):
 
 
 def test_texts_in_many_batches_are_cut_as_in_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "_BATCH_TEXTS", 3)
+    monkeypatch.setattr(build, "_BATCH_TEXTS", 3)
     source = Path(acvb_core.__file__).parents[1] / "sample_data" / "bible.csv.gz"
     text = b"".join(gzip.decompress(source.read_bytes()).splitlines(keepends=True)[:60])
     how = Tokeniser(ngrams=2, max_share=0.5, max_words=300, numbers=True)
@@ -186,7 +185,7 @@ def test_a_document_that_comes_again_in_a_later_batch(tmp_path):
 
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
     """The peak stays below a cap that is a fraction of what the counts in memory take."""
-    monkeypatch.setattr(disk_writer, "AT_ONCE", 1 << 14)
+    monkeypatch.setattr(disk_build, "AT_ONCE", 1 << 14)
     n = 800_000
     documents, words = rng.integers(1, 2001, size=n), rng.integers(1, 5001, size=n)
     path = tmp_path / "docword.txt"
@@ -207,7 +206,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
 
 
 def test_text_that_memory_would_not_hold_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_lines, "MAX_TEXT_BYTES", 1 << 19)
+    monkeypatch.setattr(sources, "MAX_TEXT_BYTES", 1 << 19)
     text = b"".join(b"the river bank of %d\n" % (i % 100) for i in range(30_000))
     for at, options in enumerate(
         ({"format": "lines"}, {"format": "table", "text_column": 0, "delimiter": ","})

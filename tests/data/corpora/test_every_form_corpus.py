@@ -20,7 +20,7 @@ from scipy import sparse
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 
 NAMES = ["first", "second", "third", "fourth", "fifth"]
 TEXTS = [

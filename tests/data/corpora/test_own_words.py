@@ -9,7 +9,7 @@ import pytest
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import STOP_WORD_LANGUAGES, Tokeniser, stop_words_of
+from acvb_core.data.corpora.tokenise import STOP_WORD_LANGUAGES, Tokeniser, stop_words_of
 
 #: Without blanks between words, …
 WITHOUT_BLANKS = {

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora.text_cut import DROP_REASONS, CutTexts
-from acvb_core.data.corpora.tokeniser import (
+from acvb_core.data.corpora.tokenise import (
+    DROP_REASONS,
     STOP_WORD_LANGUAGES,
     TOKENISER_PARAMETERS,
+    CutTexts,
     Tokeniser,
     is_number,
     stop_words_of,

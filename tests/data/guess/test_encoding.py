@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acvb_core.data.guess.encoding import guess_encodings
+from acvb_core.data.infer import guess_encodings
 
 FRENCH = "nom;fête\nZoé;Noël\nFrançois;Pâques\nHélène;Été\n"
 CHINESE = "姓名,城市\n王小明,北京\n李华,上海\n张伟,广州\n"

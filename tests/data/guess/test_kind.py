@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from acvb_core.data.guess.kind import guess_kind, read_beginning
+from acvb_core.data.infer import guess_kind, read_beginning
 
 ROOT = Path(__file__).resolve().parents[3]
 WORDS = "the harbour was quiet and the boats lay close together while somebody sang about rain".split()  # noqa: SIM905
@@ -157,7 +157,7 @@ def test_a_large_file_is_judged_by_its_beginning(monkeypatch: pytest.MonkeyPatch
     content = "".join(f"p{i % 50},p{(i * 7 + 1) % 50}\n" for i in range(2_000)).encode()
     assert read_beginning(content) == (content, True)
     assert guess_kind(content, "n.csv").facts
-    monkeypatch.setattr("acvb_core.data.guess.kind.MOST_BYTES", 5_000)
+    monkeypatch.setattr("acvb_core.data.infer.MOST_BYTES", 5_000)
     start, whole = read_beginning(content)
     assert not whole
     assert content.startswith(start)

@@ -18,7 +18,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
 
 pa = pytest.importorskip("pyarrow")
 

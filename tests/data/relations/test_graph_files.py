@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data import graph
 from acvb_core.data.relation import Network
-from acvb_core.data.relations import graph_files
-from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_relation
 
 
 def write_node_link(found: nx.Graph, out: io.BytesIO) -> None:
@@ -487,7 +487,7 @@ def test_broken_gml_says_where(text, line, what):
 
 
 def test_a_graph_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(graph_files, "MAX_GRAPH_BYTES", 300)
+    monkeypatch.setattr(graph, "MAX_GRAPH_BYTES", 300)
     for format in WRITERS:
         content = gzip.compress(written(nx.complete_graph(30), format))
         with pytest.raises(DataError, match="larger than"):

@@ -8,7 +8,7 @@ import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.nodes import load_labels
+from acvb_core.data.relation_readers import load_labels
 
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])
 

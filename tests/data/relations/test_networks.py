@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.network import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.networks import as_network, as_two_sided, with_attributes
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
 
 NAMES = ["ann", "bob", "cy", "di"]
 # What a file says of a pair: linked, not linked, missing, or nothing at all.
@@ -110,7 +110,7 @@ def test_nodes_are_the_rows_and_then_the_other_columns():
 
 def test_too_many_pairs_nothing_is_known_of(monkeypatch):
     relation = Relation.build([[1, 0], [0, 1]], row_labels=["a", "b"], column_labels=["c", "d"])
-    monkeypatch.setattr("acvb_core.data.relations.networks.MAX_UNGIVEN", 11)
+    monkeypatch.setattr("acvb_core.data.network.MAX_UNGIVEN", 11)
     with pytest.raises(DataError, match="12 pairs"):
         as_network(relation, unlisted="missing")
 

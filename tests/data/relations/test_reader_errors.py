@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_relation
 
 
 def fault(source: bytes, **options) -> DataError:

@@ -18,7 +18,7 @@ from scipy import sparse
 import acvb_core
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.sources.values import value_kind
 
 # Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations import edges
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.sources import frames
 
 ROOT = Path(__file__).resolve().parents[3]
 LINKS = pd.DataFrame({"to": ["x", "y", "x"], "who": ["a", "a", "b"], "times": [2, 1, 0]})
@@ -181,7 +181,7 @@ def test_values_of_pairs() -> None:
 
 
 def test_many_pairs_come_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edges, "BATCH_ROWS", 3)
+    monkeypatch.setattr(frames, "BATCH_ROWS", 3)
     pairs = [(f"p{i}", f"q{i % 4}") for i in range(10)]
     found = load_relation(pair for pair in pairs)
     assert (found.relation.shape, found.report.count("lines")) == ((10, 4), 10)

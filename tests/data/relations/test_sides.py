@@ -12,8 +12,8 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network
-from acvb_core.data.relations.guess import heading
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.relation_schema import heading
 
 BOTH_WAYS = "1,2\n2,1\n2,3\n3,2\n3,4\n4,3\n"
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.relations import patterns
-from acvb_core.data.relations.patterns import Pairs
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data import relation as relation_module
+from acvb_core.data.relation import Pairs
+from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.values import LabelTable
 from benchmarks.read_edges import write_edges
 
@@ -91,7 +91,7 @@ def test_values_that_never_repeat(monkeypatch):
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)), max_size=60), st.integers(1, 7))
 def test_pairs_become_the_distinct_pairs_sorted(drawn, block):
-    before, patterns._BLOCK = patterns._BLOCK, block
+    before, relation_module._BLOCK = relation_module._BLOCK, block
     try:
         pairs = Pairs()
         codes = np.array(drawn, dtype=np.int32).reshape(-1, 2)
@@ -100,7 +100,7 @@ def test_pairs_become_the_distinct_pairs_sorted(drawn, block):
         pairs.add(codes[half:, 0], codes[half:, 1])
         matrix = pairs.to_csr(np.arange(9, dtype=np.int32), np.arange(5, -1, -1, dtype=np.int32), (9, 6))
     finally:
-        patterns._BLOCK = before
+        relation_module._BLOCK = before
     found = matrix.tocoo()
     expected = sorted({(row, 5 - column) for row, column in drawn})
     assert list(zip(found.row.tolist(), found.col.tolist(), strict=True)) == expected

@@ -11,10 +11,10 @@ import pytest
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources import archives
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.sources import source
+from acvb_core.data.table_build import load_table
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 
@@ -65,24 +65,24 @@ def test_the_list_of_an_archive_that_is_refused_is_made_once(
 def test_too_many_files_are_refused_before_they_are_listed(
     load: Callable[..., Any], ending: str, monkeypatch: pytest.MonkeyPatch, parsed: list[zipfile.ZipFile]
 ) -> None:
-    monkeypatch.setattr(archives, "MAX_FILES", 4)
+    monkeypatch.setattr(source, "MAX_FILES", 4)
     with pytest.raises(DataError, match="more than 4 files"):
         load(pack(5, ending, comment=b"made by hand"))
     assert not parsed
 
 
 def test_as_many_files_as_are_allowed_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_FILES", 4)
+    monkeypatch.setattr(source, "MAX_FILES", 4)
     assert load_texts(pack(4, comment=b"made by hand")).corpus.n_documents == 4
 
 
 @pytest.mark.parametrize("piece", [5, 7, 1 << 20])
 def test_files_are_counted_whatever_the_end_claims(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_PIECE", piece)
+    monkeypatch.setattr(source, "_DIRECTORY_PIECE", piece)
     content = bytearray(pack(9))
     end = content.rindex(b"PK\x05\x06")
     content[end + 8 : end + 12] = b"\x01\x00\x01\x00"
-    assert archives.count_files(io.BytesIO(content)) == 9
+    assert source.count_files(io.BytesIO(content)) == 9
 
 
 def test_files_of_a_long_archive_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,15 +90,15 @@ def test_files_of_a_long_archive_are_counted(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 3)
     content = pack(9)
     assert b"PK\x06\x06" in content
-    assert archives.count_files(io.BytesIO(content)) == 9
+    assert source.count_files(io.BytesIO(content)) == 9
 
 
 def test_what_is_no_archive_lists_no_files() -> None:
-    assert archives.count_files(io.BytesIO(b"PK\x03\x04 and no end")) == 0
+    assert source.count_files(io.BytesIO(b"PK\x03\x04 and no end")) == 0
 
 
 def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.sources.byte_source.REPEATED_BYTES", 1 << 20)
+    monkeypatch.setattr("acvb_core.data.sources.source.REPEATED_BYTES", 1 << 20)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as files:
         files.writestr("a.txt", b"a " * (1 << 20))

@@ -13,10 +13,10 @@ from scipy import sparse
 from acvb_core.cli.parser import build_parser
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
-from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.data.sources.byte_source import ByteSource
+from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.sources.formats import FORMATS, Kind, choices_of, endings_of, files_of, formats_of
-from acvb_core.data.tables.readers import inspect_table
+from acvb_core.data.sources.source import ByteSource
+from acvb_core.data.table_build import inspect_table
 
 KINDS: tuple[Kind, ...] = ("relation", "corpus", "table")
 

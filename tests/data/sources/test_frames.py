@@ -19,16 +19,15 @@ import pyarrow as pa
 import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_estimate import estimate
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.estimate import estimate
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.data.sources import databases
-from acvb_core.data.sources.columnar import inspect_choices
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.sources import containers
+from acvb_core.data.sources.containers import inspect_choices, open_source
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords
-from acvb_core.data.sources.opening import open_source
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.table_build import load_table
 
 ROWS = {
     "person": ["Ann", "Bob", "Ann", "Cy"],
@@ -155,7 +154,7 @@ def test_a_query_only_reads(tmp_path: Path, query: str) -> None:
 def test_a_query_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
 ) -> None:
-    monkeypatch.setattr(databases, "QUERY_SECONDS", 0.05)
+    monkeypatch.setattr(containers, "QUERY_SECONDS", 0.05)
     path = database(tmp_path / "a.db", links=TABLE)
     joined = ", ".join(f"links {alias}" for alias in "abcdefghijklmnopqrst")
     query = f"SELECT DISTINCT a.person, a.event FROM {joined} WHERE {condition}"

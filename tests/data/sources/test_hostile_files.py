@@ -13,11 +13,11 @@ from numpy.lib import format as npy
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora import sniff
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources import array_files, columnar, records
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.corpora import schema
+from acvb_core.data.sources import arrays, containers, parse, source
+from acvb_core.data.table_build import load_table
 
 BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
 
@@ -168,14 +168,14 @@ def test_a_small_archive_that_unpacks_to_gigabytes_is_refused() -> None:
 
 
 def test_small_cells_count_as_the_numbers_that_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.sources.byte_source.ROOM", 100_000)
+    monkeypatch.setattr("acvb_core.data.sources.source.ROOM", 100_000)
     content = npz(packed=True, x=np.zeros((200, 100), dtype=np.uint8))
     with pytest.raises(DataError, match="unpacks to more than 100,000"):
         load_table(content, filename="upload.npz")
 
 
 def test_a_gzip_file_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.sources.byte_source.ROOM", 100_000)
+    monkeypatch.setattr("acvb_core.data.sources.source.ROOM", 100_000)
     content = gzip.compress(header((400, 100), held=bytes(320_000)), mtime=0)
     with pytest.raises(DataError, match="unpacks to more than 100,000"):
         load_table(content, filename="upload.npy.gz")
@@ -207,7 +207,7 @@ def test_a_size_that_the_user_gives_too_is_believed(monkeypatch: pytest.MonkeyPa
     def refuse(number: int, what: str, *_: object) -> None:
         raise AssertionError(f"{number:,} {what} were doubted")
 
-    monkeypatch.setattr("acvb_core.data.relations.matrices.check_size", refuse)
+    monkeypatch.setattr("acvb_core.data.matrix.check_size", refuse)
     text = (BANNER + "general\n3 2 1\n1 1 1\n").encode()
     assert load_relation(text, filename="upload.mtx", shape=(3, 2)).relation.n_ones == 1
     with pytest.raises(AssertionError, match="doubted"):
@@ -242,7 +242,7 @@ def test_counts_that_claim_more_than_they_hold_are_refused(content: bytes) -> No
 
 
 def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.sources.byte_source.REPEATED_BYTES", 1 << 20)
+    monkeypatch.setattr("acvb_core.data.sources.source.REPEATED_BYTES", 1 << 20)
     bomb = gzip.compress(b"a,b\n" * 2_000_000, mtime=0)
     for load in (load_relation, load_corpus, load_table):
         with pytest.raises(DataError, match=r"unpack to \d,\d{3},\d{3}, over and over"):
@@ -254,16 +254,16 @@ def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch:
 
 
 def test_an_archive_of_many_arrays_is_refused_before_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(array_files, "MAX_ARRAYS", 3)
+    monkeypatch.setattr(arrays, "MAX_ARRAYS", 3)
     content = npz(**{f"x{i}": np.ones((2, 2)) for i in range(4)})
-    monkeypatch.setattr(array_files.npy, "read_array", lambda *_, **__: pytest.fail("an array was read"))
+    monkeypatch.setattr(arrays.npy, "read_array", lambda *_, **__: pytest.fail("an array was read"))
     with pytest.raises(DataError, match="holds 4 arrays; at most 3"):
         load_table(content, filename="upload.npz")
 
 
 @BOTH
 def test_lines_of_json_with_ever_new_fields_are_refused(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar, "MAX_JSON_FIELDS", 5)
+    monkeypatch.setattr(containers, "MAX_JSON_FIELDS", 5)
     lines = "\n".join(f'{{"a{i}": 1, "b{i}": 2}}' for i in range(9)).encode()
     with pytest.raises(DataError, match="hold 6 different fields; at most 5") as caught:
         load(lines, filename="upload.jsonl")
@@ -272,7 +272,7 @@ def test_lines_of_json_with_ever_new_fields_are_refused(load: Any, monkeypatch: 
 
 @BOTH
 def test_an_endless_line_of_json_is_refused(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar, "MAX_TEXT", 1_000)
+    monkeypatch.setattr(containers, "MAX_TEXT", 1_000)
     lines = b'{"a": "x", "b": "y"}\n{"a": "' + b"x" * 2_000 + b'", "b": "y"}\n'
     with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
         load(lines, filename="upload.jsonl")
@@ -286,8 +286,8 @@ def test_a_number_of_endless_digits_is_named() -> None:
 
 @pytest.mark.parametrize("load", [load_relation, load_table, load_corpus], ids=["relation", "table", "texts"])
 def test_a_line_of_endless_fields_is_refused(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MAX_FIELDS", 50)
-    monkeypatch.setattr(sniff, "MAX_FIELDS", 50)
+    for module in (parse, schema):
+        monkeypatch.setattr(module, "MAX_FIELDS", 50)
     options = {"format": "table"} if load is load_corpus else {}
     with pytest.raises(DataError, match=r"51 fields; at most 50"):
         load((b"1,2," * 26)[:101] + b"\n" + (b"1,0," * 26)[:101] + b"\n", filename="upload.csv", **options)

@@ -20,9 +20,9 @@ import pytest
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.guess.kind import guess_kind
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.infer import guess_kind
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.table_build import load_table
 
 MARKET = b"%%MatrixMarket matrix coordinate pattern general\n"
 READERS = [load_relation, load_corpus, load_table]

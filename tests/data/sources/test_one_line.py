@@ -6,9 +6,9 @@ import pytest
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.table_build import load_table
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 HEADERS = ["a,b\n", "id,height,width\n", "title;body;year", "# made by hand\nx\ty\n", "\ufeffAnn,Bob\r\n\r\n"]

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.disk_estimate import estimate
+from acvb_core.data.corpora.estimate import estimate
 from acvb_core.data.corpora.readers import inspect_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.nodes import load_labels
-from acvb_core.data.relations.readers import inspect_source
-from acvb_core.data.tables.readers import inspect_table
+from acvb_core.data.relation_readers import inspect_source, load_labels
+from acvb_core.data.table_build import inspect_table
 
 REST = bytes(range(256))
 DOORS = [inspect_source, inspect_corpus, inspect_table]

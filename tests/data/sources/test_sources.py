@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.nodes import load_labels
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.sources import byte_source, streams
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.relation_readers import load_labels, load_relation
+from acvb_core.data.sources import source as sources
+from acvb_core.data.table_build import load_table
 
 EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\n"
 COUNTS = b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n"
@@ -153,9 +152,9 @@ def test_streams_that_cannot_seek(door: str, packed: bool) -> None:
 
 
 def test_a_long_stream_goes_to_a_temporary_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "SPOOL", 100)
+    monkeypatch.setattr(sources, "SPOOL", 100)
     lines = b"".join(b"r%d,c%d\n" % (i, i % 7) for i in range(500))
-    with byte_source.ByteSource(io.BufferedReader(Pipe(lines))) as source:
+    with sources.ByteSource(io.BufferedReader(Pipe(lines))) as source:
         assert source._handle._rolled  # type: ignore[attr-defined]
         assert source.size() == len(lines)
         handle = source._handle

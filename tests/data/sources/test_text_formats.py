@@ -11,13 +11,12 @@ import zipfile
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.disk_writer import read_to_disk
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation import Relation
-from acvb_core.data.relations.nodes import load_labels
-from acvb_core.data.relations.readers import inspect_source, load_relation
-from acvb_core.data.tables.readers import load_table
+from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
+from acvb_core.data.table_build import load_table
 
 WORDS = "the quick brown fox and a lazy dog by the old river bank"
 RECORDS = [{"id": n, "text": f"{WORDS}, {n}"} for n in range(30)]

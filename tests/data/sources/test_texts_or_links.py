@@ -6,8 +6,8 @@ import pytest
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
-from acvb_core.data.relations.readers import inspect_source, load_relation
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.relation_readers import inspect_source, load_relation
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"

@@ -24,7 +24,7 @@ from scipy import sparse
 import acvb_core
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
-from acvb_core.data.tables.readers import inspect_table, load_table
+from acvb_core.data.table_build import inspect_table, load_table
 
 NAN = np.nan
 CSV = (

@@ -10,8 +10,8 @@ import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.relations.readers import load_relation
-from acvb_core.data.tables.readers import inspect_table, load_table
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.table_build import inspect_table, load_table
 
 
 def saved(save, *arrays, **named):
@@ -154,7 +154,7 @@ def test_arrays_that_are_no_tables(data, words):
 
 
 def test_a_network_still_refuses_arrays():
-    from acvb_core.data.relations.readers import load_relation
+    from acvb_core.data.relation_readers import load_relation
 
     with pytest.raises(DataError, match="this is a NumPy array"):
         load_relation(saved(np.save, np.eye(2)))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
-from acvb_core.data.tables.readers import inspect_table, load_table
+from acvb_core.data.table_build import inspect_table, load_table
 
 NAN = np.nan
 

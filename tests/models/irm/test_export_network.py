@@ -13,7 +13,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.readers import load_relation
+from acvb_core.data.relation_readers import load_relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

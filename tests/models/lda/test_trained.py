@@ -11,9 +11,9 @@ import pytest
 
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result

@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.build import corpus_of_texts
+from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpora.readers import read_texts
-from acvb_core.data.corpora.texts import corpus_of_texts
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relations.networks import with_attributes
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.evaluate.links import likely_links

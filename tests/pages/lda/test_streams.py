@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.registry import methods_for

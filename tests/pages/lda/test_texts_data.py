@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from pages.ui.lda import upload_texts
 from pages.ui.shared import services
@@ -157,7 +157,7 @@ def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
 def test_a_pattern_that_would_never_end_is_refused_in_words(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
+    monkeypatch.setattr("acvb_core.data.corpora.tokenise.SECONDS", 0.2)
     app = upload(open_app("data"), "notes.csv", f"{TABLE}t9,{'a' * 40},a\n".encode())
     pattern = next(found for found in app.text_input if found.label == "Word pattern (regex)")
     pattern.set_value(r"(?:a+)+\b\d").run()

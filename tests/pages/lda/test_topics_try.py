@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from pages.ui.lda.topic_text import TEXT
@@ -131,6 +131,6 @@ def test_a_very_long_text(open_app: Open, found: Result) -> None:
 
 def test_a_pattern_that_takes_too_long_is_said(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = fitted(Tokeniser(token_pattern=r"(?:a+)+\b\d|[b-z]\w+", min_documents=1, max_share=1.0))
-    monkeypatch.setattr("acvb_core.data.corpora.cutting.SECONDS", 0.2)
+    monkeypatch.setattr("acvb_core.data.corpora.tokenise.SECONDS", 0.2)
     app = tried(part(opened(open_app, slow), TRY), "a" * 40)
     assert "Repeats inside repeats" in texts(app)

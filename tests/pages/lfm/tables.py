@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.table import Table
-from acvb_core.data.tables.image import Image
+from acvb_core.data.table import Image, Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from pages.ui.shared import services

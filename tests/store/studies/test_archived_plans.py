@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine.background import Status

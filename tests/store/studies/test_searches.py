@@ -19,8 +19,8 @@ import pytest
 
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.rows import Range
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine.background import Status
 from acvb_core.engine.executor import Executor

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.evaluate.coherence import coherence, mean_exclusivity, topic_diversity, uniqueness
 from acvb_core.models.lda.evaluate.topic_documents import DocumentOrder, top_documents

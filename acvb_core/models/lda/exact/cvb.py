@@ -13,7 +13,7 @@ import numpy as np
 from acvb_core.core.protocols import Poll, Responsibilities, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import log
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState
 from acvb_core.models.lda.exact.transforms import (
     PAIR_NS,

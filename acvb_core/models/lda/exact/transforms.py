@@ -21,7 +21,7 @@ import numpy as np
 
 from acvb_core.core.protocols import Poll, Responsibilities, no_poll
 from acvb_core.core.special import log
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats
 from acvb_core.models.lda.state import Tokens

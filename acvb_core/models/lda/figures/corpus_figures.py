@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.figures.bars import bar_trace, figure_title, horizontal_bars
 from acvb_core.views.axes import axis_title, paper_note
 from acvb_core.views.theme import GRID, LINE, PAPER, Figure, base_layout, escape

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.report import take_apart
 
 #: Texts in a piece, unless a number is given …

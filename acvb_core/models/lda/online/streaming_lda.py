@@ -10,10 +10,9 @@ import pandas as pd
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number
-from acvb_core.data.corpora.cutting import WordFunction
-from acvb_core.data.corpora.tokeniser import Tokeniser, as_tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, as_tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.names import unique_names
 from acvb_core.models.lda.online.pieces import Documents, Piece, count_words, split_into_pieces
 from acvb_core.models.lda.online.trainer import (

@@ -15,7 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.threads import one_thread
 from acvb_core.models.lda.streams.growing import GrowingVocabulary, RenumberedSource, add_words

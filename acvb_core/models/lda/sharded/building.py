@@ -8,7 +8,7 @@ from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Algorithm
 from acvb_core.core.rows import SHARDS, Values
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.cvb import build_collapsed
 from acvb_core.models.lda.hyper import check_concentrations
 from acvb_core.models.lda.sharded.costs import shards_needed

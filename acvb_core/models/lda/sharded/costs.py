@@ -6,7 +6,7 @@ from typing import Any
 
 from acvb_core.core.rows import SHARDS
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.hyper import BLOCK
 from acvb_core.shards.place import current_place
 

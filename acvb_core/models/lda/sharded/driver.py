@@ -19,7 +19,7 @@ from acvb_core.core.protocols import (
     no_poll,
 )
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.hyper import (
     Concentrations,
     DocumentGains,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.corpora.disk_files import load_array, shard_file
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.data.disk import DiskCorpus, Shard, load_array, shard_file
 from acvb_core.models.lda.state import Tokens
 
 

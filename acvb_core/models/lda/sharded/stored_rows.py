@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.clusters import renormalise
 from acvb_core.core.protocols import Array
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Singles
 from acvb_core.models.lda.state import Tokens, chunk_end, padded_copy, padded_zeros
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import Singles
 from acvb_core.models.lda.state import padded_copy
 from acvb_core.models.lda.streams.source import Source

@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers
 from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.state import StreamBuffers, StreamState

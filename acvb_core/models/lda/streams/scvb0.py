@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.special import log
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, workspace
 from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.kernels_prior import learn_alpha, longest_document

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Array
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.state import padded_zeros
 from acvb_core.models.lda.streams.limits import EARLY

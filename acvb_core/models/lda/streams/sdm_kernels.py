@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.special import log
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, prefetch, workspace
 from acvb_core.models.lda.streams.kernels_prior import learn_alpha, longest_document
 from acvb_core.models.lda.streams.state import Prior

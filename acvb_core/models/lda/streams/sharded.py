@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.sharded.parts import Part, PartSource, cut
 from acvb_core.models.lda.streams.kernels_prior import EASE, FLOOR, LEAST, LEFT_TO_RIGHT

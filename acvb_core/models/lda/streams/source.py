@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.state import Tokens
 
 

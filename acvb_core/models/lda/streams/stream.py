@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, chunk_pairs
 from acvb_core.models.lda.state import padded_zeros

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.special import digamma, log
-from acvb_core.data.disk_corpus import Shard
+from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Integers, workspace
 from acvb_core.models.lda.state import padded_copy
 from acvb_core.models.lda.streams.kernels_prior import learn_alpha, longest_document

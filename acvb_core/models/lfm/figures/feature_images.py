@@ -33,7 +33,7 @@ from acvb_core.views.heat_map import heat_map
 from acvb_core.views.theme import LINE, Figure, b64, base_layout, cluster_colour, colour_bar, escape, percent
 
 if TYPE_CHECKING:
-    from acvb_core.data.tables.image import Image
+    from acvb_core.data.table import Image
 
 _UNITS = {"sd": "weight (sd)", "table": "weight"}
 #: Most pixels with names under the pointer.

@@ -16,8 +16,7 @@ from acvb_core.views.heat_map import CRISP, png_uri
 from acvb_core.views.theme import INK, LINE, TEXT, Figure, base_layout, colour_bar
 
 if TYPE_CHECKING:
-    from acvb_core.data.table import Table
-    from acvb_core.data.tables.image import Image
+    from acvb_core.data.table import Image, Table
 
 Floats = NDArray[np.float64]
 Colours = NDArray[np.uint8]

@@ -25,7 +25,7 @@ from acvb_core.models.lfm.reconstruction import ObjectSteps
 from acvb_core.views.theme import LINE, MUTED, Figure, cluster_colour, percent
 
 if TYPE_CHECKING:
-    from acvb_core.data.tables.image import Image
+    from acvb_core.data.table import Image
 
 Floats = NDArray[np.float64]
 _GAP, _WORDS = 0.14, 0.3

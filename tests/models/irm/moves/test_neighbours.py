@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.parallel import use_threads
-from acvb_core.data.relations.patterns import as_pattern
+from acvb_core.data.relation import as_pattern
 from acvb_core.models.irm.moves import neighbours
 from acvb_core.models.irm.moves.neighbours import cluster_sums, count_apart, neighbour_sums, pattern_product
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tint_text, word_topics
 from acvb_core.views.labels import contrast
 from acvb_core.views.theme import TEXT, cluster_colour, rgba

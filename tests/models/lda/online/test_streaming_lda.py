@@ -13,8 +13,8 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
-from acvb_core.data.corpora.tokeniser import Tokeniser
+from acvb_core.data.corpora.disk_build import write_disk_corpus
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result

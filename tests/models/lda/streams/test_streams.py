@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.data.corpora.disk_writer import write_disk_corpus
+from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk_corpus import DiskCorpus, Shard
+from acvb_core.data.disk import DiskCorpus, Shard
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run

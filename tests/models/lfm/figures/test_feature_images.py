@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from acvb_core.data.tables.image import Image
+from acvb_core.data.table import Image
 from acvb_core.models.lfm.figures.feature_images import feature_image_figure, feature_images_figure
 from acvb_core.models.lfm.figures.pictures import (
     ABOVE,

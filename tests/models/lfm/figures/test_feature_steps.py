@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from acvb_core.data.tables.image import Image
+from acvb_core.data.table import Image
 from acvb_core.models.lfm.figures.feature_words import object_heading
 from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, tones
 from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure

@@ -1,0 +1,401 @@
+"""A corpus in memory, made of texts or of word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.reading import CountsFound, Reading, RecordLines, change_fault
+from acvb_core.data.corpora.schema import CorpusLayout, choose_files, list_first, open_files, read_text
+from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.names import make_unique, typed_column, typed_values
+from acvb_core.data.report import Fact, LoadedData, ReadReport, plural
+from acvb_core.data.sources.frames import FrameSource, read_texts
+from acvb_core.data.sources.parse import read_records
+from acvb_core.data.sources.source import refuse_too_large
+
+if TYPE_CHECKING:
+    from acvb_core.data.corpora.disk_build import DiskSink
+    from acvb_core.data.disk import DiskCorpus
+
+
+#: Texts that are handed on at once, and characters after which a batch is closed.
+_BATCH_TEXTS = 5_000
+_BATCH_CHARACTERS = 1 << 21
+_RAGGED_REMEDY = (
+    "Quote a text that holds the delimiter; choose the format lines when each line is one document."
+)
+#: A text, its name (None: it is called by its position), its label (None: there are no groups) and further values.
+Document = tuple[str, str | None, str | None, tuple[str, ...]]
+
+
+class DocumentBatch(NamedTuple):
+    """Some texts, what they are called, their groups (none, or one each) and what the further columns hold."""
+
+    texts: Sequence[str]
+    names: Sequence[str]
+    labels: Sequence[str]
+    columns: Mapping[str, Sequence[str]]
+
+
+def read_documents(reading: Reading, sink: MemorySink | DiskSink) -> list[Fact]:
+    """Read the texts of a file into a sink and return the facts about them."""
+    facts: list[Fact] = []
+    columns, documents = _READERS[reading.layout.format](reading, facts)
+    with reading.offering():
+        about_names = collect_documents(sink, documents, columns, reading.report_read)
+    return facts + about_names
+
+
+def collect_documents(
+    sink: MemorySink | DiskSink,
+    documents: Iterable[Document],
+    columns: Sequence[str] = (),
+    report: Callable[[], None] | None = None,
+) -> list[Fact]:
+    """Put documents with these further columns into a sink, batch by batch; return the facts about their names."""
+    position = unnamed = 0
+    for batch in _batches(documents):
+        texts, given, labels, values = zip(*batch, strict=True)
+        names = [(name or "").strip() or str(position + at) for at, name in enumerate(given, start=1)]
+        unnamed += sum(name is not None and not name.strip() for name in given)
+        position += len(batch)
+        known = [label for label in labels if label is not None]
+        further = dict(zip(columns, zip(*values, strict=True), strict=True))
+        sink.add_documents(DocumentBatch(texts, names, known, further))
+        if report is not None:
+            report()
+    facts = []
+    if unnamed:
+        told = f"{plural(unnamed, 'document')} without a name: called by the position in the file."
+        facts.append(Fact("unnamed_documents", unnamed, told))
+    count, first = sink.number_names()
+    if count:
+        told = f"{plural(count, 'document')} with a name that stood before: a number was appended."
+        facts.append(Fact("renamed_documents", count, told, {"first": first}))
+    return facts
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document[0])
+        if len(batch) == _BATCH_TEXTS or size > _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _read_lines(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
+    """Give one document a line; a blank line is an empty document, so that line numbers name documents."""
+    number = 0
+    for number, line in enumerate(reading.lines(), start=1):
+        if "\0" in line:
+            reading.leave_out(reading.unfit_line(number, line))
+        else:
+            yield line.rstrip("\r\n"), str(number), None, ()
+    facts += _line_facts(reading, number, 0)
+
+
+def _read_files(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
+    """Give the .txt files of a zip archive or a folder, one in memory at a time."""
+    with open_files(reading.source) as files:
+        chosen, found = choose_files(files, reading.source)
+        facts += found
+        if reading.whole:
+            refuse_too_large(sum(file.size for file in chosen), reading.name)
+        folders = [str(file.place.parent) for file in chosen]
+        several = len(set(folders)) > 1
+        for file, folder in zip(chosen, folders, strict=True):
+            try:
+                text = read_text(file, reading.name, reading.encoding)
+            except DataError as fault:
+                reading.leave_out(fault)
+                continue
+            yield text, str(file.place.with_suffix("")), folder if several else None, ()
+
+
+def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Iterator[Document]]:
+    """Return the names of the columns that are kept beside the texts of a table, and its documents."""
+    layout = reading.layout
+    text, name, label = layout.text_column, layout.name_column, layout.label_column
+    if text is None:
+        remedy = "Say which column holds the texts, or choose another format."
+        raise reading.fault("there is no column of texts", remedy, value=", ".join(layout.column_names[:10]))
+    titles = make_unique([title or f"column {i}" for i, title in enumerate(layout.column_names, start=1)])[0]
+    further = [i for i in range(len(titles)) if i not in (text, name, label)]
+    unread: Collection[int] = ()
+    if isinstance(reading.source, FrameSource):
+        unread = _unreadable_columns(reading.source, further)
+        further = [i for i in further if i not in unread]
+        rows = _frame_rows(reading, reading.source, unread, facts)
+    else:
+        rows = _delimited_rows(reading, facts)
+    columns = [titles[i] for i in further]
+
+    def documents() -> Iterator[Document]:
+        row: Sequence[str] | None = None
+        for row in rows:
+            yield (
+                row[text],
+                None if name is None else row[name],
+                None if label is None else row[label].strip(),
+                tuple([row[i] for i in further]),
+            )
+        if row is None:
+            raise reading.no_rows()
+        if columns:
+            told = (
+                f"{plural(len(columns), 'other column is', 'other columns are')} kept: {list_first(columns)}."
+            )
+            facts.append(Fact("kept_columns", len(columns), told))
+        if unread:
+            unused = list_first([titles[i] for i in unread])
+            told = f"{plural(len(unread), 'column')} of lists, bytes or the like not used: {unused}."
+            facts.append(Fact("unused_columns", len(unread), told))
+
+    return columns, documents()
+
+
+def _unreadable_columns(source: FrameSource, columns: Sequence[int]) -> list[int]:
+    """Return the columns of a frame whose values are neither numbers nor texts, dates or true / false."""
+    first = next(source.frame.batches(), None)
+    if first is None:
+        return []
+    return [i for i in columns if read_texts(first.column(i), source, i, strict=False) is None]
+
+
+def _frame_rows(
+    reading: Reading, source: FrameSource, unread: Collection[int], facts: list[Fact]
+) -> Iterator[Sequence[str]]:
+    """Give the rows of columns that are no text, blank fields in place of the columns that are not read."""
+    layout, frame = reading.layout, source.frame
+    header = layout.header and not frame.named
+    count = 0
+    for batch in frame.batches():
+        blank = [""] * batch.num_rows
+        columns: list[Any] = [
+            blank if i in unread else read_texts(batch.column(i), source, i).to_pylist()
+            for i in range(layout.n_fields)
+        ]
+        for row in zip(*columns, strict=True):
+            count += 1
+            if count > header:
+                yield row
+    count -= header
+    facts += [Fact("lines", count, f"Read {plural(count, 'row')} of {frame.what}."), *frame.facts]
+
+
+def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[str]]:
+    """Give the rows of a delimited text below its header; behind a broken one reading goes on with the next line."""
+    layout = reading.layout
+    lines = RecordLines(reading)
+    header = layout.header
+    while True:
+        try:
+            for fields in read_records(lines, layout.delimiter or ",", reading.name):
+                if len(fields) != layout.n_fields:
+                    what = f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}"
+                    place = {"line": lines.before + 1, "column": min(len(fields), layout.n_fields) + 1}
+                    raise reading.fault(
+                        what, _RAGGED_REMEDY, **place, value=(layout.delimiter or " ").join(fields)
+                    )
+                unfit = next((at for at, line in enumerate(lines.record) if "\0" in line), None)
+                if unfit is not None:
+                    reading.leave_out(reading.unfit_line(lines.before + unfit + 1, lines.record[unfit]))
+                elif header:
+                    header = False
+                else:
+                    yield fields
+                lines.end_record()
+            break
+        except DataError as fault:
+            if not reading.skip or not lines.record:
+                raise
+            reading.leave_out(change_fault(fault, line=lines.before + 1))
+            lines.go_back()
+    facts += _line_facts(reading, lines.before, lines.blank)
+
+
+def _line_facts(reading: Reading, lines: int, blank: int) -> list[Fact]:
+    layout = reading.layout
+    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
+    first = f"; the first holds {'names' if layout.header else 'data'}" if layout.delimiter else ""
+    facts = [Fact("lines", lines, f"Read {plural(lines, 'line')}{first}.", details)]
+    if layout.encoding not in ("utf-8-sig", "utf-8"):
+        facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
+    if blank:
+        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
+    return facts
+
+
+_READERS: dict[str, Callable[[Reading, list[Fact]], tuple[Sequence[str], Iterator[Document]]]] = {
+    "lines": lambda reading, facts: ((), _read_lines(reading, facts)),
+    "table": _open_table,
+    "zip": lambda reading, facts: ((), _read_files(reading, facts)),
+}
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedCorpus(LoadedData):
+    """A corpus, what reading it found, and how the file was understood.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    report : ReadReport
+        Its facts "documents", "words" and "tokens" are always there.
+    layout : CorpusLayout
+    """
+
+    corpus: Corpus
+    report: ReadReport
+    layout: CorpusLayout
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The texts of a file with the unique names of their documents, and what else the file says of these.
+
+    The texts are read once and cut as often as the tokeniser changes; `name` is what the user calls the corpus,
+    `facts` is what reading found.
+    """
+
+    texts: tuple[str, ...]
+    documents: NDArray[Any]
+    labels: NDArray[Any] | None
+    name: str
+    layout: CorpusLayout
+    facts: tuple[Fact, ...]
+    metadata: Mapping[str, NDArray[Any]]
+
+    @cached_property
+    def cut(self) -> CutTexts:
+        """The texts, cut into words by the last tokeniser."""
+        return CutTexts(self.texts)
+
+
+class MemorySink:
+    """Hold what a reader gives in memory: the entries of documents, or their texts."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._texts: list[str] = []
+        self._names: list[str] = []
+        self._labels: list[str] = []
+        self._columns: dict[str, list[str]] = {}
+
+    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+        self._entries.append((documents.astype(np.int32), words.astype(np.int32), counts.astype(np.int32)))
+
+    def add_documents(self, batch: DocumentBatch) -> None:
+        """Append texts."""
+        self._texts += batch.texts
+        self._names += batch.names
+        self._labels += batch.labels
+        for column, values in batch.columns.items():
+            self._columns.setdefault(column, []).extend(values)
+
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+        self._names, changed = make_unique(self._names)
+        return len(changed), changed[:_SHOWN]
+
+    def read_texts(self, name: str, layout: CorpusLayout, facts: Sequence[Fact]) -> Texts:
+        """Return the texts that were added."""
+        documents = typed_values(self._names, "string")
+        labels = typed_values(self._labels, "string") if self._labels else None
+        metadata = {column: typed_column(values) for column, values in self._columns.items()}
+        return Texts(tuple(self._texts), documents, labels, name, layout, tuple(facts), metadata)
+
+    def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
+        """Return the corpus of the entries that were added; DataError where there is no token."""
+        none = np.empty(0, dtype=np.int32)
+        parts = zip(*(self._entries or [(none, none, none)]), strict=True)
+        rows, columns, counts = map(np.concatenate, parts)
+        self._entries.clear()
+        if not counts.any():
+            remedy = "Give at least one document with a word."
+            raise DataError("the corpus has no words", source=layout.filename, remedy=remedy)
+        shape = found.n_documents, len(found.words)
+        matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
+        documents = range(1, shape[0] + 1) if found.names is None else found.names.labels()
+        corpus = Corpus.build(matrix, vocabulary=found.words, documents=documents, name=name)
+        repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
+        facts = (*found.facts, *repeated, *corpus_facts(corpus))
+        return LoadedCorpus(corpus, ReadReport(layout.filename, facts), layout)
+
+
+def corpus_of_texts(
+    texts: Texts, tokeniser: Tokeniser | None = None, *, name: str | None = None
+) -> LoadedCorpus:
+    """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
+
+    DataError where no word is left: it says which setting dropped most.
+    """
+    tokeniser = tokeniser or Tokeniser()
+    counts, vocabulary, preview = texts.cut.select(tokeniser)
+    source = texts.layout.filename
+    if not len(vocabulary):
+        raise preview.explain_nothing_left(tokeniser, source)
+    corpus = Corpus.build(
+        counts,
+        vocabulary=vocabulary,
+        documents=texts.documents,
+        name=name or texts.name,
+        texts=None if tokeniser.token_pattern == NO_PATTERN else texts.texts,
+        labels=texts.labels,
+        tokeniser=tokeniser,
+        metadata=texts.metadata,
+    )
+    report = ReadReport(source, (*texts.facts, *preview.facts(), *corpus_facts(corpus)))
+    return LoadedCorpus(corpus, report, texts.layout)
+
+
+def entry_facts(repeated: int, zeros: int) -> list[Fact]:
+    """Return the facts about entries that were added up, and about counts of 0."""
+    facts = []
+    if repeated:
+        entries = plural(repeated, "entry", "entries")
+        told = f"{entries} for a document and word given before: added up."
+        facts.append(Fact("repeated_pairs", repeated, told))
+    if zeros:
+        facts.append(Fact("zero_counts", zeros, f"{plural(zeros, 'count')} of 0: not stored."))
+    return facts
+
+
+def corpus_facts(corpus: Corpus) -> list[Fact]:
+    """Return the facts about the corpus as a whole."""
+    empty = np.flatnonzero(corpus.lengths == 0)
+    return size_facts(corpus, len(empty), corpus.documents[empty[:_SHOWN]].tolist())
+
+
+def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]) -> list[Fact]:
+    """Return the facts about a corpus of which `n_empty` documents have no word."""
+    facts = [
+        Fact("documents", corpus.n_documents, f"{plural(corpus.n_documents, 'document')}."),
+        Fact("words", corpus.n_words, f"{plural(corpus.n_words, 'word')} in the vocabulary."),
+        Fact("tokens", corpus.n_tokens, f"{plural(corpus.n_tokens, 'token')} in all documents."),
+    ]
+    if n_empty:
+        told = f"{plural(n_empty, 'document')} without any word: kept as an empty row."
+        facts.append(Fact("empty_documents", n_empty, told, {"first": first_empty}))
+    unused = np.flatnonzero(corpus.frequencies == 0)
+    if len(unused):
+        told = f"{plural(len(unused), 'word')} of the vocabulary in no document: kept."
+        first = corpus.vocabulary[unused[:_SHOWN]].tolist()
+        facts.append(Fact("unused_words", len(unused), told, {"first": first}))
+    return facts

@@ -1,0 +1,690 @@
+"""Write a corpus to disk: pieces of a stream of documents, or what the reader of a file gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.build import DocumentBatch, LoadedCorpus, entry_facts, read_documents, size_facts
+from acvb_core.data.corpora.readers import as_frame, check_arguments, is_object, load_corpus, read_entries
+from acvb_core.data.corpora.reading import CountsFound, Reading, batch_words, offer_skipping
+from acvb_core.data.corpora.schema import (
+    CorpusLayout,
+    CorpusOptions,
+    CorpusSource,
+    inspect_source,
+    open_corpus_source,
+)
+from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk import (
+    FORMAT,
+    META,
+    VERSION,
+    ColumnWriter,
+    DiskCorpus,
+    StringWriter,
+    index_type,
+    shard_file,
+)
+from acvb_core.data.names import typed_values, unique_names
+from acvb_core.data.report import Fact, LoadedData, ReadReport
+from acvb_core.data.sources.arrays import to_array
+from acvb_core.data.sources.source import FileLike
+from acvb_core.data.sources.values import LabelTable
+
+#: Pairs of a shard: about 12 MB on disk, 32 MB in memory.
+SHARD_PAIRS = 4_000_000
+#: Empty documents whose numbers are remembered.
+SHOWN = 5
+_MAX_COUNT = 2**31 - 1
+#: Word numbers are below it, however large the vocabulary turns out to be.
+_MAX_WORDS = 2**31 - 1
+
+
+class ShardWriter:
+    """Write documents to a new folder; use as a context, which removes everything unless `finish` was reached.
+
+    Until then everything lies in `work`, a hidden folder beside the new one. `source` is what errors call the data.
+    Counts of 0 are not stored (`zeros` of them), a word given twice in a document is added up (`repeated` entries),
+    and `n_empty` documents have no word; the numbers of the first of these are kept.
+    """
+
+    def __init__(self, folder: str | Path, *, name: str = "corpus", shard_pairs: int = SHARD_PAIRS) -> None:
+        self.folder, self.name, self.source = Path(folder), name, name
+        if shard_pairs < 1:
+            raise ParameterError(f"shard_pairs is {shard_pairs}; it must be at least 1.")
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise ParameterError(
+                f"There is something at {self.folder} already; remove it, or give another folder."
+            )
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.work = self.folder.parent / f".{self.folder.name}-{secrets.token_hex(6)}"
+            self.work.mkdir()
+        except OSError as problem:
+            raise self._disk_fault(problem) from None
+        self._limit = self._room = shard_pairs
+        self._waiting: list[sparse.csr_array] = []
+        self._shards: list[dict[str, Any]] = []
+        self._frequencies = np.zeros(0, dtype=np.int64)
+        self._strings: dict[str, StringWriter] = {}
+        self._columns: dict[str, ColumnWriter] = {}
+        self.n_documents = self.zeros = self.repeated = self.n_empty = 0
+        self.first_empty: list[int] = []
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        for file in (*self._strings.values(), *self._columns.values()):
+            with suppress(OSError):  # a full disk, which what is being raised tells of
+                file.remove()
+        shutil.rmtree(self.work, ignore_errors=True)
+        if isinstance(problem, OSError):
+            raise self._disk_fault(problem) from problem
+
+    def _disk_fault(self, problem: OSError) -> DataError:
+        return DataError(
+            f"the corpus cannot be written ({problem.strerror or problem})",
+            source=str(self.folder),
+            remedy="Check the free space and the right to write there, or choose another folder.",
+        )
+
+    def _fault(self, what: str, remedy: str, value: str | None = None) -> DataError:
+        return DataError(what, source=self.source, value=value, remedy=remedy)
+
+    def strings(self, what: str) -> StringWriter:
+        """Return where "names", "texts" or "labels" go: one for each document, or none at all."""
+        if what not in self._strings:
+            self._strings[what] = StringWriter(self.work, what)
+        return self._strings[what]
+
+    def add_beside(
+        self,
+        columns: Mapping[str, Sequence[str] | NDArray[Any]],
+        **strings: Sequence[str] | NDArray[Any] | None,
+    ) -> None:
+        """Append what stands beside documents: values of further columns, names, texts and labels."""
+        for what, values in strings.items():
+            if values is not None:
+                self.strings(what).extend(values)
+        for name, values in columns.items():
+            if name not in self._columns:
+                self._columns[name] = ColumnWriter(self.work, len(self._columns))
+            self._columns[name].extend(values)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Return whether texts and labels were given, and the further columns."""
+        texts, labels = "texts" in self._strings, "labels" in self._strings
+        return {"texts": texts, "labels": labels, "columns": list(self._columns)}
+
+    def add(self, pointers: ArrayLike, words: ArrayLike, counts: ArrayLike) -> None:
+        """Append documents: the entries of document i are `pointers[i]` to `pointers[i + 1] - 1`."""
+        matrix = self._checked_counts(pointers, words, counts)
+        given = matrix.nnz
+        self.zeros += given - int(np.count_nonzero(matrix.data))
+        matrix.sum_duplicates()
+        self.repeated += given - matrix.nnz
+        matrix.eliminate_zeros()
+        if (largest := int(matrix.data.max(initial=0))) > _MAX_COUNT:
+            raise self._fault(
+                f"a word count is larger than {_MAX_COUNT:,}", "Check the counts.", str(largest)
+            )
+        empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
+        self.n_empty += len(empty)
+        self.first_empty = [*self.first_empty, *(empty[:SHOWN] + self.n_documents).tolist()][:SHOWN]
+        self.n_documents += matrix.shape[0]
+        self._append(matrix.astype(np.int32))
+
+    def _checked_counts(self, pointers: ArrayLike, words: ArrayLike, counts: ArrayLike) -> sparse.csr_array:
+        """Return counts of documents as a new matrix of int64, words given twice and zeros included."""
+        bounds, columns, values = (to_array(part, self.source) for part in (pointers, words, counts))
+        fault = None
+        if bounds.dtype.kind not in "iu" or columns.ndim != 1 or values.ndim != 1:
+            fault = "the pointers are no whole numbers, or the words and counts no plain lists"
+        elif bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
+            fault = "the pointers do not begin at 0 or fall"
+        elif not int(bounds[-1]) == len(columns) == len(values):
+            fault = (
+                f"the pointers end at {bounds[-1]:,}, with {len(columns):,} words and {len(values):,} counts"
+            )
+        elif len(columns) and (
+            columns.dtype.kind not in "iu" or int(columns.min()) < 0 or int(columns.max()) >= _MAX_WORDS
+        ):
+            fault = f"a word is not a number from 0 to {_MAX_WORDS - 1:,}"
+        elif (
+            values.dtype.kind not in "biuf"
+            or not ((values >= 0) & (values == np.floor(values)) & (values < 2**53)).all()
+        ):
+            fault = "a word count is negative or not a whole number"
+        if fault:
+            raise self._fault(fault, "Give pointers, words and counts of documents as whole numbers.")
+        parts = values.astype(np.int64), columns.astype(np.int32), bounds.astype(index_type(len(columns)))
+        return sparse.csr_array(parts, (len(bounds) - 1, _MAX_WORDS))
+
+    def _append(self, documents: sparse.csr_array) -> None:
+        """Put documents into the shard that is being filled, and begin another where it has no room."""
+        pointers, n = documents.indptr, documents.shape[0]
+        begin = 0
+        while begin < n:
+            end = int(np.searchsorted(pointers, int(pointers[begin]) + self._room, side="right")) - 1
+            end = max(end, begin if self._waiting else begin + 1)  # one document may be larger than a shard
+            if end > begin:
+                # A copy: a slice would keep the whole piece in memory until the shard is written.
+                self._waiting.append(documents[begin:end].copy())
+                self._room -= int(pointers[end] - pointers[begin])
+            if end < n:
+                self._write_shard()
+            begin = end
+
+    def _write_shard(self) -> None:
+        if not self._waiting:
+            return
+        shard = sparse.vstack(self._waiting, format="csr")
+        self._waiting, self._room = [], self._limit
+        seen = np.bincount(shard.indices, weights=shard.data).astype(np.int64)
+        more = max(len(seen) - len(self._frequencies), 0)
+        self._frequencies = np.pad(self._frequencies, (0, more))
+        self._frequencies[: len(seen)] += seen
+        parts = {
+            "pointers": shard.indptr.astype(np.uint32 if shard.nnz < 2**32 else np.int64),
+            "words": shard.indices.astype(np.uint16 if len(seen) <= 2**16 else np.uint32),
+            "counts": shard.data.astype(np.min_scalar_type(int(shard.data.max(initial=0)))),
+        }
+        for part, array in parts.items():
+            np.save(self.work / shard_file(len(self._shards), part), array)
+        self._shards.append({"documents": shard.shape[0], "pairs": shard.nnz})
+
+    def finish(
+        self, vocabulary: Sequence[str] | NDArray[Any], *, tokeniser: Tokeniser | None = None
+    ) -> DiskCorpus:
+        """Write what is left, let the folder appear and return the corpus in it."""
+        self._write_shard()
+        frequencies = self._checked_frequencies(len(vocabulary))
+        first_name = self._close_names()
+        columns = {name: column.write_typed() for name, column in self._columns.items()}
+        self.strings("vocabulary").extend(
+            unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.source)
+        )
+        for strings in self._strings.values():
+            strings.close()
+        np.save(self.work / "frequencies.npy", frequencies)
+        meta = {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "documents": self.n_documents,
+            "words": len(vocabulary),
+            "pairs": sum(shard["pairs"] for shard in self._shards),
+            "tokens": int(frequencies.sum()),
+            "fingerprint": self._fingerprint(len(vocabulary)),
+            "tokeniser": None if tokeniser is None else tokeniser.to_dict(),
+            "has_texts": "texts" in self._strings,
+            "has_labels": "labels" in self._strings,
+            "columns": columns,
+            "first_name": first_name,
+            "shards": self._shards,
+            "files": {path.name: path.stat().st_size for path in sorted(self.work.iterdir())},
+        }
+        (self.work / META).write_text(json.dumps(meta, ensure_ascii=False, indent=1), encoding="utf-8")
+        self.work.replace(self.folder)
+        function = None if tokeniser is None else tokeniser.function
+        return DiskCorpus.open(self.folder, tokeniser=function if callable(function) else None)
+
+    def _checked_frequencies(self, n_words: int) -> NDArray[np.int64]:
+        seen = self._frequencies
+        if not seen.any():
+            raise self._fault("the corpus has no words", "Give at least one document with a word.")
+        if len(seen) > n_words:
+            raise self._fault(
+                f"a word has number {len(seen) - 1:,}, and the vocabulary has {n_words:,} words",
+                "Words are numbered from 0; give the vocabulary that belongs to the documents.",
+            )
+        return np.pad(seen, (0, n_words - len(seen)))
+
+    def _close_names(self) -> int | None:
+        """Return the number of the first document where the names are numbers; these are not kept."""
+        columns = {f"values of {name}": file for name, file in self._columns.items()}
+        for what, file in (self._strings | columns).items():
+            if len(file) != self.n_documents:
+                raise self._fault(
+                    f"{len(file):,} {what} were given for {self.n_documents:,} documents",
+                    f"Give {what} for every document, or none.",
+                )
+        if "names" not in self._strings:
+            return 1
+        first = self._strings["names"].first_number()
+        if first is not None:
+            self._strings.pop("names").remove()
+        return first
+
+    def _fingerprint(self, n_words: int) -> str:
+        """Return the fingerprint of the same corpus in memory (`Corpus.fingerprint`), shard by shard."""
+        digest = hashlib.sha256(f"corpus{(self.n_documents, n_words)!r}".encode() + bytes(8))
+        base = 0
+        for part, kind in (("pointers", "<i8"), ("words", "<i4"), ("counts", "<i4")):
+            for number, shard in enumerate(self._shards):
+                values = np.load(self.work / shard_file(number, part)).astype(kind)
+                if part == "pointers":
+                    values = values[1:] + base
+                    base += shard["pairs"]
+                digest.update(values.tobytes())
+        return digest.hexdigest()
+
+
+#: Entries that are sorted in memory at once: about 50 MB with what the sorting needs.
+AT_ONCE = 1 << 20
+_ENTRY = np.dtype("<i4")
+#: A vocabulary.
+Words = Sequence[str] | NDArray[Any]
+_ENTRY_BYTES = 3 * _ENTRY.itemsize
+
+
+class Entries(NamedTuple):
+    """Entries of consecutive documents: those of document i are `pointers[i]` to `pointers[i + 1] - 1`."""
+
+    pointers: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+
+class EntrySpool:
+    """Take (document, word, count) entries in any order, and give them back by document.
+
+    Use as a context, which removes the file. On disk: 12 bytes an entry, twice that while entries that did not come
+    in order are sorted. In memory: 16 bytes a document, and `at_once` entries (more where one document has more).
+    """
+
+    def __init__(self, folder: Path, at_once: int = AT_ONCE) -> None:
+        self._folder = folder / "entries"
+        self._folder.mkdir()
+        self._path = self._folder / "given"
+        self._file = self._path.open("wb")
+        self._at_once = at_once
+        self._last = -1
+        self._sorted = True
+        self.n_entries = 0
+
+    def add(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+        if not len(documents):
+            return
+        self._file.write(np.stack([documents, words, counts], axis=1).astype(_ENTRY).tobytes())
+        self.n_entries += len(documents)
+        self._sorted &= int(documents[0]) >= self._last and bool((documents[1:] >= documents[:-1]).all())
+        self._last = int(documents[-1])
+
+    def __enter__(self) -> EntrySpool:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(OSError):  # a full disk, which what is being raised tells of
+            self._file.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def documents(self, n_documents: int) -> Iterator[Entries]:
+        """Give the entries of documents 0 to `n_documents` - 1 in some pieces, each of whole documents; once."""
+        self._file.close()
+        sizes = np.zeros(n_documents, dtype=np.int64)
+        for entries in self._blocks():
+            first = int(entries[:, 0].min())
+            counted = np.bincount(entries[:, 0] - first)
+            sizes[first : first + len(counted)] += counted
+        bounds = np.concatenate([[0], np.cumsum(sizes)])
+        pieces = self._split(bounds)
+        if not self._sorted:
+            self._sort_by_piece(bounds[pieces], pieces)
+        for begin, end in pairwise(pieces):
+            entries = self._read(int(bounds[begin]), int(bounds[end]))
+            words, counts = entries[:, 1], entries[:, 2]
+            if not self._sorted:
+                order = _stable_order(entries[:, 0] - begin, end - begin)
+                words, counts = words.take(order), counts.take(order)
+            yield Entries(bounds[begin : end + 1] - bounds[begin], words, counts)
+
+    def _split(self, bounds: NDArray[np.int64]) -> list[int]:
+        """Return where pieces of the documents begin, and the number of documents."""
+        pieces, n = [0], len(bounds) - 1
+        while (at := pieces[-1]) < n:
+            end = int(np.searchsorted(bounds, bounds[at] + self._at_once, side="right")) - 1
+            pieces.append(min(max(end, at + 1), at + self._at_once, n))
+        return pieces
+
+    def _sort_by_piece(self, places: NDArray[np.int64], pieces: list[int]) -> None:
+        """Put the entries of each piece of documents side by side, from these places on, in a new file."""
+        path = self._folder / "sorted"
+        with path.open("wb") as file:
+            for entries in self._blocks():
+                home = np.searchsorted(pieces, entries[:, 0], side="right") - 1
+                order = _stable_order(home, len(pieces))
+                entries, home = entries.take(order, axis=0), home[order]
+                for begin, end in pairwise([*np.flatnonzero(np.diff(home, prepend=-1)).tolist(), len(home)]):
+                    file.seek(int(places[home[begin]]) * _ENTRY_BYTES)
+                    file.write(entries[begin:end].tobytes())
+                    places[home[begin]] += end - begin
+        path.replace(self._path)
+
+    def _blocks(self) -> Iterator[NDArray[np.int32]]:
+        for begin in range(0, self.n_entries, self._at_once):
+            yield self._read(begin, min(begin + self._at_once, self.n_entries))
+
+    def _read(self, begin: int, end: int) -> NDArray[np.int32]:
+        """Return entries as rows of document, word and count."""
+        place, count = begin * _ENTRY_BYTES, 3 * (end - begin)
+        return np.fromfile(self._path, dtype=_ENTRY, count=count, offset=place).reshape(-1, 3)
+
+
+def _stable_order(keys: NDArray[Any], n_keys: int) -> NDArray[Any]:
+    """Return the order that sorts keys 0 to `n_keys` - 1, by SciPy's counting sort; equal keys stay as they are."""
+    n = len(keys)
+    return sparse.csc_array((np.zeros(n, np.int8), keys, np.arange(n + 1)), (n_keys, n)).tocsr().indices
+
+
+class DiskSink:
+    """Take what a reader gives, and write it as a corpus on disk when all of it is there.
+
+    Of texts every different word is remembered until the end, about 50 bytes each: which of them stand in enough
+    documents is known only then.
+    """
+
+    def __init__(
+        self, writer: ShardWriter, spool: EntrySpool, tokeniser: Tokeniser | None, *, keep_texts: bool
+    ) -> None:
+        self._writer, self._spool, self._keep_texts = writer, spool, keep_texts
+        self._tokeniser = tokeniser or Tokeniser()
+        self._unlimited = self._tokeniser.without_limits()
+        self._n_documents = 0
+        self._table = LabelTable()
+        # How often each word stands in all texts and in how many, and why it is dropped ("": its counts decide).
+        self._sums = np.zeros((2, 0), dtype=np.int64)
+        self._reasons = np.empty(0, dtype=object)
+
+    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+        self._spool.add(documents, words, counts)
+
+    def add_documents(self, batch: DocumentBatch) -> None:
+        """Append texts."""
+        texts = batch.texts if self._keep_texts else None
+        self._writer.add_beside(batch.columns, names=batch.names, texts=texts, labels=batch.labels or None)
+        selection = self._unlimited.select(batch.texts, first=self._n_documents + 1)
+        counts = selection.counts
+        in_documents = np.bincount(counts.indices, minlength=counts.shape[1])
+        kept = WordList(selection.vocabulary, counts.sum(axis=0, dtype=np.int64), in_documents)
+        codes = self._add_words(kept, "")
+        for reason in ("stop_word", "number"):
+            self._add_words(selection.preview.dropped[reason], reason)
+        rows = np.repeat(np.arange(len(batch.texts)), np.diff(counts.indptr))
+        self._spool.add(self._n_documents + rows, codes[counts.indices], counts.data)
+        self._n_documents += len(batch.texts)
+
+    def _add_words(self, words: WordList, reason: str) -> NDArray[np.int32]:
+        """Add the counts of words, none twice, and return their codes."""
+        codes = self._table.codes(batch_words(words.words.tolist()), 0)
+        if (n := len(self._table)) > len(self._reasons):
+            more = max(n - len(self._reasons), len(self._reasons))
+            self._sums = np.pad(self._sums, ((0, 0), (0, more)))
+            self._reasons = np.pad(self._reasons, (0, more), constant_values="")
+        self._sums[:, codes] += words.counts, words.documents
+        self._reasons[codes] = reason
+        return codes
+
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+        return self._writer.strings("names").make_unique()
+
+    def write_texts(self, reading: Reading, facts: list[Fact]) -> tuple[Words, list[Fact]]:
+        """Sort the words of texts into shards; return the vocabulary and all facts, those about dropped words last."""
+        n = len(self._table)
+        found = WordList(typed_values(self._table.labels(), "string"), *self._sums[:, :n])
+        kept, preview = apply_limits(found, self._reasons[:n], self._n_documents, self._tokeniser)
+        if not len(kept):
+            raise preview.explain_nothing_left(self._tokeniser, reading.name)
+        final = np.full(n, -1, dtype=np.int32)
+        final[kept] = np.arange(len(kept))
+        self._write(reading, self._n_documents, final)
+        return found.words[kept], [*facts, *preview.facts()]
+
+    def write_counts(self, reading: Reading, found: CountsFound) -> tuple[Words, list[Fact]]:
+        """Sort entries into shards; return the vocabulary and the facts."""
+        if found.names is not None:
+            self._writer.strings("names").extend_packed(*found.names.pack())
+        self._write(reading, found.n_documents, None)
+        return found.words, found.facts
+
+    def _write(self, reading: Reading, n_documents: int, final: NDArray[np.int32] | None) -> None:
+        """Write all entries; `final` has the last number of each word, -1 for one that is dropped."""
+        done = 0
+        for pointers, words, counts in self._spool.documents(n_documents):
+            done += len(words)
+            if final is not None:
+                words = final[words]
+                kept = words >= 0
+                pointers = np.concatenate([[0], np.cumsum(kept)])[pointers]
+                words, counts = words[kept], counts[kept]
+            self._writer.add(pointers, words, counts)
+            reading.report_written(0.99 * done / max(self._spool.n_entries, 1))
+
+
+#: Documents one after another: where each begins, their words and counts.
+Piece = tuple[ArrayLike, ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedDisk(LoadedData):
+    """A corpus on disk, the report of `load_corpus` (its fact "broken_lines" counts lines left out), and the layout."""
+
+    corpus: DiskCorpus
+    report: ReadReport
+    layout: CorpusLayout
+
+
+def read_to_disk(
+    source: FileLike | Any,
+    folder: str | Path,
+    *,
+    filename: str | None = None,
+    name: str | None = None,
+    vocabulary: FileLike | Any | None = None,
+    tokeniser: Tokeniser | WordFunction | None = None,
+    broken: Literal["refuse", "skip"] = "refuse",
+    progress: Callable[[float], None] | None = None,
+    keep_texts: bool = True,
+    shard_pairs: int = SHARD_PAIRS,
+    **options: Unpack[CorpusOptions],
+) -> LoadedDisk:
+    """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
+
+    The folder appears when everything is in it; an interrupted reading leaves nothing. Meanwhile the disk must hold
+    12 bytes for each entry of the file as well (24 where documents do not stand in order), and the memory the words
+    and the names of a list of counts.
+
+    Parameters
+    ----------
+    source : path, bytes, binary file object, data frame or other Python object; or a folder of .txt files
+        As in `load_corpus`. Lists and matrices are turned into counts in memory before they are written.
+    folder : path
+        Where the corpus is to be. Must not exist, or be empty.
+    filename, name, vocabulary, tokeniser
+        As in `load_corpus`.
+    broken : "refuse" or "skip"
+        What happens to a line that cannot be read: its fault is raised, or the line is left out and counted in the
+        report. A gzip file that is damaged or truncated ends there: what came before is kept, but for a last line
+        that may be cut.
+    progress : callable, optional
+        Takes the share that is done (reading is nine tenths of it), a few times a second at most, and 1.0 before the
+        folder appears; what it raises ends the reading.
+    keep_texts : bool
+        Keep texts beside their counts.
+    shard_pairs : int
+        (document, word) pairs of a shard.
+    **options
+        How the file is read: as in `load_corpus`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as asked, or the folder not be written; names file, line, column, value and remedy.
+    ParameterError
+        An argument makes no sense for any file, or for this format; there is something at `folder`.
+    """
+    if broken not in ("refuse", "skip"):
+        raise ParameterError(f"broken is {broken!r}; choose refuse or skip.")
+    source = as_frame(source)
+    if is_object(source):
+        loaded = load_corpus(
+            source, filename=filename, name=name, vocabulary=vocabulary, tokeniser=tokeniser, **options
+        )
+        return _write_loaded(loaded, folder, progress, keep_texts, shard_pairs)
+    skip, cutting = broken == "skip", as_tokeniser(tokeniser)
+    with open_corpus_source(source, filename, options, patient=skip) as opened:
+        layout = _inspect(opened, options)
+        check_arguments(layout, cutting, vocabulary)
+        cutting = cutting or Tokeniser() if layout.has_texts else None
+        reading = Reading(opened, layout, options.get("encoding"), skip=skip, progress=progress)
+        with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
+            writer.source = opened.name
+            with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
+                sink = DiskSink(writer, spool, cutting, keep_texts=keep_texts)
+                if layout.has_texts:
+                    words, facts = sink.write_texts(reading, read_documents(reading, sink))
+                else:
+                    words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
+            reading.report_written(1.0)
+            corpus = writer.finish(words, tokeniser=cutting)
+    facts = [
+        *reading.left_out_facts(),
+        *facts,
+        *entry_facts(writer.repeated, writer.zeros),
+        *size_facts(corpus, writer.n_empty, corpus.document_names(writer.first_empty)),
+    ]
+    return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+
+
+def _write_loaded(
+    loaded: LoadedCorpus,
+    folder: str | Path,
+    progress: Callable[[float], None] | None,
+    keep_texts: bool,
+    shard_pairs: int,
+) -> LoadedDisk:
+    """Write a corpus that is in memory."""
+    if progress is not None:
+        progress(1.0)
+    corpus = loaded.corpus if keep_texts else replace(loaded.corpus, texts=None)
+    disk = write_disk_corpus([corpus], folder, shard_pairs=shard_pairs)
+    return LoadedDisk(disk, loaded.report, loaded.layout)
+
+
+def _inspect(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+    """Return how a source is read; a fault in its head comes with the offer to go on if going on is possible."""
+    try:
+        return inspect_source(source, options)
+    except DataError as fault:
+        if source.patient:
+            raise
+        source.patient = True
+        try:
+            inspect_source(source, options)
+        except DataError:
+            raise fault from None
+        raise offer_skipping(fault) from None
+
+
+def write_disk_corpus(
+    documents: Iterable[Corpus | Piece],
+    folder: str | Path,
+    *,
+    vocabulary: Sequence[str] | NDArray[Any] | None = None,
+    name: str | None = None,
+    tokeniser: Tokeniser | None = None,
+    shard_pairs: int = SHARD_PAIRS,
+) -> DiskCorpus:
+    """Write pieces of a stream of documents to disk; one piece at a time is in memory.
+
+    Parameters
+    ----------
+    documents : iterable of Corpus, or of (pointers, words, counts)
+        Words of corpora are matched by name, those of arrays are numbers within the vocabulary. Names, texts,
+        labels and metadata are kept where the pieces are corpora (all of them, or none, have each); documents of the
+        same name get a number appended.
+    folder : path
+        Must not exist, or be empty.
+    vocabulary : sequence of str, optional
+        Needed for arrays. Corpora: default, the words in order of appearance.
+    name : str, optional
+        Default: that of the first corpus.
+    tokeniser : Tokeniser, optional
+        Default: that of the first corpus.
+    shard_pairs : int
+        (document, word) pairs of a shard.
+
+    Raises
+    ------
+    DataError
+        A piece is no valid counts, holds a word that the vocabulary does not, or there is no token.
+    ParameterError
+        There is something at `folder`, arrays come without a vocabulary, or corpora and arrays are mixed.
+    """
+    index = {str(word): i for i, word in enumerate(() if vocabulary is None else vocabulary)}
+    kinds: set[bool] = set()
+    with ShardWriter(folder, name=name or "corpus", shard_pairs=shard_pairs) as writer:
+        for piece in documents:
+            first = not kinds
+            kinds.add(isinstance(piece, Corpus))
+            if len(kinds) > 1:
+                raise ParameterError(
+                    "Give corpora or arrays (pointers, words, counts), not both in one stream."
+                )
+            if not isinstance(piece, Corpus):
+                if vocabulary is None:
+                    raise ParameterError("Arrays of word numbers need a vocabulary; give vocabulary=[…].")
+                writer.add(*piece)
+                continue
+            if first:
+                writer.name = name or piece.name
+                tokeniser = tokeniser or piece.tokeniser
+            if vocabulary is None:
+                for word in piece.vocabulary:
+                    index.setdefault(word, len(index))
+            _add_corpus(writer, piece, index)
+        if True in kinds:
+            writer.strings("names").make_unique()
+        return writer.finish(list(index), tokeniser=tokeniser)
+
+
+def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int]) -> None:
+    """Add a corpus whose words have these numbers."""
+    texts, labels = piece.texts is not None, piece.labels is not None
+    known = {"texts": texts, "labels": labels, "columns": list(piece.metadata)}
+    if writer.n_documents and known != writer.given:
+        what = next(what for what in known if known[what] != writer.given[what])
+        raise ParameterError(
+            f"Some of the corpora have {what} and some have none, or others; leave the {what} out, or give all."
+        )
+    places = np.array([index.get(word, -1) for word in piece.vocabulary], dtype=np.int64)
+    words = places[piece.counts.indices]
+    if (words < 0).any():
+        raise DataError(
+            "this word is not in the vocabulary",
+            source=piece.name,
+            value=str(piece.vocabulary[piece.counts.indices[int(np.argmax(words < 0))]]),
+            remedy="Add it, or leave that out.",
+        )
+    writer.add(piece.counts.indptr, words, piece.counts.data)
+    writer.add_beside(piece.metadata, names=piece.documents, texts=piece.texts, labels=piece.labels)

@@ -1,0 +1,569 @@
+"""How documents are read: what the user says, the columns' roles, and a cheap look at the head of a file."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NamedTuple, TypedDict, cast
+
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.disk import META
+from acvb_core.data.relation_schema import ReadOptions, inspect
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.containers import open_source
+from acvb_core.data.sources.formats import (
+    PREVIEW_ROWS,
+    FileLayout,
+    column_list,
+    column_position,
+    refuse_text_format,
+    resolve_format,
+    wanted_format,
+)
+from acvb_core.data.sources.frames import FrameChoices, FrameSource
+from acvb_core.data.sources.parse import (
+    MAX_FIELDS,
+    Head,
+    TooManyFieldsError,
+    best_head,
+    delimiter_code,
+    one_line_fault,
+    read_head_lines,
+    read_records,
+)
+from acvb_core.data.sources.source import ByteSource, is_repeated, open_lines, refuse_too_large
+from acvb_core.data.sources.values import read_value
+
+ColumnChoice = str | int | Literal[False] | None
+#: The columns of a format, those it cannot do without first.
+ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "counts": (("document_column", "word_column"), ("count_column",)),
+    "table": (("text_column",), ("name_column", "label_column")),
+}
+
+
+class CorpusOptions(TypedDict, total=False):
+    """How a file is read, in the words of `load_corpus`; what is left out is guessed."""
+
+    format: str
+    text: ColumnChoice
+    document: ColumnChoice
+    word: ColumnChoice
+    count: ColumnChoice
+    text_column: ColumnChoice
+    name_column: ColumnChoice
+    label_column: ColumnChoice
+    document_column: ColumnChoice
+    word_column: ColumnChoice
+    count_column: ColumnChoice
+    encoding: str | None
+    delimiter: str | None
+    header: Literal["auto"] | bool
+    sheet: str | int | None
+    table: str | None
+    query: str | None
+
+
+def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
+    """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
+    for name in options:
+        if name not in CorpusOptions.__annotations__:
+            raise TypeError(f"{name!r} is not an option of the readers of documents")
+    given = cast(dict[str, ColumnChoice], options)
+    found = {name: given[name] for name in given if name.endswith("_column") and given[name] is not None}
+    for alias in ("text", "document", "word", "count"):
+        if given.get(alias) is not None:
+            if f"{alias}_column" in found:
+                raise ParameterError(f"{alias} and {alias}_column are the same; give one of them.")
+            found[f"{alias}_column"] = given[alias]
+    return found
+
+
+@dataclass(frozen=True)
+class CorpusLayout(FileLayout):
+    """How documents are (or would be) read; the fields of `rows` are cut.
+
+    The encoding of a zip archive is None unless it was given: each of its files has its own. Its `rows` are the names
+    and sizes of its files. Counts have a document and a word column; without a count column each line is one token. A
+    table has a text column and perhaps those of names and labels.
+    """
+
+    document_column: int | None = None
+    word_column: int | None = None
+    count_column: int | None = None
+    text_column: int | None = None
+    name_column: int | None = None
+    label_column: int | None = None
+
+    @property
+    def used_columns(self) -> set[int | None] | None:
+        """The columns of word counts that are read."""
+        used = {self.document_column, self.word_column, self.count_column}
+        return used if self.format == "counts" else None
+
+    @property
+    def has_texts(self) -> bool:
+        """Return whether the file holds texts, which a tokeniser cuts, and no counts."""
+        return self.format in ("table", "lines", "zip")
+
+    def with_columns(self, choices: Mapping[str, ColumnChoice]) -> CorpusLayout:
+        """Return the layout with the user's columns, to which guesses give way.
+
+        The choices are by role ("text_column", …): a header name, a 0-based position, False for none, None for a guess.
+        """
+        needed, optional = ROLES.get(self.format, ((), ()))
+        given = {role: choice for role, choice in choices.items() if choice is not None}
+        for role in given:
+            if role not in (*needed, *optional):
+                raise ParameterError(f"{role} does not apply: {self.filename} is read as {self.format}.")
+        if not given:
+            return self
+        found = {role: column_position(self, choice) for role, choice in given.items()}
+        for role in (*needed, *optional):
+            guess = getattr(self, role)
+            found.setdefault(role, None if guess in found.values() else guess)
+        for role in needed:
+            if found[role] is None:
+                free = (at for at in range(self.n_fields) if at not in found.values())
+                found[role] = next(free, None)
+        used = [position for position in found.values() if position is not None]
+        if len(set(used)) < len(used) or any(found[role] is None for role in needed):
+            what = ", ".join(role.removesuffix("_column") for role in (*needed, *optional))
+            raise DataError(
+                f"{what} need a column each",
+                source=self.filename,
+                remedy=f"Choose different columns among {column_list(self)}.",
+            )
+        return replace(self, **found)  # type: ignore[arg-type]
+
+
+Records = Sequence[Sequence[str]]
+_GUESS_RECORDS = 200
+_PREVIEW_CHARACTERS = 1_000
+TEXT_NAMES = (
+    "text", "texts", "fulltext", "full_text", "content", "contents", "body", "abstract", "review", "message",
+    "description", "article", "comment", "tweet", "post", "question", "answer", "summary", "sentence",
+    "transcript", "lyrics", "speech", "story",
+)  # fmt: skip
+_LABEL_NAMES = (
+    "label", "labels", "class", "category", "section", "group", "topic", "genre", "target", "newsgroup",
+    "kind", "type", "party", "sentiment",
+)  # fmt: skip
+_NAME_NAMES = (
+    "name", "id", "doc", "document", "docid", "doc_id", "document_id", "title", "headline", "file", "filename",
+    "path", "key", "url", "package", "paper",
+)  # fmt: skip
+WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "stem", "lemma", "feature")
+_TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
+_SHORT = 40  # characters of a label or a name at most, on average
+_LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
+
+
+#: In the place of a name that is blank, as an archiver leaves that of a text from a pipe.
+_NO_NAME = "a file without a name"
+
+
+class TextFile(NamedTuple):
+    """One file of an archive or a folder; `read` gives its bytes."""
+
+    path: str
+    size: int
+    read: Callable[[], bytes]
+
+    @property
+    def place(self) -> PurePosixPath:
+        """The path, whatever system wrote it."""
+        return PurePosixPath(self.path.replace("\\", "/"))
+
+    @property
+    def is_document(self) -> bool:
+        """Return whether it is a .txt file, and not one of the hidden ones."""
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in self.place.parts)
+        return self.path.lower().endswith(".txt") and not hidden
+
+
+class TextFolder:
+    """A folder in the place of a `ByteSource`: its files are read by `open_files`."""
+
+    gzipped = False
+    cut_short: DataError | None = None
+
+    def __init__(self, folder: Path, filename: str | None = None, *, patient: bool = False) -> None:
+        self.folder, self.patient = folder, patient
+        self.name = self.stem = filename or folder.resolve().name or str(folder)
+        if (folder / META).is_file():
+            what = "this folder holds a corpus on disk, which is read already"
+            raise DataError(what, source=self.name, remedy="Open it by DiskCorpus.open(folder).")
+
+    def __enter__(self) -> TextFolder:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Do nothing: no file is kept open."""
+
+    def size(self) -> int:
+        """Return the bytes of all files."""
+        return sum(file.size for file in self.files())
+
+    def position(self) -> int:
+        """Return 0: how far the reading is, is not known."""
+        return 0
+
+    def files(self) -> list[TextFile]:
+        """Return the files of the folder and of the folders in it, in the order of their paths."""
+        return [
+            TextFile(path.relative_to(self.folder).as_posix(), path.stat().st_size, path.read_bytes)
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file()
+        ]
+
+
+CorpusSource = ByteSource | FrameSource | TextFolder
+
+
+def open_corpus_source(
+    source: Any, filename: str | None, options: CorpusOptions, *, patient: bool = False
+) -> CorpusSource:
+    """Open a file, bytes, anything in memory that holds columns (`open_source`), or a folder of .txt files."""
+    if isinstance(source, str | os.PathLike):
+        folder = Path(source).expanduser()
+        if folder.is_dir():
+            return TextFolder(folder, filename, patient=patient)
+    choices = FrameChoices(options.get("sheet"), options.get("table"), options.get("query"))
+    return open_source(source, filename, kind="corpus", patient=patient, choices=choices)
+
+
+@contextmanager
+def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
+    """Give the files of an archive or a folder, which can be read for as long."""
+    if isinstance(source, TextFolder):
+        yield source.files()
+        return
+    assert isinstance(source, ByteSource)
+    try:
+        archive = source.archive()
+    except DataError:
+        raise
+    except Exception as problem:  # a damaged archive makes zipfile raise all sorts
+        raise _damage_error(source.name, problem) from None
+    unpacked = sum(file.file_size for file in archive.infolist())
+    if is_repeated(source.size(), unpacked):
+        what = (
+            f"the zip archive has {source.size():,} bytes and unpacks to {unpacked:,}, over and over the same"
+        )
+        raise source.fault(what, "Check how it was made. To read it all the same, load the files in it.")
+    yield [
+        TextFile(file.filename or _NO_NAME, file.file_size, partial(_unpack, archive, file, source.name))
+        for file in archive.infolist()
+        if not file.filename.endswith("/")  # ZipInfo.is_dir fails at a blank name
+    ]
+
+
+def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> bytes:
+    name = f"{source}: {file.filename}"
+    if file.flag_bits & 1:
+        what, remedy = "this file of the zip archive is encrypted", "Pack the files again without a password."
+        raise DataError(what, source=name, remedy=remedy)
+    try:
+        return archive.read(file)
+    except Exception as problem:  # as above, and what the packed data make zlib raise
+        raise _damage_error(name, problem) from None
+
+
+def _damage_error(name: str, problem: Exception) -> DataError:
+    what = f"the zip archive is damaged ({problem})"
+    return DataError(what, source=name, remedy="Copy, download or pack it again.")
+
+
+def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[TextFile], list[Fact]]:
+    """Return the files that are documents, and the facts about them; no such file is a DataError."""
+    is_folder = isinstance(source, TextFolder)
+    what = "folder" if is_folder else "zip archive"
+    chosen = [file for file in files if file.is_document]
+    others = [file.path for file in files if not file.is_document]
+    if not chosen:
+        found = f"there is no .txt file among the {plural(len(files), 'file')} of this {what}"
+        otherwise = "give one file" if is_folder else "unpack it and load one file"
+        remedy = f"Put one .txt file for each document into it, or {otherwise}."
+        raise DataError(found, source=source.name, value=files[0].path if files else None, remedy=remedy)
+    facts = [Fact("files", len(chosen), f"Read {plural(len(chosen), '.txt file')} of the {what}.")]
+    if others:
+        told = f"{plural(len(others), 'other file')} in the {what} not read: {list_first(others)}."
+        facts.append(Fact("other_files", len(others), told))
+    return chosen, facts
+
+
+def list_first(names: Sequence[str]) -> str:
+    """Return the first names, with … for those that are left out."""
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+def read_text(file: TextFile, source: str, encoding: str | None) -> str:
+    """Return the text of one file of an archive or a folder of this name."""
+    name = f"{source}: {file.path}"
+    refuse_too_large(file.size, name)
+    try:
+        content = file.read()
+    except OSError as problem:
+        what = f"the file cannot be read ({problem.strerror or problem})"
+        raise DataError(what, source=name, remedy="Check the right to read it.") from None
+    if not content:
+        return ""
+    with ByteSource(content, name) as opened:
+        refuse_text_format(opened)
+        return "".join(open_lines(opened, encoding)[0])
+
+
+def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+    """Look at the head of an open source; what the options say is not guessed."""
+    columns = resolve_columns(options)
+    return _guess_layout(source, options).with_columns(columns)
+
+
+def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+    format = wanted_format(options.get("format", "auto"), "corpus")
+    encoding, delimiter = options.get("encoding"), options.get("delimiter")
+    if isinstance(source, FrameSource):
+        return _frame_layout(source, format, options)
+    if isinstance(source, TextFolder):
+        if format not in (None, "zip"):
+            what = f"this is a folder, but it was to be read as {format}"
+            remedy = "Give one file, or let the format be recognised."
+            raise DataError(what, source=source.name, remedy=remedy)
+        return _files_layout(source, encoding)
+    if resolve_format(source, "corpus", format) is not None:
+        return _files_layout(source, encoding)
+    refuse_text_format(source)
+    if delimiter is not None:
+        delimiter_code(delimiter)
+    lines, found_encoding = read_head_lines(source, encoding)
+    blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
+    format = format or _numbered_format(lines)
+    table = None
+    if format == "counts":
+        return _counts_layout(source, options, delimiter)
+    if format in (None, "table"):
+        table = _find_table(lines, source.name, delimiter, given=format == "table" or delimiter is not None)
+    if table is None:
+        rows = tuple((line.rstrip("\r\n")[:_PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
+        return replace(blank, format=format or "lines", column_names=("line",), rows=rows, n_fields=1)
+    if format is None and _is_counts(table.records):
+        return _counts_layout(source, options, table.delimiter)
+    return _table_layout(blank, table, options)
+
+
+def _frame_layout(source: FrameSource, format: str | None, options: CorpusOptions) -> CorpusLayout:
+    """Propose how to read columns that are no text."""
+    frame = source.frame
+    if format not in (None, "table", "counts"):
+        what = f"this is {frame.what}, but it was to be read as {format}"
+        remedy = "Let the format be recognised, or choose table or counts."
+        raise DataError(what, source=source.name, remedy=remedy)
+    records = source.first_rows(_GUESS_RECORDS)
+    if format == "counts" or (format is None and len(frame.names) > 1 and _is_counts(records)):
+        return _counts_layout(source, options, None)
+    blank = CorpusLayout("table", source.name, container=frame.container)
+    if frame.named:
+        options = {**options, "header": True}
+    return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), options)
+
+
+def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> CorpusLayout:
+    with open_files(source) as files:
+        rows = tuple((file.path, f"{file.size:,}") for file in files[:PREVIEW_ROWS])
+    names = ("file", "bytes")
+    return CorpusLayout(
+        "zip", source.name, source.gzipped, encoding, column_names=names, rows=rows, n_fields=2
+    )
+
+
+def _counts_layout(
+    source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None
+) -> CorpusLayout:
+    # A list of (document, word, count) is a list of links with values: the same look, the same reader.
+    encoding, header = options.get("encoding"), options.get("header", "auto")
+    links = inspect(
+        source, ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header)
+    )
+    shared = {field.name: getattr(links, field.name) for field in fields(FileLayout)}
+    return CorpusLayout(
+        **shared | {"format": "counts"},
+        document_column=links.row_column,
+        word_column=links.column_column,
+        count_column=links.value_column,
+    )
+
+
+def _table_layout(blank: CorpusLayout, table: Head, options: CorpusOptions) -> CorpusLayout:
+    records, header = table.records, options.get("header")
+    width = len(records[0])
+    has_header = _has_text_header(records) if header in (None, "auto") else bool(header)
+    body = records[has_header:]
+    given = [name.strip() for name in records[0]] if has_header else [""] * width
+    called, columns = _lower(given), list(zip(*body, strict=True))
+    text = _guess_text_column(called, columns)
+    label = _guess_label_column(called, columns, {text})
+    return replace(
+        blank,
+        format="table",
+        delimiter=table.delimiter or None,
+        header=has_header,
+        column_names=tuple(given if has_header else (f"column {i + 1}" for i in range(width))),
+        rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS]),
+        n_fields=width,
+        text_column=text,
+        name_column=_guess_name_column(called, columns, {text, label}),
+        label_column=label,
+    )
+
+
+def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
+    """Return the first records with as many fields as the first, up to a fault, which the reader will name."""
+    found: list[list[str]] = []
+    try:
+        for record in itertools.islice(read_records(lines, delimiter, name), _GUESS_RECORDS):
+            found.append(record)
+            if len(record) > MAX_FIELDS:
+                raise TooManyFieldsError(len(record), name)
+    except TooManyFieldsError:
+        raise
+    except DataError:
+        if not found:
+            raise
+    alike = [record for record in found if len(record) == len(found[0])]
+    return Head(alike, len(found[0]), len(alike) / len(found), delimiter)
+
+
+def _numbered_format(lines: Sequence[str]) -> str | None:
+    """Return the format of word counts whose words are numbers that the first lines are of."""
+    head = [line.split() for line in lines[:4]]
+    whole = all(field.isascii() and field.isdigit() for fields in head for field in fields)
+    if whole and [len(fields) for fields in head] == [1, 1, 1, 3]:
+        return "docword"
+    filled = [line for line in lines[:20] if line.strip()]
+    alike = [line for line in filled if _LDAC_LINE.fullmatch(line)]
+    return "ldac" if any(":" in line for line in alike) and 2 * len(alike) >= len(filled) else None
+
+
+def _find_table(lines: Sequence[str], name: str, delimiter: str | None, *, given: bool) -> Head | None:
+    """Return the first records of a table, None where each line is rather a text, unless a table is asked for."""
+    try:
+        table = best_head(lambda mark: _cut(lines, mark, name), delimiter)
+    except DataError:
+        if given:
+            raise
+        return None
+    if given or _is_table(table, name):
+        return table
+    only = table.records[0]
+    words = all(len(field.split()) == 1 and not _is_number(field) for field in only)
+    if len(lines) == 1 and len(only) > 1 and words:
+        raise one_line_fault(only, name, "choose the format lines")
+    return None
+
+
+def _is_counts(records: Records) -> bool:
+    """Return whether a table holds one (document, word) pair a line rather than texts."""
+    names = _lower(records[0])
+    texts = any(name in TEXT_NAMES for name in names)
+    if len(names) > 1 and any(name in WORD_NAMES for name in names) and not (texts and len(names) > 3):
+        return True
+    if texts or not 2 <= len(names) <= 3:
+        return False
+    columns = list(zip(*(records[1:] or records), strict=True))
+    counts = all(_is_number(value) for values in columns[2:] for value in values)
+    if not counts or any(" " in word.strip() for word in columns[1]):
+        return False
+    documents = [record[0] for record in records]
+    return len(set(documents)) < len(documents) or _guess_text_column([], columns) is None
+
+
+def _is_table(head: Head, filename: str) -> bool:
+    """Return whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
+    records = head.records
+    if _has_text_header(records):
+        return True
+    if len(records[0]) < 2:
+        return False
+    named = any(name in WORD_NAMES for name in _lower(records[0]))
+    if named or filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        return True
+    # In prose a comma is followed by a blank.
+    cells = [field for record in records for field in record[1:] if field]
+    spaced = sum(field.startswith(" ") for field in cells)
+    return len(records) > 1 and head.share > 0.9 and (head.delimiter != "," or 2 * spaced < len(cells))
+
+
+def _has_text_header(records: Records) -> bool:
+    """Return whether the first record names its columns in the usual words, or is far shorter than the texts below."""
+    names = _lower(records[0])
+    known = sum(name in (*TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
+    if any(name in TEXT_NAMES for name in names) or known >= 2:
+        return True
+    columns = list(zip(*records[1:], strict=True))
+    if len(columns) < 2 or not all(names) or len(set(names)) < len(names) or any(map(_is_number, names)):
+        return False
+    return max(map(_mean_length, columns)) > 5 * max(map(len, names))
+
+
+def _guess_text_column(names: Sequence[str], columns: Records) -> int | None:
+    """Return the column that holds the texts, None when none looks like it."""
+    called = _find_called(names, TEXT_NAMES, set())
+    if called is not None or not columns:
+        return called
+    lengths = [_mean_length(values) for values in columns]
+    longest = lengths.index(max(lengths))
+    lettered = any(c.isalpha() for value in columns[longest] for c in value)
+    return longest if lettered and (len(columns) == 1 or lengths[longest] >= _TEXT_LIKE) else None
+
+
+def _guess_name_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
+    """Return the column that names the documents: called so, or the first, short and never twice the same."""
+    called = _find_called(names, _NAME_NAMES, taken)
+    if called is not None or not columns or 0 in taken:
+        return called
+    first = columns[0]
+    unique = len(first) > 1 and len(set(first)) == len(first) and all(first)
+    return 0 if unique and _mean_length(first) <= _SHORT else None
+
+
+def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
+    """Return the column that groups the documents: called so, or short and with few values for so many documents.
+
+    Values that hardly come again are names.
+    """
+    single = {at for at, values in enumerate(columns) if 9 < len(values) < 2 * len(set(values))}
+    called = _find_called(names, _LABEL_NAMES, taken | single)
+    if called is not None:
+        return called
+    for column, values in enumerate(columns):
+        short = column not in taken | single and len(values) > 9 and _mean_length(values) <= _SHORT
+        if short and 1 < len(set(values)) <= 2 * math.sqrt(len(values)) and not all(map(_is_number, values)):
+            return column
+    return None
+
+
+def _find_called(names: Sequence[str], usual: Sequence[str], taken: set[int | None]) -> int | None:
+    """Return the column of the first of the usual names, None where there is none that is not taken."""
+    places = (names.index(name) for name in usual if name in names)
+    return next((place for place in places if place not in taken), None)
+
+
+def _lower(names: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in names]
+
+
+def _is_number(field: str) -> bool:
+    return not math.isnan(read_value(field).number)
+
+
+def _mean_length(values: Sequence[str]) -> float:
+    return sum(map(len, values)) / len(values)

@@ -1,0 +1,608 @@
+"""Graphs in memory and graph files (GraphML, GEXF, GML, Pajek, node-link), and how a graph becomes a relation."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.matrix import check_shape
+from acvb_core.data.names import text_of
+from acvb_core.data.network import with_attributes
+from acvb_core.data.relation_build import (
+    AssembledRelation,
+    ContradictionError,
+    Entries,
+    Side,
+    assemble,
+    make_side,
+)
+from acvb_core.data.relation_schema import ReadOptions, Sides
+from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.sources.arrays import check_size
+from acvb_core.data.sources.source import ByteSource, Utf8Stream, parse_json
+from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
+
+WRITE_AGAIN = "Write the file again with the program it comes from"
+_GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
+_NAMES = ("label", "name")
+_WEIGHTS = ("weight", "value")
+# What tells nodes apart, and on which side they are; read as such.
+_CALLED = {*_NAMES, "id", "_nx_name", "bipartite"}
+# Where and how nodes are drawn.
+_DRAWN = {
+    "x", "y", "z", "graphics", "shape", "shape_type", "size", "color", "r", "g", "b", "width", "height", "x_fact",
+    "y_fact", "phi", "q", "ic", "bc", "bw", "lc", "la", "lr", "lphi", "fos", "font", "x_coordinate", "y_coordinate",
+    "labelgraphics", "viz", "pid",
+}  # fmt: skip
+# Types of graph-tool's properties that are no lists of values.
+_SINGLE_VALUES = {"bool", "int16_t", "int32_t", "int64_t", "double", "long double", "string"}
+Known = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph as a file, or a library of graphs, gives it."""
+
+    kind: str  # what it comes from: "GML file"
+    nodes: Mapping[str, Known]  # what is known of each, by its unique id
+    edges: Sequence[tuple[int, int, Known]]  # positions of two nodes; undirected ones stand there once
+    directed: bool | None  # None where the file does not say
+    first_side: int | None = None  # of a file of two modes: nodes before this position are of the first
+    facts: Sequence[Fact] = ()  # what reading the file found
+
+
+def graph_of_networkx(graph: Any, kind: str, source: str, facts: Sequence[Fact] = ()) -> Graph:
+    """Return what a networkx graph of any class holds."""
+    # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
+    of_nodes, of_edges = (graph.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
+    nodes = {str(node): {**of_nodes, **known} for node, known in graph.nodes(data=True)}
+    if len(nodes) < len(graph):
+        raise DataError(
+            "a node has the id of another, once as a number and once as text",
+            source=source,
+            value=Counter(map(str, graph)).most_common(1)[0][0],
+            remedy="Give every node an id of its own.",
+        )
+    place = {node: i for i, node in enumerate(graph)}
+    edges = [(place[u], place[v], {**of_edges, **known}) for u, v, known in graph.edges(data=True)]
+    return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts)
+
+
+def graph_of_object(graph: Any, library: str, source: str) -> Graph:
+    """Return what a graph in memory holds; `library` as `graph_library` says."""
+    kind = f"graph of {library}"
+    if library == "networkx":
+        return graph_of_networkx(graph, kind, source)
+    directed = bool(graph.is_directed())
+    if library == "igraph":
+        nodes = {str(node.index): _known_of(node.attributes()) for node in graph.vs}
+        modes = [known.get("type") for known in nodes.values()]
+        if nodes and all(
+            isinstance(mode, bool) for mode in modes
+        ):  # as igraph says that a graph has two sides
+            for known in nodes.values():
+                known["bipartite"] = int(known.pop("type"))
+        edges = [(*edge.tuple, _known_of(edge.attributes())) for edge in graph.es]
+        return Graph(kind, nodes, edges, directed)
+    of_nodes, of_edges = (
+        {name: values for name, values in kept.items() if values.value_type() in _SINGLE_VALUES}
+        for kept in (graph.vertex_properties, graph.edge_properties)
+    )
+    place = {int(node): i for i, node in enumerate(graph.vertices())}  # a filter leaves gaps
+    nodes = {
+        str(int(node)): {name: values[node] for name, values in of_nodes.items()} for node in graph.vertices()
+    }
+    edges = [
+        (
+            place[int(edge.source())],
+            place[int(edge.target())],
+            {n: values[edge] for n, values in of_edges.items()},
+        )
+        for edge in graph.edges()
+    ]
+    return Graph(kind, nodes, edges, directed)
+
+
+def _known_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what igraph knows of a node or a link; it has None for what is not known."""
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def read_gml(text: str, source: ByteSource) -> Graph:
+    """Return the graph of a GML text."""
+    import networkx as nx
+
+    # Parallel edges are merged and reported, whether or not the file announces them.
+    text = _GML_HEAD.sub(r"\g<0> multigraph 1 ", text.rstrip(), count=1)
+    try:
+        graph = nx.parse_gml(text.split("\n"), label=None)
+    except Exception as problem:  # its parser raises all sorts on text that is not GML
+        told = str(problem).split("\n")[0] or type(problem).__name__
+        place = re.search(r" at \((\d+), \d+\)$", told)
+        what = f"this is not readable GML ({told[: place.start()] if place else told})"
+        raise source.fault(what, f"{WRITE_AGAIN}.", int(place[1]) if place else None) from None
+    return graph_of_networkx(graph, "GML file", source.name)
+
+
+def read_node_link(text: str, source: ByteSource) -> Graph:
+    """Read nodes and links as NetworkX and D3 write them.
+
+    NetworkX invents a node for a link whose end is not listed, so the lists are read here.
+    """
+    held = parse_json(text, source, f"{WRITE_AGAIN}, or copy it again.")
+    held = held if isinstance(held, dict) else {}
+    given, links = held.get("nodes"), held.get("links" if "links" in held else "edges")
+    if not isinstance(given, list) or not isinstance(links, list):
+        graph = '{"nodes": [{"id": …}, …], "links": [{"source": …, "target": …}, …]}'
+        raise source.fault("this is a JSON file, but no graph", f"Give {graph}, or save it as CSV.")
+
+    def fault(what: str, value: Any) -> DataError:
+        remedy = "Correct it: every node needs an id of its own, every link a source and a target among them."
+        return source.fault(what, remedy, value=json.dumps(value))
+
+    place: dict[str, int] = {}
+    for i, node in enumerate(given):
+        if not isinstance(node, dict):
+            raise fault(f"node {i + 1:,} is not an object", node)
+        own = node.get("id", i)
+        first = place.setdefault(_node_key(own), i)
+        if first != i:
+            raise fault(f"node {i + 1:,} has the id of node {first + 1:,}", own)
+    edges = []
+    for i, link in enumerate(links, start=1):
+        if not isinstance(link, dict):
+            raise fault(f"link {i:,} is not an object", link)
+        for end in ("source", "target"):
+            if end not in link:
+                raise fault(f"link {i:,} has no {end}", link)
+            if _node_key(link[end]) not in place:
+                raise fault(f"link {i:,} ends at a node that the file does not hold", link[end])
+        known = {name: value for name, value in link.items() if name not in ("source", "target", "key", "id")}
+        edges.append((place[_node_key(link["source"])], place[_node_key(link["target"])], known))
+    directed = held.get("directed") if isinstance(held.get("directed"), bool) else None
+    return Graph("node-link JSON file", dict(zip(place, given, strict=True)), edges, directed)
+
+
+def _node_key(given: Any) -> str:
+    """Return a node's id as text: 1 and "1" are the same, and a tuple is a list in JSON."""
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> AssembledRelation:
+    """Return a graph as a relation; every edge is a link unless its weight says otherwise."""
+    if not graph.nodes:
+        raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
+    names, named = _name_nodes(graph)
+    ends = np.array([edge[:2] for edge in graph.edges], dtype=np.int32).reshape(-1, 2)
+    on_first = None if options.wants_network else _first_side(graph, ends)
+    if on_first is not None:
+        declared = Sides("two", "the file says which node is on which side")
+        row_kind, column_kind = "row", "column"
+        # An edge between two sides is the same link whichever node it names first.
+        ends = np.where(on_first[ends[:, :1]], ends, ends[:, ::-1])
+        rows = _choose_side(names, on_first, options.row_nodes, source)
+        columns = _choose_side(names, ~on_first, options.column_nodes, source)
+    else:
+        declared = Sides("one", f"a {graph.kind} holds a network", graph.directed)
+        row_kind = column_kind = "node"
+        if graph.directed is False:
+            ends = np.sort(ends, axis=1)
+        nodes = options.row_nodes if options.row_nodes is not None else options.column_nodes
+        if options.column_nodes not in (None, nodes):
+            told = "This graph has one kind of node: give one node list, or the same one twice."
+            raise ParameterError(told)
+        rows = columns = _choose_side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
+    check_shape((rows.n, columns.n), options.shape, source)
+    entries = Entries()
+    weight, summary = _add_edges(entries, ends, [known for *_, known in graph.edges], options, source)
+    try:
+        found = assemble(
+            entries, rows, columns, summary, name=options.name, row_kind=row_kind, column_kind=column_kind
+        )
+    except ContradictionError as clash:
+        raise DataError(
+            "two edges of one pair of nodes disagree: one has a weight that makes it a link, one that does not",
+            source=source,
+            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
+            remedy="Keep one of the two.",
+        ) from None
+    size = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
+    told = f"Read {size}; nodes are named by their {named}."
+    facts = [Fact("entries", len(graph.edges), told, {"names": named}), *graph.facts, *found.facts]
+    unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
+    if unused:
+        told = f"Values of the edges not used: {_first_five(unused)}."
+        facts.append(Fact("unused_columns", len(unused), told))
+    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()))
+    here = rows.final >= 0
+    for name, values in attributes.items():
+        attributes[name] = np.full(rows.n, "", dtype=object)
+        attributes[name][rows.final[here]] = values[here]
+    relation = with_attributes(found.relation, attributes)
+    return AssembledRelation(relation, [*facts, *attribute_facts], found.zeros, declared)
+
+
+def _add_edges(
+    entries: Entries, ends: NDArray[np.int32], edges: list[Known], options: ReadOptions, source: str
+) -> tuple[str | None, ValueSummary | None]:
+    """Add edges by their weight; return its name and what its numbers are, None where every edge is a link."""
+    present = {name for known in edges for name in known}
+    if options.weight not in (None, False, *present):
+        remedy = f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}."
+        what = "no edge has a value of this name"
+        raise DataError(what, source=source, value=str(options.weight), remedy=remedy)
+    chosen = _WEIGHTS if options.weight is None else (options.weight,)
+    threshold = checked_threshold(options.threshold)
+    for name in (name for name in chosen if name in present):
+        # An edge that is there, without a weight, is a link.
+        texts = [text_of(known[name]) if name in known else "yes" for known in edges]
+        values = {text: read_value(text, threshold) for text in set(texts)}
+        bad = next((text for text in texts if values[text].verdict == ILLEGAL), None)
+        if bad is None:
+            numbers = np.array([values[text].number for text in texts])
+            verdicts = np.array([values[text].verdict for text in texts], dtype=np.uint8)
+            entries.add(ends[:, 0], ends[:, 1], verdicts, numbers)
+            summary = ValueSummary(threshold)
+            summary.observe(numbers)
+            return name, summary
+        if options.weight is not None:
+            what = f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing"
+            remedy = "Choose another value of the edges, or none."
+            raise DataError(what, source=source, value=bad, remedy=remedy)
+    if options.threshold is not None:
+        raise ParameterError("A threshold needs values; the edges of this graph have no weights.")
+    entries.links.add(ends[:, 0], ends[:, 1])
+    return None, None
+
+
+def _name_nodes(graph: Graph) -> tuple[list[str], str]:
+    """Return the nodes' names and what they are: a label if every node has one of its own, else the id."""
+    for attribute in _NAMES:
+        names = [text_of(known.get(attribute, "")).strip() for known in graph.nodes.values()]
+        if all(names) and len(set(names)) == len(names):
+            return names, attribute
+    return list(graph.nodes), "id"
+
+
+def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | None:
+    """Return which nodes are on the first of two sides; None if the file does not say that there are two."""
+    if graph.first_side is not None:
+        first = np.arange(len(graph.nodes)) < graph.first_side
+    else:
+        modes = [text_of(known.get("bipartite", "")) for known in graph.nodes.values()]
+        if set(modes) != {"0", "1"}:
+            return None
+        first = np.array(modes) == "0"
+    return first if bool((first[ends[:, 0]] != first[ends[:, 1]]).all()) else None
+
+
+def _choose_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
+    """Return the objects of the chosen nodes; their codes are the positions of all nodes."""
+    own = [name for name, is_here in zip(names, chosen, strict=True) if is_here]
+    side = make_side(own, nodes, lambda _: {"source": source})
+    final = np.full(len(names), -1, dtype=np.int32)
+    final[chosen] = side.final
+    return Side(side.labels, final)
+
+
+def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, NDArray[Any]], list[Fact]]:
+    """Return what is known of the nodes and groups them, and what was left aside because it does not."""
+    kept: dict[str, NDArray[Any]] = {}
+    left: list[str] = []
+    for name in dict.fromkeys(name for known in nodes for name in known):
+        if name.lower() in _CALLED:
+            continue
+        values = [known.get(name, "") for known in nodes]
+        texts = [text_of(value) for value in values if not isinstance(value, dict | list | tuple)]
+        given = [text for text in texts if text]
+        is_plain = name.lower() not in _DRAWN and len(texts) == len(nodes)
+        if is_plain and 1 < len(set(given)) < len(given):
+            kept[name] = np.array(texts, dtype=object)
+        else:
+            left.append(name)
+    facts = []
+    if kept:
+        facts.append(Fact("attributes", len(kept), f"Known of the nodes: {', '.join(kept)}."))
+    if left:
+        told = f"Left aside, as it does not group the nodes: {_first_five(left)}."
+        facts.append(Fact("attributes_left_aside", len(left), told))
+    return kept, facts
+
+
+def _first_five(names: Collection[str]) -> str:
+    return ", ".join(islice(names, 5)) + (", …" if len(names) > 5 else "")
+
+
+#: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
+MAX_GRAPH_BYTES = 200_000_000
+# How nodes are drawn. Gephi writes colours in a form that NetworkX stumbles over.
+_DRAWN_XML = re.compile(rb"<viz:(\w+)\b[^>]*?(?:/>|>.*?</viz:\1\s*>)", re.DOTALL)
+# Of Pajek's files.
+_TOKEN = re.compile(r'"([^"]*)"|(\S+)')
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"\d{1,12}", re.ASCII)
+_SHAPES = {"ellipse", "box", "diamond", "triangle", "cross", "empty", "house", "circle", "man", "woman"}
+# Sections: of links, of what is passed over, and of all that has vertices of its own.
+_LINKS = ("arcs", "edges", "arcslist", "edgeslist", "matrix")
+_PASSED_OVER = ("vector", "permutation", "cluster", "hierarchy")
+_HOLDERS = ("network", "partition", *_PASSED_OVER)
+#: A line may claim them without naming one; each takes some 300 bytes.
+_MAX_VERTICES = 5_000_000
+#: Vertices that need no links; each takes several times as long as a row of a matrix.
+_UNLINKED = 100_000
+_NO_VERTICES = "there is no *Vertices line before this"
+
+
+def read_graph(source: ByteSource, format: str, encoding: str | None) -> Graph:
+    """Return what a graph file holds."""
+    if format in ("graphml", "gexf"):
+        return _read_xml(source, "GraphML" if format == "graphml" else "GEXF")
+    stream = Utf8Stream(source, encoding)
+    content = bytearray()
+    while piece := stream.read(1 << 20):
+        content += piece
+        _check_size(content, source)
+    text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    if format == "pajek":
+        return _PajekReader(source).read(text)
+    return read_node_link(text, source) if format == "node-link" else read_gml(text, source)
+
+
+def _check_size(content: bytes | bytearray, source: ByteSource) -> None:
+    if len(content) > MAX_GRAPH_BYTES:
+        what = f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB"
+        raise source.fault(what, "Save the links as an edge list (CSV): those are read piece by piece.")
+
+
+def _read_xml(source: ByteSource, kind: str) -> Graph:
+    # NetworkX takes a while to import: only who reads such a file waits for it.
+    import networkx as nx
+
+    content = source.open().read(MAX_GRAPH_BYTES + 1)
+    _check_size(content, source)
+    check = _XmlCheck(source, kind)
+    check.run(content)
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            if kind == "GraphML":
+                graph = nx.read_graphml(io.BytesIO(content), force_multigraph=True)
+            else:
+                graph = nx.read_gexf(io.BytesIO(_DRAWN_XML.sub(b"", content)))
+    except Exception as problem:  # values that are not of their declared type make it raise all sorts
+        why = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
+        raise source.fault(f"this {kind} cannot be read ({why})", f"{WRITE_AGAIN}.") from None
+    if graph.number_of_nodes() != len(check.nodes):
+        raise source.fault("nodes are nested in other nodes", "Save it without groups or subgraphs.")
+    facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
+    repeated = max(0, len(check.ends) // 2 - graph.number_of_edges())
+    facts += tell_count("repeated_edges", repeated, "{edge repeats|edges repeat} another's id: merged.")
+    return graph_of_networkx(graph, f"{kind} file", source.name, facts)
+
+
+class _XmlCheck:
+    """A pass over the XML that builds nothing: places of what NetworkX would accept, or tell without a line."""
+
+    def __init__(self, source: ByteSource, kind: str) -> None:
+        from defusedxml.ElementTree import DefusedXMLParser
+
+        self._source, self._kind = source, kind
+        self._depth = self._graphs = 0
+        self.nodes: set[str] = set()
+        self.ends: list[tuple[str, int]] = []  # of the edges: a node and a line
+        self._parser = DefusedXMLParser(target=self)
+
+    def run(self, content: bytes) -> None:
+        """Parse, and raise DataError at the first fault."""
+        from defusedxml import DefusedXmlException
+
+        try:
+            self._parser.feed(content)
+            self._parser.close()
+        except ParseError as problem:
+            (line, column), source = problem.position, self._source.name
+            what = f"this is not well-formed XML ({str(problem).rpartition(': line')[0]})"
+            remedy = f"{WRITE_AGAIN}, or copy it again."
+            raise DataError(what, source=source, line=line, column=column + 1, remedy=remedy) from None
+        except DefusedXmlException as problem:
+            # A few nested entities can stand for gigabytes of text, and an external one for any file.
+            name = getattr(problem, "name", None)
+            raise self._fault("the XML declares an entity, which is not read", name) from None
+        except (LookupError, ValueError) as problem:  # of the encoding that the file declares
+            raise self._fault(f"this XML cannot be decoded ({problem})") from None
+        if not self._graphs:
+            raise self._source.fault("the file holds no graph", f"{WRITE_AGAIN}, with its graph.")
+        for node, line in self.ends:
+            if node not in self.nodes:
+                raise self._fault("an edge ends at a node that the file does not hold", node, line)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        tag = name.rpartition("}")[2]
+        if not self._depth and tag != self._kind.lower():
+            raise self._fault(f"this is XML, but no {self._kind}", f"<{tag}>")
+        if tag == "graph" and self._depth == 1:
+            self._graphs += 1
+            if self._graphs > 1:
+                raise self._fault("this is a second graph")
+        elif tag == "node":
+            if "id" not in attributes:
+                raise self._fault("a node has no id")
+            if attributes["id"] in self.nodes:
+                raise self._fault("a node has the id of another", attributes["id"])
+            self.nodes.add(attributes["id"])
+        elif tag == "edge":
+            for end in ("source", "target"):
+                if end not in attributes:
+                    raise self._fault(f"an edge has no {end}")
+                self.ends.append((attributes[end], self._parser.parser.CurrentLineNumber))
+        self._depth += 1
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+
+    def _fault(self, what: str, value: str | None = None, line: int | None = None) -> DataError:
+        remedy = f"{WRITE_AGAIN}: one graph, every node with an id of its own."
+        return self._source.fault(what, remedy, line or self._parser.parser.CurrentLineNumber, value)
+
+
+class _PajekReader:
+    """Reader of a Pajek file: what was read so far, and the section that the next line belongs to.
+
+    NetworkX takes the edges of a file with arcs and edges for arcs, lists of neighbours for weights, nodes of the same
+    label for one and partitions for nodes; it fails at two modes and unnamed vertices, and makes a node of a vertex
+    that is not there.
+    """
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._line = self._n = self._first_side = self._matrix_rows = 0
+        self._holder, self._section = "network", ""  # whose vertices follow, and what follows
+        self._heads: Counter[str] = Counter()
+        self._known: dict[int, dict[str, str]] = {}
+        self._links: dict[str, list[tuple[int, int, dict[str, str]]]] = {"arcs": [], "edges": []}
+        self._partitions: dict[str, list[str]] = {}
+        self._takers = dict.fromkeys(_LINKS, self._take_links)
+        self._takers |= {"vertices": self._take_vertex, "matrix": self._take_matrix_row}
+
+    def read(self, text: str) -> Graph:
+        """Return one network and its partitions; in a file with arcs and edges an edge is an arc each way."""
+        for number, line in enumerate(map(str.strip, text.split("\n")), start=1):
+            if line and not line.startswith("%"):
+                self._line = number
+                self._take(line)
+        return self._graph()
+
+    def _take(self, text: str) -> None:
+        tokens = [quoted or bare for quoted, bare in _TOKEN.findall(text)]
+        if text.startswith("*"):
+            self._start(text)
+        elif self._holder == "partition":
+            self._partitions[next(reversed(self._partitions))].append(text)
+        elif self._holder == "network":
+            if self._section not in self._takers:
+                raise self._fault("this line is in no section", text)
+            self._takers[self._section](tokens)
+
+    def _start(self, text: str) -> None:
+        word, _, rest = text[1:].partition(" ")
+        name = word.lower().rstrip(":")
+        if name not in ("vertices", *_HOLDERS, *_LINKS):
+            raise self._fault("there is no such section in Pajek's files", text)
+        self._section = name
+        self._heads[name] += 1
+        if name in _HOLDERS:
+            self._holder = name
+        if name == "network" and self._heads[name] > 1:
+            raise self._fault("this is a second network", text)
+        if name == "partition":
+            partition = rest.strip() or f"partition {len(self._partitions) + 1}"
+            if partition in self._partitions:
+                raise self._fault("this is a second partition of the same name", text)
+            self._partitions[partition] = []
+        elif name == "vertices":
+            self._start_vertices(rest)
+        elif name in _LINKS:
+            if self._holder != "network":
+                raise self._fault(f"links are inside a *{self._holder}", text)
+            if not self._n:
+                raise self._fault(_NO_VERTICES)
+
+    def _start_vertices(self, rest: str) -> None:
+        numbers = rest.split()
+        if len(numbers) not in (1, 2) or not all(map(_WHOLE.fullmatch, numbers)):
+            raise self._fault("*Vertices needs the number of vertices", rest)
+        n = int(numbers[0])
+        if self._holder != "network":
+            if self._n not in (0, n):
+                raise self._fault(f"the *{self._holder} is of {n:,} vertices, the network has {self._n:,}")
+            return
+        if self._n:
+            raise self._fault("this is a second list of vertices")
+        if not 0 < n <= _MAX_VERTICES:
+            raise self._fault(f"the number of vertices must be from 1 to {_MAX_VERTICES:,}", numbers[0])
+        self._n, self._first_side = n, int(numbers[1]) if numbers[1:] else 0
+        if numbers[1:] and not 0 < self._first_side < n:
+            raise self._fault("the vertices of the first mode must be some, and not all", numbers[1])
+
+    def _vertex(self, token: str) -> int:
+        if not _WHOLE.fullmatch(token) or not 1 <= int(token) <= self._n:
+            raise self._fault(f"vertices have numbers from 1 to {self._n:,}", token)
+        return int(token) - 1
+
+    def _take_vertex(self, tokens: list[str]) -> None:
+        at = self._vertex(tokens[0])
+        if at in self._known:
+            raise self._fault("this vertex is listed twice", tokens[0])
+        # Behind the label: coordinates and a shape, then names and values in turn. Those are for drawing, mostly.
+        rest = tokens[2:]
+        while rest and (_NUMBER.fullmatch(rest[0]) or rest[0].lower() in _SHAPES):
+            rest = rest[1:]
+        label = tokens[1] if len(tokens) > 1 and tokens[1] else str(at + 1)
+        self._known[at] = dict(zip(rest[::2], rest[1::2], strict=False)) | {"label": label}
+
+    def _take_links(self, tokens: list[str]) -> None:
+        """Read a link with its value, or in a list a vertex and its neighbours."""
+        links = self._links[self._section.removesuffix("list")]
+        if self._section.endswith("list"):
+            first, *others = map(self._vertex, tokens)
+            links += [(first, other, {}) for other in others]
+            return
+        if len(tokens) < 2:
+            raise self._fault("a link needs two vertices", " ".join(tokens))
+        weight = {"weight": tokens[2]} if len(tokens) > 2 and _NUMBER.fullmatch(tokens[2]) else {}
+        links.append((self._vertex(tokens[0]), self._vertex(tokens[1]), weight))
+
+    def _take_matrix_row(self, tokens: list[str]) -> None:
+        row, start = self._matrix_rows, self._first_side
+        if len(tokens) != self._n - start or row >= (self._first_side or self._n):
+            raise self._fault(f"row {row + 1:,} of the matrix has {len(tokens):,} numbers")
+        for column, token in enumerate(tokens, start=start):
+            if not _NUMBER.fullmatch(token):
+                raise self._fault("this is not a number", token)
+            if float(token) != 0:
+                self._links["arcs"].append((row, column, {"weight": token}))
+        self._matrix_rows += 1
+
+    def _graph(self) -> Graph:
+        if not self._n:
+            raise self._fault(_NO_VERTICES)
+        n, (arcs, edges) = self._n, self._links.values()
+        entries = len(self._known) + len(arcs) + len(edges)
+        check_size(n, "vertices", entries, {"source": self._source.name}, allowed=_UNLINKED)
+        wanted = self._first_side or n
+        if self._heads["matrix"] and self._matrix_rows != wanted:
+            raise self._fault(f"the matrix has {self._matrix_rows:,} rows instead of {wanted:,}")
+        nodes = {str(i + 1): self._known.get(i) or {"label": str(i + 1)} for i in range(n)}
+        for name, values in self._partitions.items():
+            if len(values) != n:
+                raise self._fault(f"the partition {name!r} has {len(values):,} values for {n:,} vertices")
+            for known, value in zip(nodes.values(), values, strict=True):
+                known[name] = value
+        facts = []
+        for name in _PASSED_OVER:
+            told = f"{{section *{name}|sections *{name}}} not used."
+            facts += tell_count("sections_left_aside", self._heads[name], told)
+        links = arcs + edges
+        if arcs and edges:
+            told = "The file has arcs and edges: {edge} taken as arcs both ways."
+            facts += tell_count("edges_both_ways", len(edges), told)
+            links += [(v, u, known) for u, v, known in edges if u != v]
+        # A matrix shows by itself whether it has a direction.
+        directed = None if self._heads["matrix"] else bool(arcs)
+        return Graph("Pajek file", nodes, links, directed, self._first_side or None, facts)
+
+    def _fault(self, what: str, value: str | None = None) -> DataError:
+        remedy = "Correct the line, or write the file again with the program it comes from."
+        return self._source.fault(what, remedy, self._line, value)

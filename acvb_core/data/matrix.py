@@ -1,0 +1,269 @@
+"""Matrices: as columns of cells, as MatrixMarket and SciPy's files, and in memory."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from acvb_core.core.errors import DataError, shorten
+from acvb_core.data.names import refuse_repeated
+from acvb_core.data.relation import check_links
+from acvb_core.data.relation_build import (
+    AssembledRelation,
+    ContradictionError,
+    Entries,
+    Place,
+    Side,
+    assemble,
+    make_side,
+    side_by_position,
+)
+from acvb_core.data.relation_schema import Layout, ReadOptions, Sides, no_data_fault
+from acvb_core.data.report import Fact, plural
+from acvb_core.data.sources.arrays import (
+    MAX_SIDE,
+    check_size,
+    check_sparse,
+    is_sparse,
+    load_sparse,
+    to_sparse,
+)
+from acvb_core.data.sources.containers import open_records, reading_facts
+from acvb_core.data.sources.frames import FrameSource
+from acvb_core.data.sources.source import ByteSource
+from acvb_core.data.sources.values import (
+    LINK,
+    MISSING,
+    ZERO,
+    RecordBatch,
+    ValueReader,
+    ValueSummary,
+    checked_threshold,
+)
+
+#: Entries taken over at a time.
+_PIECE = 1 << 20
+_SIZE = re.compile(r"\d{1,18}", re.ASCII)
+_WRITE_MARKET = "Write it again with scipy.io.mmwrite"
+
+
+def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
+    """Read a dense matrix: every cell is a value, a blank or NA cell is missing."""
+    if layout.row_column not in (None, 0):
+        remedy = "Put the row labels first, or say that rows have none."
+        raise DataError("row labels are not in the first column", source=source.name, remedy=remedy)
+    reader = open_records(
+        source,
+        layout.delimiter,
+        encoding=options.encoding,
+        header=layout.header,
+        block_bytes=options.block_bytes,
+    )
+    n_labels = 0 if layout.row_column is None else 1
+    values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+    entries = Entries()
+    row_labels: list[str] = []
+    row_lines: list[int] = []
+    for batch in reader:
+        _add_cells(entries, batch, values, len(row_lines), n_labels)
+        row_labels += [batch.field(record, 0) for record in range(batch.n_records)] if n_labels else []
+        row_lines += batch.lines.tolist()
+    if not row_lines:
+        raise no_data_fault(source.name)
+    n_rows, n_columns = len(row_lines), layout.n_fields - n_labels
+    check_shape((n_rows, n_columns), options.shape, source.name)
+
+    def place_row(at: int) -> dict[str, Any]:
+        return {"source": source.name, "line": row_lines[at], "column": 1}
+
+    def place_column(at: int) -> dict[str, Any]:
+        return {"source": source.name, "line": 1 + reader.comment_lines, "column": at + 1 + n_labels}
+
+    names = None if reader.header is None else reader.header[n_labels:]
+    rows = _matrix_side("row", row_labels if n_labels else None, n_rows, options.row_nodes, place_row)
+    columns = _matrix_side("column", names, n_columns, options.column_nodes, place_column)
+    corner = reader.header[0] if reader.header is not None and n_labels else ""
+    found = assemble(entries, rows, columns, values.summary, name=options.name, row_kind=corner or "row")
+    # Every cell was given: what is no link and not missing is known to be 0.
+    return found._replace(facts=reading_facts(reader, layout) + found.facts, zeros=None)
+
+
+def _matrix_side(side: str, labels: list[str] | None, n: int, nodes: list[str] | None, place: Place) -> Side:
+    """Return the objects of one side, by their labels where the matrix has such."""
+    if labels is None:
+        return side_by_position(n, nodes, side, place(0)["source"])
+    refuse_repeated(labels, side, place)
+    return make_side(labels, nodes, place)
+
+
+def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:
+    """Append a batch's cells, each handed on as a record of its own, so that one table serves all columns."""
+    n_cells = batch.n_fields - skip
+    try:
+        verdicts, numbers = values.read(batch.interleave(*range(skip, batch.n_fields)), 0)
+    except DataError as problem:  # it names the line, but saw one field a record
+        fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
+        at = next(i for i in range(skip, len(fields)) if shorten(fields[i]) == problem.value)
+        raise problem.change_parts(column=at + 1) from None
+    rows = np.repeat(np.arange(first_row, first_row + batch.n_records, dtype=np.int32), n_cells)
+    columns = np.tile(np.arange(n_cells, dtype=np.int32), batch.n_records)
+    entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
+
+
+class _MarketText:
+    """A MatrixMarket file as SciPy's compiled reader needs it: with an end of its last line, and without a NUL byte.
+
+    That reader looks for the end of each line, and where there is none it reads on outside of its memory.
+    """
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source, self._stream = source, source.open()
+        self._line, self._ended = 1, False
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes; after the last ones a line end."""
+        content = self._stream.read(size)
+        at = content.find(b"\0")
+        self._line += content.count(b"\n", 0, at if at >= 0 else None)
+        if at >= 0:
+            raise self._source.fault("there is a NUL byte", f"{_WRITE_MARKET}, as plain text.", self._line)
+        if not content and not self._ended:
+            self._ended = True
+            return b"\n"
+        return content
+
+
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRelation:
+    """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
+    _check_market_head(source, options)
+    try:
+        from scipy.io import mmread
+
+        matrix = mmread(_MarketText(source))
+    except (ValueError, OverflowError, TypeError, EOFError, MemoryError) as problem:
+        message = str(problem)
+        place = re.match(r"Line (\d+): *(.*)", message, re.DOTALL)
+        what = f"this is not a readable MatrixMarket file ({place[2] if place else message})"
+        remedy = f"{_WRITE_MARKET} or the program it comes from."
+        raise source.fault(what, remedy, int(place[1]) if place else None) from None
+    matrix = check_sparse(sparse.coo_array(matrix), source.name)
+    _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
+    found = relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
+    if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
+        symmetric = Sides("one", "the file says that the matrix is symmetric", directed=False)
+        return found._replace(declared=symmetric)
+    return found
+
+
+def read_npz(source: ByteSource, options: ReadOptions) -> AssembledRelation:
+    """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle)."""
+    names = source.zip_names()
+    if not is_sparse(names):
+        held = ", ".join(name.removesuffix(".npy") for name in sorted(names)[:5])
+        what = f"this .npz holds {held} and no sparse matrix"
+        raise source.fault(what, "Save it with scipy.sparse.save_npz.")
+    matrix = load_sparse(source)
+    _check_sides(matrix.shape, int(np.prod(matrix.data.shape)), options, {"source": source.name})
+    return relation_of_matrix(matrix, source.name, options, "SciPy npz file")
+
+
+def read_array(given: Any, options: ReadOptions) -> AssembledRelation:
+    """Return an array or a sparse matrix as a relation: 1 is a link, 0 is no link, NaN or masked is missing."""
+    name, is_stored = options.name, sparse.issparse(given)
+    matrix = to_sparse(given, name)
+    if min(matrix.shape) < 1:
+        what = f"the matrix is {matrix.shape[0]:,} x {matrix.shape[1]:,}"
+        raise DataError(what, source=name, remedy="Give at least one row object and one column object.")
+    entries = sparse.coo_array(matrix)
+    check_links(entries, options.threshold, name)
+    found = relation_of_matrix(entries, name, options, "sparse matrix" if is_stored else "matrix")
+    # Of an array every cell is given: what is no link and not missing is known to be 0.
+    return found if is_stored else found._replace(zeros=None)
+
+
+def relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> AssembledRelation:
+    """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
+    n_rows, n_columns = stored.shape
+    check_shape((n_rows, n_columns), options.shape, source)
+    matrix = sparse.coo_array(stored)
+    summary = ValueSummary(checked_threshold(options.threshold))
+    entries = Entries()
+    # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
+    for begin in range(0, matrix.nnz, _PIECE):
+        piece = slice(begin, begin + _PIECE)
+        numbers = matrix.data[piece].astype(np.float64)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            at = begin + int(infinite.argmax())
+            what = f"the entry in row {int(matrix.row[at]) + 1:,}, column {int(matrix.col[at]) + 1:,} is infinite"
+            raise DataError(what, source=source, remedy="Give finite numbers; nan stands for missing.")
+        summary.observe(numbers)
+        known = np.where(numbers > summary.threshold, LINK, ZERO)
+        verdicts = np.where(np.isnan(numbers), MISSING, known).astype(np.uint8)
+        rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
+        entries.add(rows, columns, verdicts, numbers)
+    row_side = side_by_position(n_rows, options.row_nodes, "row", source)
+    column_side = side_by_position(n_columns, options.column_nodes, "column", source)
+    try:
+        found = assemble(entries, row_side, column_side, summary, name=options.name)
+    except ContradictionError as clash:
+        what = f"row {clash.row + 1:,}, column {clash.column + 1:,} is given as a link and as no link"
+        raise DataError(what, source=source, remedy="Keep one of the two.") from None
+    read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind}."
+    return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
+
+
+def check_shape(shape: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:
+    """Raise DataError where a shape was given and the source has another."""
+    if wanted is not None and tuple(wanted) != tuple(shape):
+        what = f"the matrix is {shape[0]:,} x {shape[1]:,}, the given shape {wanted[0]:,} x {wanted[1]:,}"
+        raise DataError(what, source=source, remedy="Leave the shape out, or correct it.")
+
+
+def _check_sides(shape: tuple[int, int], entries: int, options: ReadOptions, place: dict[str, Any]) -> None:
+    """Refuse sides that are not as given, empty or too large, and those that a few entries claim by themselves."""
+    check_shape(shape, options.shape, place["source"])
+    if min(shape) < 1 or max(shape) > MAX_SIDE:
+        what = f"the matrix is {shape[0]:,} x {shape[1]:,}"
+        raise DataError(what, **place, remedy=f"Each side needs 1 to {MAX_SIDE:,} objects.")
+    nodes = options.row_nodes, options.column_nodes
+    for number, what, given in zip(shape, ("rows", "columns"), nodes, strict=True):
+        if given is None and options.shape is None:
+            check_size(number, what, entries, place)
+
+
+def _check_market_head(source: ByteSource, options: ReadOptions) -> None:
+    """Refuse a size line that promises more than the file can hold, before anything is allocated for it."""
+    head = source.open().read(1 << 16).decode("utf-8", errors="replace").split("\n")
+    banner = head[0].lower().split()
+    if len(banner) < 5 or banner[1] != "matrix" or banner[3] == "complex":
+        expected = "%%MatrixMarket matrix coordinate|array pattern|integer|real general|symmetric"
+        what = f"the first line must read {expected}"
+        raise source.fault(what, f"{_WRITE_MARKET} or the program it comes from.", 1, head[0])
+    lines = enumerate(head[1:], start=2)
+    number, text = next(((n, text) for n, text in lines if text.strip() and text[0] != "%"), (0, ""))
+    if not number:
+        raise source.fault("there is no size line", f"{_WRITE_MARKET}.")
+    parts = text.split()
+    wanted = 3 if banner[2] == "coordinate" else 2
+    if len(parts) != wanted or not all(_SIZE.fullmatch(part) for part in parts):
+        remedy = "Give rows, columns and, for coordinate, the number of entries."
+        what = f"the size line must hold {wanted} whole numbers of at most 18 digits"
+        raise source.fault(what, remedy, number, text)
+    n_rows, n_columns, general = int(parts[0]), int(parts[1]), banner[4] == "general"
+    if not general and (n_rows != n_columns or (n_rows == 1 and banner[4] == "skew-symmetric")):
+        # SciPy's compiled reader believes it, and writes outside of its memory.
+        what = f"a matrix of {n_rows:,} x {n_columns:,} cannot be {banner[4]}"
+        raise source.fault(what, f"Correct the size line, or write general for {banner[4]}.", number, text)
+    cells = int(parts[2]) if wanted == 3 else n_rows * n_columns if general else n_rows * (n_rows - 1) // 2
+    # Gzip packs at most about 1,000 to 1, and an entry takes 2 bytes at least.
+    available = source.size() * (1_000 if source.gzipped else 1)
+    if 2 * cells > available + 64:
+        what = f"the size line promises {cells:,} entries, more than the file can hold"
+        raise source.fault(what, "Correct the size line, or copy the file again.", number, text)
+    source.check_room(16 * cells if source.gzipped else 0)
+    place = {"source": source.name, "line": number, "value": text}
+    _check_sides((n_rows, n_columns), cells, options, place)

@@ -1,0 +1,413 @@
+"""Networks: decide whether both sides are the same objects, and turn a relation into a network and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError
+from acvb_core.data.relation import Network, Relation, as_pattern
+from acvb_core.data.relation_build import AssembledRelation, links_fact, missing_facts
+from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, Layout, ReadOptions, Sides, heading
+from acvb_core.data.report import Fact, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.sources.arrays import to_sparse
+
+#: Pairs held as missing because no data were given for them; 5 bytes each.
+MAX_UNGIVEN = 50_000_000
+# What heads the column of the objects where it says nothing of what they are.
+_NO_KIND = ("", "row", "column", "source", "src", "from", "sender")
+# What is said of a pair in one direction; a larger number overrules a smaller one.
+_SILENT, _MISSING, _ZERO, _LINK = range(4)
+Pattern: TypeAlias = sparse.csr_array
+
+
+class FoundNetwork(NamedTuple):
+    """A network and what making it found, left out or merged."""
+
+    relation: Relation
+    facts: tuple[Fact, ...]
+
+    @property
+    def report(self) -> ReadReport:
+        """The facts as the report of a reader."""
+        return ReadReport(self.relation.name, self.facts)
+
+
+def as_network(
+    relation: Relation,
+    *,
+    directed: bool | None = None,
+    self_links: bool | None = None,
+    zeros: Pattern | None = None,
+    unlisted: Literal["zero", "missing"] = "zero",
+    direction: str | None = None,
+) -> FoundNetwork:
+    """Return a relation as a network: every name of either side is a node.
+
+    A pair of an undirected network is linked if it is linked either way; else it is known not to be if either way
+    says so; else it is missing. Links of a node to itself are left out where they do not count.
+
+    Parameters
+    ----------
+    relation : Relation, shape (n_rows, n_cols)
+        Objects of the same name on both sides are one node.
+    directed : bool, optional
+        Default: undirected if all links go both ways, or none does and nothing says that they have a direction.
+    self_links : bool, optional
+        Default: they count if there is one.
+    zeros : csr_array of bool, shape (n_rows, n_cols), optional
+        The entries that were given as 0. Those that are stored nowhere are then mere silence, which a missing
+        entry in the other direction overrules. Default: all that is neither 1 nor missing was given as 0.
+    unlisted : "zero" or "missing"
+        What pairs are that the relation has no entry for, its sides being different: no links, or missing.
+    direction : str, optional
+        What says that links have a direction (a column called "target"), to end a sentence with. It gives way to
+        links that all go both ways.
+
+    Raises
+    ------
+    DataError
+        Too many pairs would be missing.
+    """
+    relation = take_apart(relation)[0]
+    labels, ones, missing, given = spread_over_all(relation, zeros, unlisted)
+    facts: list[Fact] = []
+    if not directed:
+        directed, ones, missing, facts = _compare_ways(ones, missing, given, directed, direction)
+    own = int(ones.diagonal().sum())
+    if self_links is None:
+        self_links = own > 0
+    if self_links:
+        told = "{object is linked to itself|objects are linked to themselves}: self-links count."
+        facts += tell_count("self_links", own, told)
+    elif own:
+        ones = as_pattern(sparse.triu(ones, 1) + sparse.tril(ones, -1))
+        who = "{link of an object to itself was|links of objects to themselves were}"
+        facts += tell_count("self_links_left_out", own, f"{who} left out: self-links do not count.")
+    nothing = np.full(len(labels) - relation.shape[0], "", dtype=object)  # is known of the other objects
+    network = Relation.build(
+        ones,
+        missing,
+        row_labels=labels,
+        name=relation.name,
+        row_kind="node" if relation.row_kind.lower() in _NO_KIND else relation.row_kind,
+        network=Network(directed, self_links),
+        attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
+    )
+    return FoundNetwork(network, tuple(facts))
+
+
+def as_two_sided(relation: Relation) -> Relation:
+    """Return a network as a relation between two sets of objects that happen to have the same names.
+
+    What is missing stays missing: the diagonal of a network without self-links.
+    """
+    relation = take_apart(relation)[0]
+    return relation if relation.network is None else replace(relation, network=None)
+
+
+def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> Relation:
+    """Return the relation with more known labels of its row objects; one of the same name is replaced.
+
+    Raises
+    ------
+    DataError
+        An attribute does not have one label for each row object.
+    """
+    relation = take_apart(relation)[0]
+    parts = {part.name: getattr(relation, part.name) for part in fields(relation)}
+    return Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
+
+
+def goes_both_ways(ones: Pattern) -> tuple[int, int]:
+    """Return how many pairs of different objects are linked both ways, and how many one way only."""
+    own = int(ones.diagonal().sum())
+    both = ones.multiply(ones.T).nnz - own if ones.nnz else 0
+    return both // 2, ones.nnz - own - both
+
+
+def _compare_ways(
+    ones: Pattern, missing: Pattern, zeros: Pattern | None, directed: bool | None, direction: str | None
+) -> tuple[bool, Pattern, Pattern, list[Fact]]:
+    """Return whether links have a direction, the links and the missing entries then, and why; guessed for None.
+
+    What is said of a pair one way and the other way decides; without `zeros`, silence says 0 as well.
+    """
+    said = (ones.astype(np.uint8) * _LINK).maximum(missing.astype(np.uint8) * _MISSING)
+    if zeros is not None:
+        said = said.maximum(zeros.astype(np.uint8) * _ZERO)
+    # Of the pair (i, j): what is said of i to j, plus 4 times what is said of j to i.
+    codes = said + (4 * said).T
+
+    def count(one_way: int, *other_way: int) -> int:
+        """Return of how many pairs the one thing is said one way, and one of the others the other way."""
+        return sum(int(np.count_nonzero(codes.data == one_way + 4 * other)) for other in other_way)
+
+    def choose(which: NDArray[np.bool_]) -> Pattern:
+        return as_pattern(Pattern((which, codes.indices, codes.indptr), shape=codes.shape))
+
+    both = (count(_LINK, _LINK) - int(ones.diagonal().sum())) // 2
+    denied = count(_LINK, _ZERO)
+    one_way = denied + count(_LINK, _SILENT, _MISSING)
+    linked = plural(both + one_way, "linked pair")
+    facts = []
+    guessed = directed is None
+    if directed is None:
+        # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
+        unknown = count(_LINK, _MISSING) if zeros is None and direction is None else 0
+        directed, why = True, "no linked pair goes both ways, on either side of the diagonal"
+        if both and one_way <= unknown:
+            directed, why = False, "every link goes both ways"
+        elif both:
+            why = f"{both:,} of {linked} {'goes' if both == 1 else 'go'} both ways"
+        elif direction is not None:
+            why = direction
+        elif denied:
+            who = plural(denied, "linked pair is", "linked pairs are")
+            why = f"{who} given as no link the other way"
+        elif zeros is not None:
+            directed, why = False, "no linked pair is listed both ways, and no direction is named"
+        # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
+        elif np.count_nonzero(sparse.triu(codes, 1).data & 3 == _LINK) in (0, one_way):
+            directed, why = False, "all links are on one side of the diagonal"
+        told = f"The network is {'directed' if directed else 'undirected'}: {why}."
+        facts.append(Fact("direction", int(directed), told, {"directed": directed}))
+    if directed:
+        return True, ones, missing, facts
+    if one_way and (both or not guessed):  # else the guess has said that every pair is listed once
+        told = f"{one_way:,} of {linked} {'is' if one_way == 1 else 'are'} linked one way only: either way counts."
+        facts.append(Fact("one_way", one_way, told, {"both_ways": both}))
+    told = "{pair is a link|pairs are links} one way and given as no link the other way: linked."
+    facts += tell_count("denied_one_way", denied, told)
+    known = count(_MISSING, _ZERO, _LINK) + (count(_MISSING, _SILENT) if zeros is None else 0)
+    told = "{pair is|pairs are} missing one way and known the other way: what is known counts."
+    facts += tell_count("known_one_way", known, told)
+    left = codes.data == _MISSING + 4 * _MISSING
+    if zeros is not None:
+        left |= (codes.data == _MISSING) | (codes.data == 4 * _MISSING)
+    return False, choose((codes.data & 3 == _LINK) | (codes.data >> 2 == _LINK)), choose(left), facts
+
+
+def spread_over_all(
+    relation: Relation, zeros: Pattern | None = None, unlisted: Literal["zero", "missing"] = "zero"
+) -> tuple[NDArray[Any], Pattern, Pattern, Pattern | None]:
+    """Return all objects, the rows first, and over them the links, the missing entries and the given zeros."""
+    n_rows, n_cols = relation.shape
+    place = {label: i for i, label in enumerate(relation.row_labels)}
+    found = [place.setdefault(label, len(place)) for label in relation.column_labels]
+    columns, n = np.array(found, dtype=np.int32), len(place)
+
+    def spread(pattern: Pattern) -> Pattern:
+        if n == n_rows == n_cols and (columns == np.arange(n)).all():
+            return pattern
+        ends = np.append(pattern.indptr, np.full(n - n_rows, pattern.nnz, dtype=pattern.indptr.dtype))
+        return as_pattern(Pattern((pattern.data, columns[pattern.indices], ends), shape=(n, n)))
+
+    missing = spread(relation.missing)
+    if unlisted == "missing" and n * n > n_rows * n_cols:
+        missing = as_pattern(missing + _outside(n, n_rows, columns, relation.name))
+    given = None if zeros is None else spread(as_pattern(to_sparse(zeros, relation.name)))
+    return np.array(list(place), dtype=object), spread(relation.ones), missing, given
+
+
+def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> Pattern:
+    """Return the pairs of nodes that are no pair of a row object and a column object."""
+    n_outside = n * n - n_rows * len(columns)
+    if n_outside > MAX_UNGIVEN:
+        pairs = f"{n_outside:,} pairs of its {n:,} objects"
+        what = f"the relation says nothing about {pairs}, too many to hold as missing"
+        remedy = "Take unlisted pairs as no link, or load fewer objects."
+        raise DataError(what, source=name, remedy=remedy)
+    others = np.setdiff1d(np.arange(n, dtype=np.int32), columns)
+    pointers = np.arange(n_rows + 1, dtype=np.int32) * len(others)
+    of_rows = np.ones(n_rows * len(others), dtype=np.bool_), np.tile(others, n_rows), pointers
+    of_others = Pattern(np.ones((n - n_rows, n), dtype=np.bool_))
+    return sparse.vstack([Pattern(of_rows, shape=(n_rows, n)), of_others], format="csr")
+
+
+_SAME, _TWO = "Rows and columns are the same objects", "Rows and columns are two kinds of objects"
+# Fewer links that go both ways can be chance.
+_MIN_PAIRS = 3
+
+
+def resolve_domains(
+    found: AssembledRelation, layout: Layout, options: ReadOptions, head: bytes = b""
+) -> tuple[Relation, list[Fact], Sides]:
+    """Return the relation with one domain or two, what reading it found, and why it is taken so.
+
+    `found` has two sides, as the file shows them; `head` holds the first bytes of a file. DataError where a network
+    was asked for, but the file is a matrix that is not square.
+    """
+    headings = _read_heading(layout, head)
+    named = _name_alike(found.relation, layout, options)
+    sides = _choose_sides(found, named, layout, options, headings)
+    declared, directed = found.declared, options.directed
+    undirected = declared is not None and declared.directed is False
+    each_way = found
+    if undirected and layout.format in GRAPH_FORMATS and (sides.domains == "two" or directed):
+        each_way = _link_both_ways(found)
+        named = each_way.relation
+    if sides.domains == "two":
+        relation = each_way.relation
+        return relation, [*_reading_facts(found, relation), _domains_fact(sides)], sides
+    if named is None:
+        rows, columns = found.relation.shape
+        what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
+        remedy = "Load a square matrix, or take rows and columns as two kinds of objects (domains='two')."
+        raise DataError(what, source=layout.filename, remedy=remedy)
+    origin = "the graph says so" if layout.container == "object" else "the file says so"
+    if layout.format == "edges" and declared is not None:
+        origin = declared.reason
+    facts = []
+    direction = "the names of the two columns give a direction" if headings == "directed" else None
+    if directed is None and undirected:
+        directed = False
+        told = f"The network is undirected: {origin}."
+        facts.append(Fact("direction", 0, told, {"directed": False}))
+    elif directed is None and declared is not None and declared.directed:
+        direction = origin
+    elif undirected and directed:
+        both, _ = goes_both_ways(named.ones)
+        told = "The file says that its links have no direction: "
+        told += f"{plural(both, 'pair is', 'pairs are')} linked both ways in the directed network that was asked for."
+        facts.append(Fact("undirected_both_ways", both, told))
+    # A table says something of each of its cells and nothing of others; so does a list that asks for it.
+    silent = layout.format != "edges" or options.unlisted == "missing"
+    network, told_of = as_network(
+        named,
+        directed=directed,
+        self_links=options.self_links,
+        zeros=each_way.zeros,
+        unlisted="missing" if silent else "zero",
+        direction=direction,
+    )
+    assert network.network is not None
+    # Of an undirected graph the file has each edge once, and means both ways.
+    each_once = directed is False and options.directed is None
+    facts += [fact for fact in told_of if not (each_once and fact.name == "one_way")]
+    sides = replace(sides, directed=network.network.directed, self_links=network.network.self_links)
+    return network, [*_reading_facts(found, network), _domains_fact(sides), *facts], sides
+
+
+def _link_both_ways(found: AssembledRelation) -> AssembledRelation:
+    """Return an undirected graph with each link both ways: its file names one direction, and means both."""
+    network, _ = as_network(found.relation, directed=False, self_links=True, zeros=found.zeros)
+    zeros = None if found.zeros is None else as_pattern(found.zeros + found.zeros.T)
+    return found._replace(relation=as_two_sided(network), zeros=zeros)
+
+
+def _reading_facts(found: AssembledRelation, relation: Relation) -> list[Fact]:
+    """Return the facts about reading, with those about the size as they are of `relation`."""
+    if relation is found.relation:
+        return found.facts
+    facts = [links_fact(relation) if fact.name == "links" else fact for fact in found.facts]
+    return [fact for fact in facts if fact.name != "missing"] + missing_facts(relation)
+
+
+def _domains_fact(sides: Sides) -> Fact:
+    return Fact("domains", 1 if sides.domains == "one" else 2, sides.reason, {"domains": sides.domains})
+
+
+def _choose_sides(
+    found: AssembledRelation, named: Relation | None, layout: Layout, options: ReadOptions, head: Heading
+) -> Sides:
+    if options.wants_network:
+        return Sides("one", f"{_SAME}, as asked for.")
+    if options.domains == "two":
+        return Sides("two", f"{_TWO}, as asked for.")
+    shape, row_nodes, column_nodes = options.shape, options.row_nodes, options.column_nodes
+    if shape is not None and shape[0] != shape[1]:
+        return Sides("two", f"{_TWO}: the given shape, {shape[0]:,} x {shape[1]:,}, is not square.")
+    if row_nodes is not None and column_nodes is not None and set(row_nodes) != set(column_nodes):
+        return Sides("two", f"{_TWO}: the given lists of row objects and of column objects differ.")
+    relation = found.relation if named is None else named
+    declared = found.declared
+    # Two lists of different names speak louder than the symmetry of the matrix that they name.
+    if declared is not None and (
+        declared.domains == "two" or relation.row_labels.tolist() == relation.column_labels.tolist()
+    ):
+        return Sides(declared.domains, f"{_SAME if declared.domains == 'one' else _TWO}: {declared.reason}.")
+    by_position = _unnamed_sides(layout, options) == {"row", "column"}
+    return _guess_sides(relation, head, by_position=by_position, is_table=layout.format != "edges")
+
+
+def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_table: bool) -> Sides:
+    """Return whether both sides are the same objects, by their names and links.
+
+    `by_position`: the names are positions in a file without names; that they are on both sides says nothing.
+    `is_table`: that a matrix has the same names on both sides says more than that a list has.
+    """
+    rows, columns = relation.row_labels.tolist(), relation.column_labels.tolist()
+    if by_position:
+        if len(rows) == len(columns) and _is_symmetric(relation):
+            return Sides("one", f"{_SAME}: the matrix is square, and every link goes both ways.")
+        return Sides("two", "Rows and columns are taken as two kinds of objects: the file names none.")
+    other = set(columns)
+    shared = [name for name in rows if name in other]
+    if not shared:
+        return Sides("two", f"{_TWO}: no name occurs on both.")
+    fewer, union = min(len(rows), len(columns)), len(rows) + len(columns) - len(shared)
+    occur = f"{len(shared):,} of {plural(union, 'name')} {'occurs' if len(shared) == 1 else 'occur'} on both"
+    # A name or two in a hundred can be chance.
+    if head and 100 * len(shared) >= fewer:
+        return Sides("one", f"{_SAME}: the columns are named as those of a network, and {occur}.")
+    words = sum(re.fullmatch(r"[+-]?\d+(\.\d*)?", name) is None for name in shared)
+    if words >= 2 and 2 * words >= fewer:
+        return Sides("one", f"{_SAME}: {occur}.")
+    if is_table and len(shared) == len(rows) == len(columns) > 1:
+        return Sides("one", f"{_SAME}: the matrix has the same names at the top and at the left.")
+    if _is_symmetric(relation):
+        return Sides("one", f"{_SAME}: every link goes both ways, and {occur}.")
+    why = "numbers, and nothing else says" if not words and not head else "too few to say"
+    taken = "Rows and columns are taken as two kinds of objects"
+    return Sides("two", f"{taken}: {occur}, {why} that they are the same.")
+
+
+def _is_symmetric(relation: Relation) -> bool:
+    """Return whether every link between different objects goes both ways."""
+    _, ones, *_ = spread_over_all(relation)
+    both, one_way = goes_both_ways(ones)
+    return both >= _MIN_PAIRS and one_way == 0
+
+
+def _name_alike(relation: Relation, layout: Layout, options: ReadOptions) -> Relation | None:
+    """Return the relation with the same names on both sides where only one has any; None if it is not square."""
+    unnamed = _unnamed_sides(layout, options)
+    if unnamed and relation.shape[0] != relation.shape[1]:
+        return None
+    labels = relation.column_labels if unnamed == {"row"} else relation.row_labels
+    return replace(relation, row_labels=labels, column_labels=labels) if unnamed else relation
+
+
+def _unnamed_sides(layout: Layout, options: ReadOptions) -> set[str]:
+    """Return the sides whose objects the file, or a list, does not name: they are called by their positions."""
+    if layout.format == "edges" or layout.format in GRAPH_FORMATS:
+        return set()
+    table = layout.format == "matrix"
+    named = {
+        "row": options.row_nodes is not None or (table and layout.row_column is not None),
+        "column": options.column_nodes is not None or (table and layout.header),
+    }
+    return {side for side, has_names in named.items() if not has_names}
+
+
+def _read_heading(layout: Layout, head: bytes) -> Heading:
+    """Return what the names of the columns say; a comment above them may name them too."""
+    if layout.format != "edges" or layout.row_column is None or layout.column_column is None:
+        return None
+    names = list(layout.column_names)
+    if not layout.header:
+        lines = head.decode("utf-8", errors="replace").splitlines()
+        comments = [
+            line.lstrip("#% \t").replace(",", " ").split() for line in lines if line.startswith(("#", "%"))
+        ]
+        names = next((words for words in reversed(comments) if len(words) == layout.n_fields), [])
+    if max(layout.row_column, layout.column_column) >= len(names):
+        return None
+    return heading(names[layout.row_column], names[layout.column_column])

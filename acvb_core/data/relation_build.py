@@ -1,0 +1,558 @@
+"""From a list of links to a relation: the objects of each side, the entries, and the facts about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError, shorten
+from acvb_core.data.names import text_of
+from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, intersect, subtract
+from acvb_core.data.relation_schema import (
+    Layout,
+    ReadOptions,
+    Sides,
+    inspect,
+    no_data_fault,
+    read_direction,
+)
+from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.sources.containers import open_records, reading_facts
+from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameRecords, FrameSource
+from acvb_core.data.sources.parse import RecordReader
+from acvb_core.data.sources.source import ByteSource
+from acvb_core.data.sources.values import (
+    LINK,
+    MISSING,
+    ZERO,
+    LabelTable,
+    RecordBatch,
+    ValueReader,
+    ValueSummary,
+)
+
+#: Returns the `source`, `line` and `column` of a label code, for an error.
+Place = Callable[[int], dict[str, Any]]
+_WHOLE = re.compile(r"-?\d+(\.0)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?", re.ASCII)
+_POWER = re.compile(r"-?\d\.(\d+)[eE]\+(\d{1,3})", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The objects of one side: their `labels` (object array of str), and the object of each label code of the file."""
+
+    labels: NDArray[Any]
+    final: NDArray[np.int32]
+
+    @property
+    def n(self) -> int:
+        """Number of objects."""
+        return len(self.labels)
+
+
+def make_side(
+    labels: Sequence[str], nodes: Sequence[str] | None, place: Place, size: int | None = None
+) -> Side:
+    """Return the objects that the labels of a file, by code, stand for.
+
+    They are those of a node list; or `size` objects named "0", "1", …, of which the labels are the 0-based indices; or
+    else the labels themselves.
+    """
+    codes = np.arange(len(labels), dtype=np.int32)
+    if nodes is not None:
+        index = {node: i for i, node in enumerate(nodes)}
+        codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)
+        if (codes < 0).any():
+            code = int(np.argmax(codes < 0))
+            what = "this label is not in the node list"
+            remedy = f"Add it to the node list ({len(nodes):,} labels), or leave the list out."
+            raise DataError(what, **place(code), value=labels[code], remedy=remedy)
+        labels = nodes
+    elif size is not None:
+        codes = _read_indices(labels, size, place)
+        labels = [str(i) for i in range(size)]
+    else:
+        _refuse_rounded(labels, place)
+        whole = unify_numbers(labels)
+        if whole is not labels:
+            found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
+            labels, codes = list(found), np.array([found[label] for label in whole], dtype=np.int32)
+    return Side(np.array(labels, dtype=object), codes)
+
+
+def unify_numbers(labels: Sequence[str]) -> Sequence[str]:
+    """Return ids without a .0, which a column of whole numbers gets where a cell was blank; others as they are.
+
+    >>> unify_numbers(["1.0", "1", "20.0"]), unify_numbers(["1.0", "b"])
+    (['1', '1', '20'], ['1.0', 'b'])
+    """
+    if not any(label.endswith(".0") for label in labels) or not all(map(_WHOLE.fullmatch, labels)):
+        return labels
+    return [label.partition(".")[0] for label in labels]
+
+
+def _refuse_rounded(labels: Sequence[str], place: Place) -> None:
+    """Raise DataError for an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on."""
+    found = next((code for code, label in enumerate(labels) if _is_rounded(label)), None)
+    if found is not None and all(map(_NUMBER.fullmatch, labels)):
+        what = "this id is a rounded number, which others may be written as too"
+        remedy = "Give ids as texts or whole numbers: in a spreadsheet as text, in pandas with dtype=str."
+        raise DataError(what, **place(found), value=labels[found], remedy=remedy)
+
+
+def _is_rounded(label: str) -> bool:
+    match = _POWER.fullmatch(label) if "+" in label else None  # quick: there may be millions
+    return match is not None and (int(match[2]) > len(match[1]) or float(label) >= 2**53)
+
+
+def _read_indices(labels: Sequence[str], size: int, place: Place) -> NDArray[np.int32]:
+    codes = np.empty(len(labels), dtype=np.int32)
+    for code, label in enumerate(labels):
+        digits = label.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit()):
+            what = "with a given shape every label is a 0-based index, and this is not a whole number"
+            remedy = "Leave the shape out, or give node lists instead."
+        elif label.startswith("-"):
+            what, remedy = "this index is negative", "Indices start at 0."
+        elif len(digits) > 12 or int(digits) >= size:
+            what = f"this index is beyond the given shape, whose last is {size - 1:,}"
+            remedy = "Give a larger shape, or leave it out when labels are names and not 0-based indices."
+        else:
+            codes[code] = int(digits)
+            continue
+        raise DataError(what, **place(code), value=label, remedy=remedy)
+    return codes
+
+
+def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str) -> Side:
+    """Return `n` objects named by their position, or by a node list of exactly `n` labels."""
+    if nodes is not None and len(nodes) != n:
+        what = f"there are {n:,} {side}s but the node list has {len(nodes):,} labels"
+        raise DataError(what, source=source, remedy=f"Give one label for each {side}, in order.")
+    labels = [str(i) for i in range(n)] if nodes is None else nodes
+    return Side(np.array(labels, dtype=object), np.arange(n, dtype=np.int32))
+
+
+MAX_UNLISTED = 50_000_000  # pairs held as missing because a file does not list them; 5 bytes each
+
+
+class ContradictionError(Exception):
+    """A pair is a link in one place and an observed 0 in another (final indices)."""
+
+    def __init__(self, row: int, column: int) -> None:
+        super().__init__(row, column)
+        self.row, self.column = row, column
+
+
+@dataclass
+class Entries:
+    """Entries in the order in which a file gave them, as label codes."""
+
+    links: Pairs = field(default_factory=Pairs)
+    zeros: Pairs = field(default_factory=Pairs)
+    missing: Pairs = field(default_factory=Pairs)
+    # Rows, columns and numbers above 0 that do not exceed the threshold by themselves (their pairs are zeros too).
+    small: list[tuple[Codes, Codes, NDArray[np.float64]]] = field(default_factory=list)
+    not_one: int = 0  # links whose number is not 1
+
+    def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
+        """Append entries: int32 codes, uint8 verdicts and float64 numbers, all of shape (n,).
+
+        Zeros matter only where a pair can be given twice; a dense matrix need not keep them.
+        """
+        for verdict, pairs in ((LINK, self.links), (ZERO, self.zeros), (MISSING, self.missing)):
+            chosen = verdicts == verdict
+            if (keep_zeros or verdict != ZERO) and chosen.any():
+                pairs.add(rows[chosen], columns[chosen])
+        small = (verdicts == ZERO) & (numbers > 0)
+        if small.any():
+            self.small.append((rows[small], columns[small], numbers[small]))
+        self.not_one += int(((verdicts == LINK) & ~np.isnan(numbers) & (numbers != 1)).sum())
+
+    def sum_small(
+        self, threshold: float, row_map: Codes, column_map: Codes, shape: tuple[int, int]
+    ) -> sparse.csr_array:
+        """Return the pairs whose small numbers add up to more than the threshold."""
+        rows, columns, numbers = (np.concatenate(part) for part in zip(*self.small, strict=True))
+        total = sparse.csr_array((numbers, (row_map[rows], column_map[columns])), shape=shape)
+        total.sum_duplicates()
+        total.data = total.data > threshold
+        return as_pattern(total)
+
+
+class AssembledRelation(NamedTuple):
+    """A relation as a file gave it, with two sides."""
+
+    relation: Relation
+    facts: list[Fact]  # what was merged on the way
+    # Entries given as 0, of which other lines may have made links; None: all that are neither 1 nor missing.
+    zeros: sparse.csr_array | None
+    declared: Sides | None = None  # what the file says of its two sides; the reason ends a sentence
+
+
+def assemble(
+    entries: Entries,
+    rows: Side,
+    columns: Side,
+    values: ValueSummary | None,
+    *,
+    name: str,
+    row_kind: str = "row",
+    column_kind: str = "column",
+    unlisted_missing: bool = False,
+) -> AssembledRelation:
+    """Return the relation and what was merged on the way; raise ContradictionError where entries contradict.
+
+    A pair given more than once:
+
+    * counts (whole numbers, none negative, one above 1) are added up, then compared with the threshold;
+    * otherwise every line is judged by itself: lines that agree are merged, a link and a 0 contradict;
+    * a known value prevails over a missing one.
+
+    A pair that is not given is an observed 0, or missing when `unlisted_missing`.
+    """
+    place = rows.final, columns.final, (rows.n, columns.n)
+    kinds, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
+    given = sum(pairs.n for pairs in kinds)
+    links, zeros, missing = (pairs.to_csr(*place) for pairs in kinds)
+    counts = values is not None and values.counts
+    if values is not None and counts and entries.small:
+        # Counts of one pair that are each below the threshold may exceed it together.
+        links = as_pattern(links + entries.sum_small(values.threshold, *place))
+    clash = intersect(links, zeros)
+    if clash.nnz and not counts:
+        raise ContradictionError(*(int(indices[0]) for indices in clash.nonzero()))
+    known = intersect(missing, links) + intersect(missing, zeros)
+    missing = subtract(missing, known)
+    n_given = links.nnz + zeros.nnz - clash.nnz + missing.nnz
+    n_unlisted = rows.n * columns.n - n_given
+    taken = "as no link (choose unlisted pairs as missing if they are unknown)"
+    if unlisted_missing and n_unlisted:
+        taken, missing = "as missing", _find_unlisted(links, zeros, n_unlisted, name)
+    relation = Relation.build(
+        links,
+        missing,
+        row_labels=rows.labels,
+        column_labels=columns.labels,
+        name=name,
+        row_kind=row_kind,
+        column_kind=column_kind,
+    )
+    told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
+    facts = [links_fact(relation), *tell_count("unlisted", n_unlisted if zeros.nnz else 0, told)]
+    if values is not None:
+        facts += _value_facts(values, entries)
+    how = "their counts were added" if counts else "they agree and were merged"
+    told = f"{{entry repeats|entries repeat}} a pair that was already given; {how}."
+    facts += tell_count("duplicates", given - n_given - known.nnz, told)
+    told = "{pair is|pairs are} missing in one place and known in another; the known value was kept."
+    facts += tell_count("known_over_missing", known.nnz, told)
+    if n_missing or relation.n_unknown:
+        facts += missing_facts(relation) or [Fact("missing", 0, "0 entries are missing.")]
+    return AssembledRelation(relation, facts, zeros)
+
+
+def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact]:
+    """Return what to know about the objects: those without links, names that occur on both sides, self-links.
+
+    Self-links are those of a network, or of two sides that hold the same objects (`same_objects`): elsewhere a
+    row object and a column object of one name are two objects.
+    """
+    ones = relation.ones
+    unlinked, unreached = np.diff(ones.indptr) == 0, np.ones(relation.shape[1], dtype=np.bool_)
+    unreached[ones.indices] = False
+    if relation.network is not None:
+        isolated = int((unlinked & unreached).sum())
+        return tell_count("isolated", isolated, "{node has|nodes have} no link.")
+    rows, columns = int(unlinked.sum()), int(unreached.sum())
+    shared = len(set(relation.row_labels) & set(relation.column_labels))
+    own = int(ones.diagonal().sum()) if same_objects else 0
+    return [
+        *tell_count("empty_rows", rows, "{row object has|row objects have} no link."),
+        *tell_count("empty_columns", columns, "{column object has|column objects have} no link."),
+        *tell_count("shared_labels", shared, "{name occurs|names occur} on both sides."),
+        *tell_count("self_links", own, "{object is linked to itself|objects are linked to themselves}."),
+    ]
+
+
+def missing_facts(relation: Relation) -> list[Fact]:
+    """Return how many entries are missing, if any is; self-links that do not count are none."""
+    things = "{entry is|entries are}" if relation.network is None else "{pair is|pairs are}"
+    return tell_count("missing", relation.n_unknown, f"{things} missing.")
+
+
+def links_fact(relation: Relation) -> Fact:
+    """Return the size of a relation: objects and links."""
+    (rows, columns), n = relation.shape, relation.n_links
+    if relation.network is not None:
+        told = f"{plural(rows, 'node')}, {plural(n, 'link')} ({n / max(relation.n_known, 1):.3%} of the known pairs)."
+    else:
+        objects = f"{rows:,} row objects, {columns:,} column objects"
+        told = f"{objects}, {plural(n, 'link')} ({relation.density:.3%} of the known entries)."
+    return Fact("links", n, told, {"n_rows": rows, "n_columns": columns})
+
+
+def _value_facts(values: ValueSummary, entries: Entries) -> list[Fact]:
+    """Return the range of values that are not all 0 and 1, and how many were too small for a link."""
+    low, high, threshold = values.lowest, values.highest, values.threshold
+    told = f"Values run from {low:g} to {high:g}; above {threshold:g} is a link: "
+    told += "{value|values} other than 1 became 1."
+    facts = tell_count("values", entries.not_one, told, lowest=low, highest=high, threshold=threshold)
+    n = sum(len(numbers) for *_, numbers in entries.small)
+    told = f"{{value|values}} above 0 but not above {threshold:g} {'was' if n == 1 else 'were'} taken as no link."
+    return facts + tell_count("thresholded", n, told, threshold=threshold)
+
+
+def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
+    """Return the pattern of all pairs that are neither a link nor an observed 0."""
+    if n > MAX_UNLISTED:
+        what = f"{n:,} pairs are not listed, too many to hold as missing"
+        remedy = "Take unlisted pairs as no link, or load fewer objects."
+        raise DataError(what, source=name, remedy=remedy)
+    unknown = ~(links + zeros).toarray()
+    pointers = np.concatenate([[0], np.cumsum(unknown.sum(axis=1))]).astype(np.int32)
+    indices = np.broadcast_to(np.arange(links.shape[1], dtype=np.int32), links.shape)[unknown]
+    return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=links.shape)
+
+
+def read_edge_list(
+    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions
+) -> AssembledRelation:
+    """Return the relation of a list of links whose columns its layout chooses, what was found, and the zeros given."""
+    links = _LinkList(source, layout, options)
+    entries = Entries()
+    reader = links.open()
+    for batch in reader:
+        codes = links.read_codes(batch)
+        links.read_directions(batch)
+        if links.value_at is None:
+            entries.links.add(*codes)
+        else:
+            entries.add(*codes, *links.values.read(batch, links.value_at))
+    if reader.records == 0:
+        raise no_data_fault(source.name)
+    rows = links.build_side(0, options.row_nodes)
+    columns = rows if options.same_nodes else links.build_side(1, options.column_nodes)
+    row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
+    try:
+        found = assemble(
+            entries,
+            rows,
+            columns,
+            None if links.value_at is None else links.values.summary,
+            name=options.name,
+            row_kind=row_kind or "row",
+            column_kind="column" if column_kind in ("", "col") else column_kind,
+            unlisted_missing=options.unlisted == "missing",
+        )
+    except ContradictionError as clash:
+        raise links.find_contradiction(clash, rows, columns) from None
+    facts = reading_facts(reader, layout) + links.tell_unified()
+    unnamed = isinstance(source, ByteSource) or not source.frame.named
+    guessed = unnamed and not isinstance(options.header, bool)
+    if guessed and not layout.header and links.value_at is None:
+        facts += links.find_lone_first_line(found.relation, rows, columns)
+    return found._replace(facts=facts + found.facts, declared=links.find_direction())
+
+
+class _LinkList:
+    """A list of links as it is read: the labels of each side become codes, values become verdicts."""
+
+    def __init__(self, source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> None:
+        assert layout.row_column is not None
+        assert layout.column_column is not None
+        self.at, self.value_at = (layout.row_column, layout.column_column), layout.value_column
+        self.values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
+        self.direction_at, self._directions = layout.direction_column, LabelTable()
+        self._source, self._layout, self._options = source, layout, options
+        self._has_unified = False  # ids lost a .0
+        table = LabelTable()
+        self._tables = (table, table if options.same_nodes else LabelTable())
+
+    def open(self) -> RecordReader | FrameRecords:
+        """Return the records of the list, from the first one."""
+        return open_records(
+            self._source,
+            self._layout.delimiter,
+            encoding=self._options.encoding,
+            header=self._layout.header,
+            block_bytes=self._options.block_bytes,
+            used=[i for i in (*self.at, self.value_at, self.direction_at) if i is not None],
+        )
+
+    def read_codes(self, batch: RecordBatch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the codes of the row labels and of the column labels; a blank label is a DataError."""
+        for i in self.at:
+            _refuse_blank(batch, i, self._source.name)
+        if self._options.same_nodes:
+            both = self._tables[0].codes(batch.interleave(*self.at), 0)
+            return both[0::2], both[1::2]
+        return self._tables[0].codes(batch, self.at[0]), self._tables[1].codes(batch, self.at[1])
+
+    def read_directions(self, batch: RecordBatch) -> None:
+        """Note what the column of directions says, if there is one."""
+        if self.direction_at is not None:
+            self._directions.codes(batch, self.direction_at)
+
+    def find_direction(self) -> Sides | None:
+        """Return what the column of directions says of all links; None where there is none, or not all say the same.
+
+        Raises DataError: they do not, and nobody says how all of them are read.
+        """
+        if self.direction_at is None:
+            return None
+        heading, texts = self._layout.column_names[self.direction_at], self._directions.labels()
+        said = {code: read_direction(heading, text) for code, text in enumerate(texts) if text.strip()}
+        if len(set(said.values())) == 1 and None not in said.values():
+            return Sides("one", f"the column {heading!r} says so", directed=next(iter(said.values())))
+        if self._options.directed is not None or not said:
+            return None
+        first = next(iter(said))
+        code = next(code for code in said if said[code] is None or said[code] is not said[first])
+        what = f"some links have a direction and some have none, as on line {self._directions.first_line(first):,}"
+        if said[code] is None:
+            what = f"{texts[code]!r} says neither that a link has a direction nor that it has none"
+        raise DataError(
+            what,
+            source=self._source.name,
+            line=self._directions.first_line(code),
+            column=self.direction_at + 1,
+            value=texts[code],
+            remedy="Say for all links whether they have a direction (directed=True) (directed=False).",
+        )
+
+    def build_side(self, axis: int, nodes: list[str] | None) -> Side:
+        """Return the objects of a side, once all of them were read."""
+
+        def place(code: int) -> dict[str, Any]:
+            # A table that serves both sides met the label in either column.
+            column = None if self._options.same_nodes else self.at[axis] + 1
+            return {
+                "source": self._source.name,
+                "line": self._tables[axis].first_line(code),
+                "column": column,
+            }
+
+        shape, labels = self._options.shape, self._tables[axis].labels()
+        side = make_side(labels, nodes, place, None if shape is None else shape[axis])
+        if nodes is None and shape is None and side.labels.tolist() != labels:
+            self._has_unified = True
+        return side
+
+    def tell_unified(self) -> list[Fact]:
+        """Return the fact that ids lost a .0, if they did."""
+        told = "Ids are whole numbers: a .0 was left out, so that 1.0 and 1 are one object."
+        return [Fact("whole_ids", 1, told)] if self._has_unified else []
+
+    def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
+        """Return a note where only the first line has two names that occur nowhere else, as names of columns do.
+
+        Raises DataError: all other names occur again, so that the first line is a heading, most likely.
+        """
+        # Codes are given in the order of first occurrence.
+        first = int(rows.final[0]), int(columns.final[:2][-1 if self._options.same_nodes else 0])
+        names = [shorten(rows.labels[first[0]]), shorten(columns.labels[first[1]])]
+        if np.diff(relation.ones.indptr)[first[0]] != 1 or any(name.isdecimal() for name in names):
+            return []
+        numbers: dict[str, int] = {}  # by name, whichever side it is on
+        by_side = (
+            np.array([numbers.setdefault(name, len(numbers)) for name in side.labels])
+            for side in (rows, columns)
+        )
+        links = relation.ones.tocoo()
+        ends = [number[at] for number, at in zip(by_side, links.coords, strict=True)]
+        times = np.bincount(ends[0], minlength=len(numbers)) + np.bincount(ends[1], minlength=len(numbers))
+        lone = np.flatnonzero((times[ends[0]] == 1) & (times[ends[1]] == 1))
+        if len(lone) != 1 or (links.row[lone[0]], links.col[lone[0]]) != first:
+            return []
+        if len(times) > 4 and np.count_nonzero(times == 1) == 2:
+            unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
+            raise DataError(
+                f"the first {unit} may hold the names of the columns: all names but these two occur again",
+                source=self._source.name,
+                line=1,
+                value=", ".join(names),
+                remedy="Say whether it holds names (header=True) or data (header=False).",
+            )
+        told = "on the first line, occur with each other only. They may be names of columns, and not data."
+        return [Fact("lone_first_line", 1, f"{' and '.join(names)}, {told}")]
+
+    def find_contradiction(self, clash: ContradictionError, rows: Side, columns: Side) -> DataError:
+        """Return the error for a pair that is a link on one line and none on another.
+
+        The file is read once more to name both lines: no line number is kept for 20 million pairs.
+        """
+        lines: dict[int, int] = {}  # by verdict
+        for batch in self.open():
+            row_codes, column_codes = self.read_codes(batch)
+            same = (rows.final[row_codes] == clash.row) & (columns.final[column_codes] == clash.column)
+            verdicts, _ = self.values.read(batch, self.value_at or 0)
+            for i in np.flatnonzero(same):
+                lines.setdefault(int(verdicts[i]), int(batch.lines[i]))
+        unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
+        return DataError(
+            f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
+            source=self._source.name,
+            line=max(lines[LINK], lines[ZERO]),
+            column=None if self.value_at is None else self.value_at + 1,
+            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
+            remedy=f"Keep one of the two {unit}s.",
+        )
+
+
+def _refuse_blank(batch: RecordBatch, column: int, name: str) -> None:
+    blank = batch.blank(column)
+    if blank.any():
+        line, remedy = int(batch.lines[blank.argmax()]), "Give every object a name, or remove the line."
+        raise DataError("a label is blank", source=name, line=line, column=column + 1, remedy=remedy)
+
+
+def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
+    """Return pairs, or triples with a value, as the columns of a list of links.
+
+    A label is a text, a number or any object that `str` tells from others; None and NaN are missing values.
+    """
+    import pyarrow as pa
+
+    batches: list[Any] = []
+    items, width = iter(given), 0
+    while rows := list(islice(items, BATCH_ROWS)):
+        width = width or (len(rows[0]) if _is_pair(rows[0]) else 2)
+        for at, row in enumerate(rows, start=len(batches) * BATCH_ROWS + 1):
+            if not _is_pair(row) or len(row) != width:
+                what = f"this is not a {'pair' if width == 2 else 'triple'}"
+                remedy = "Give pairs (label, label), or triples (label, label, value), all of one length."
+                if isinstance(row, str):
+                    remedy = (
+                        "Give pairs (label, label). A list of texts is a corpus: read it with load_corpus."
+                    )
+                raise DataError(what, source=name, line=at, unit="row", value=repr(row), remedy=remedy)
+        columns = [[text_of(value) for value in column] for column in zip(*rows, strict=True)]
+        if width == 3:
+            columns[2] = [_value_text(row[2]) for row in rows]
+        names = [f"column {i + 1}" for i in range(width)]
+        batches.append(pa.record_batch([pa.array(column, pa.string()) for column in columns], names))
+    if not batches:
+        raise DataError("there are no pairs", source=name, remedy="Give at least one pair (label, label).")
+    frame = Frame("pairs", "a list of pairs", tuple(names), False, lambda: iter(batches))
+    source = FrameSource(frame, name)
+    layout = inspect(source, ReadOptions(format="edges", header=False))
+    return source, replace(layout, value_column=2 if width == 3 else None)
+
+
+def _is_pair(row: Any) -> bool:
+    return isinstance(row, tuple | list | np.ndarray) and len(row) in (2, 3)
+
+
+def _value_text(value: Any) -> str:
+    """Return the value of a link as its reader takes it, a number with all its digits."""
+    number = isinstance(value, float | np.floating) and not np.isnan(value)
+    return repr(float(value)) if number else text_of(value)

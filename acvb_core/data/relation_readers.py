@@ -1,0 +1,447 @@
+"""Load a relation from what people have: lists of links, matrices, graphs; in files, frames or other objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, replace
+from itertools import chain, islice
+from numbers import Number
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.graph import graph_of_object, read_graph, relation_of_graph
+from acvb_core.data.matrix import read_array, read_matrix, read_matrix_market, read_npz
+from acvb_core.data.names import refuse_repeated
+from acvb_core.data.network import resolve_domains
+from acvb_core.data.relation import Relation
+from acvb_core.data.relation_build import AssembledRelation, object_facts, open_pairs, read_edge_list
+from acvb_core.data.relation_schema import (
+    Layout,
+    ReadOptions,
+    heads_node_list,
+    inspect,
+    refuse_texts,
+    with_choices,
+)
+from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.sources.arrays import graph_library
+from acvb_core.data.sources.containers import open_source
+from acvb_core.data.sources.formats import column_position, refuse_text_format
+from acvb_core.data.sources.frames import FrameSource, is_frame
+from acvb_core.data.sources.parse import ONE_FIELD, RecordReader
+from acvb_core.data.sources.source import ByteSource, FileLike, Utf8Stream
+
+NodeList = Sequence[str] | FileLike
+_FEW = 3  # names that a message lists
+
+
+def read_node_lists(
+    row_nodes: NodeList | None, column_nodes: NodeList | None, options: ReadOptions
+) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
+    """Return the lists of both sides' objects, one list for both where a network is asked for, and their headings."""
+    shape = options.shape
+    facts: list[Fact] = []
+    rows = _read_node_list(row_nodes, "row_nodes", facts)
+    columns = _read_node_list(column_nodes, "column_nodes", facts)
+    if options.wants_network or options.same_nodes:
+        if rows is not None and columns is not None and rows != columns:
+            raise ParameterError(
+                "For a network give one node list, or the same one twice; the lists of row objects and of column "
+                f"objects that were given ({len(rows):,} and {len(columns):,} labels) differ."
+            )
+        if shape is not None and shape[0] != shape[1]:
+            raise ParameterError(
+                f"For a network the shape must be square, not {shape[0]:,} x {shape[1]:,}. Correct it, or take the "
+                "sides as two kinds of objects (domains='two')."
+            )
+        rows = columns = rows if rows is not None else columns
+    for nodes, axis, side in ((rows, 0, "row"), (columns, 1, "column")):
+        if shape is not None and nodes is not None and len(nodes) != shape[axis]:
+            told = f"The {side} node list has {len(nodes):,} labels, the shape says {shape[axis]:,}."
+            raise ParameterError(told)
+    return rows, columns, facts
+
+
+def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> list[str] | None:
+    """Return a node list given as labels, or as a file of one label a line.
+
+    A first line of a file that reads "node", "label" or the like is a heading; a fact says so.
+    """
+    if nodes is None:
+        return None
+    if isinstance(nodes, str | os.PathLike | bytes) or hasattr(nodes, "read"):
+        with ByteSource(cast(FileLike, nodes)) as opened:
+            refuse_text_format(opened)
+            source = opened.name
+            records = _number_lines(RecordReader(Utf8Stream(opened), source, ONE_FIELD))
+            labels = [(line, label) for line, (label,) in records]
+        if len(labels) > 1 and heads_node_list(labels[0][1]):
+            told = f"The first line of the node list {source} ({labels[0][1]}) was taken as its heading."
+            facts.append(Fact("node_list_heading", 1, told))
+            del labels[0]
+    else:
+        labels = list(enumerate(map(str, nodes), start=1))
+    if not labels:
+        raise DataError("the node list is empty", source=source, remedy="Give at least one label.")
+    found = [label for _, label in labels]
+    refuse_repeated(found, "object", lambda i: {"source": source, "line": labels[i][0]})
+    return found
+
+
+def _number_lines(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record's line and fields."""
+    for batch in reader:
+        for i, line in enumerate(batch.lines.tolist()):
+            yield line, batch.record(i)
+
+
+class ObjectLabels(dict[str, NDArray[Any]]):
+    """Labels of the row objects by what they tell ("club"): object arrays of str, "" where nothing is known."""
+
+    report: ReadReport  # what reading them found
+
+
+def load_labels(
+    source: FileLike,
+    relation: Relation,
+    *,
+    filename: str | None = None,
+    name_column: str | int = 0,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: Literal["auto"] | bool = "auto",
+) -> ObjectLabels:
+    r"""Read known labels of a relation's row objects; `with_attributes` puts them beside it.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file object
+        A delimited text, gzipped or not: in each line an object's name and one label or more.
+    relation : Relation, shape (n_rows, n_cols)
+    filename : str, optional
+        The name the user knows the source by.
+    name_column : str or int
+        The column with the objects' names, by header name or by 0-based position.
+    encoding, delimiter
+        As in `load_relation`.
+    header : "auto" or bool
+        Whether the first line holds names. Guessed: it does unless it begins with the name of an object.
+
+    Returns
+    -------
+    ObjectLabels
+        A dict from each further column's name to labels of shape (n_rows,), in the order of the relation's rows.
+
+    Raises
+    ------
+    DataError
+        No line names an object of the relation, or an object has two different labels.
+
+    Examples
+    --------
+    >>> relation = Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"])
+    >>> load_labels(b"name,club\nBob,chess\nAnn,go\n", relation)["club"].tolist()
+    ['go', 'chess']
+    """
+    if isinstance(name_column, str) and header == "auto":
+        header = True
+    objects = dict.fromkeys(take_apart(relation)[0].row_labels)
+    with ByteSource(source, filename) as opened:
+        named = header is True
+        looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)
+        layout = inspect(opened, looking)
+        at = column_position(layout, name_column)
+        if at is None:
+            raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
+        reader = RecordReader(Utf8Stream(opened, encoding), opened.name, layout.delimiter or ",")
+        records = _number_lines(reader)
+        line, first = next(records)
+        if header == "auto":
+            named = first[at] not in objects
+        if not named:
+            records = chain([(line, first)], records)
+        known, unknown = _match_names(records, objects, at, opened)
+    labels = ObjectLabels()
+    for i, heading in enumerate(first):
+        name = heading if named and heading else f"column {i + 1}"
+        if i == at:
+            continue
+        if name in labels:
+            remedy = "Give each column of labels a name of its own."
+            raise opened.fault("two columns have the same name", remedy, 1, name)
+        column = [known[own][1][i] if own in known else "" for own in objects]
+        labels[name] = np.array(column, dtype=object)
+    held = "names" if named else "data"
+    read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {held}."
+    facts = _label_facts(list(labels), len(known), len(objects), unknown)
+    labels.report = ReadReport(opened.name, (Fact("lines", reader.lines_read, read), *facts))
+    return labels
+
+
+def _match_names(
+    records: Iterable[tuple[int, list[str]]], objects: Collection[str], at: int, source: ByteSource
+) -> tuple[dict[str, tuple[int, list[str]]], dict[str, int]]:
+    """Return the line and the cells of each object that a table names, and the line of each other name."""
+    known: dict[str, tuple[int, list[str]]] = {}
+    unknown: dict[str, int] = {}
+    for line, cells in records:
+        name = cells[at]
+        if name not in objects:
+            unknown.setdefault(name, line)
+            continue
+        first, labels = known.setdefault(name, (line, cells))
+        if labels != cells:
+            what = f"this object already has other labels on line {first:,}"
+            remedy = "Keep one of the two lines."
+            raise DataError(what, source=source.name, line=line, column=at + 1, value=name, remedy=remedy)
+    if not known and not unknown:
+        raise source.fault("the file holds no labels", "Load a file with data in it.")
+    if not known:
+        own = ", ".join(map(repr, islice(objects, _FEW)))
+        raise DataError(
+            f"none of the {plural(len(unknown), 'name')} is an object of the relation, whose first are {own}",
+            source=source.name,
+            line=next(iter(unknown.values())),
+            column=at + 1,
+            value=", ".join(islice(unknown, _FEW)),
+            remedy="Put the objects' names into the first column (or choose it), spelt as in the relation.",
+        )
+    return known, unknown
+
+
+def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, int]) -> Iterator[Fact]:
+    """Yield how many objects have labels, how many have none, and whose labels were for no object."""
+    of_objects = f"{n:,} of {plural(n_objects, 'object')} {'has' if n == 1 else 'have'} labels"
+    yield Fact("labelled", n, f"{of_objects}: {', '.join(labels)}.")
+    yield from tell_count("unlabelled", n_objects - n, "{object has|objects have} no label.")
+    if unknown:
+        few = ", ".join(f"{name} (line {line:,})" for name, line in islice(unknown.items(), _FEW))
+        who, more = plural(len(unknown), "name is", "names are"), ", …" if len(unknown) > _FEW else ""
+        told = f"{who} not in the relation: {few}{more}; passed over."
+        yield Fact("unknown_names", len(unknown), told)
+
+
+#: Names of the options of this reader.
+OPTIONS = frozenset({field.name for field in fields(ReadOptions)} | {"filename", "row_nodes", "column_nodes"})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedRelation(LoadedData):
+    """A relation, what reading it found, and how the file was understood."""
+
+    relation: Relation
+    report: ReadReport
+    layout: Layout
+
+
+def inspect_source(source: FileLike, filename: str | None = None, **looking: Any) -> Layout:
+    """Look at the head of a file or a data frame and propose how to read it.
+
+    `looking` holds what is given and not guessed: format, encoding, delimiter, header, sheet, table or query, as
+    `load_relation` takes them. DataError where it is nothing that is read: empty, binary, a foreign format, one column.
+    """
+    options = ReadOptions(**looking)
+    with open_source(source, filename, kind="relation", choices=options.part) as opened:
+        return inspect(opened, options)
+
+
+def load_relation(
+    data: FileLike | Any,
+    /,
+    *,
+    filename: str | None = None,
+    name: str | None = None,
+    row_nodes: NodeList | None = None,
+    column_nodes: NodeList | None = None,
+    **options: Any,
+) -> LoadedRelation:
+    r"""Read a relation from a file or from an object in memory; gzip is recognised by itself.
+
+    Pairs that an edge list does not show, and entries that a sparse file does not store, are observed zeros. A
+    pair given more than once: counts are added up; other values must agree (a link and an observed 0 are an
+    error that names both lines); a known value prevails over a missing one. The report tells each of these.
+
+    Parameters
+    ----------
+    data : path, bytes, binary file object, data frame, graph, array, sparse matrix or pairs
+        A file is delimited text, MatrixMarket, .npz, GraphML, GEXF, GML, Pajek, node-link JSON, Parquet, Arrow,
+        Feather, Excel, ODS, JSON Lines or SQLite. A data frame is one of pandas, polars, pyarrow, duckdb or another
+        library with the Arrow stream protocol; a graph is one of networkx, igraph or graph-tool. A list, or any
+        iterable, holds pairs of labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0
+        for none and NaN (or masked) where the link is unknown; others need a threshold.
+    filename : str, optional
+        The name the user knows the source by.
+    format : "auto", or the name of a format of relations
+    name : str, optional
+        Name of the relation (default: the file's name without extensions).
+    row_column, column_column, value_column : str or int, optional
+        Edge lists: which columns hold the row label, the column label and the value, by header name or by
+        0-based position. None: guessed; it is an error where a column holds long texts and neither side is chosen.
+        `value_column=False`: no values, every line is a link. Of a graph file
+        `value_column` is the name of the edges' weight ("weight" or "value" when there is one). For a matrix,
+        `row_column=False` says that rows have no labels, 0 that the first column holds them.
+    source, target, value : str or int, optional
+        Other names of row_column, column_column and value_column.
+    threshold : float, optional
+        A number above it is a link; never negative. Default: 0 for a text file. Arrays, frames and files of typed
+        columns need one where a value is neither 0 nor 1.
+    shape : (n_rows, n_columns), optional
+        Edge lists: labels are 0-based indices below it. Other formats: what the file must have.
+    row_nodes, column_nodes : sequence of str, path or bytes of a one-column file, optional
+        All objects of a side, in order, with those that have no link; names for files without labels.
+    same_nodes : bool
+        Edge lists: both sides are the same objects (a network); every label stands on both.
+    unlisted : "zero" or "missing"
+        Edge lists: what a pair is that the file does not list.
+    domains : "auto", "one" or "two"
+        Whether both sides are the same objects (a network: every name of either side is a node) or two kinds of
+        objects. "auto": as the file says or looks, two if `shape` is not square or the two lists of objects
+        differ; the report and `layout.sides` tell which, and why.
+    directed : bool, optional
+        Networks: whether i to j and j to i are different links. None: guessed. Of an undirected network a pair is
+        linked if the file links it either way.
+    self_links : bool, optional
+        Networks: whether links of an object to itself count. None: they do if there is one. Where they do not,
+        those in the file are left out, and the report says how many.
+    encoding : str, optional
+        Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
+    delimiter : str, optional
+        One character; guessed among tab ; | , and, for columns of numbers, space.
+    header : "auto" or bool
+        Whether the first line holds names.
+    sheet : str or int, optional
+        Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
+    table, query : str, optional
+        Of a database: the name of the table, or a SELECT that only reads (default: its only table).
+    block_bytes : int
+        Bytes read at a time.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read as asked; the message names file, line, column, value and a remedy.
+    ParameterError
+        An argument makes no sense for any file.
+
+    Examples
+    --------
+    >>> loaded = load_relation(b"person,event\nAnn,Fair\nBob,Fair\n", name="outings")
+    >>> loaded.relation.shape
+    (2, 1)
+    """
+    asked = ReadOptions(**options)
+    rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, asked)
+    asked = replace(asked, row_nodes=rows, column_nodes=columns)
+    kind = _object_kind(data)
+    if kind is None:
+        source = _read_source(data, filename, replace(asked, name=name or ""))
+    else:
+        _refuse_file_options(options)
+        source = _read_object(data, kind, replace(asked, name=name or filename or ""))
+    relation, facts, sides = resolve_domains(source.found, source.layout, asked, source.head)
+    facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
+    return LoadedRelation(
+        relation, ReadReport(source.name, tuple(facts)), replace(source.layout, sides=sides)
+    )
+
+
+class _SourceRead(NamedTuple):
+    """A source whose entries were read, before it is known what kinds of objects they are about."""
+
+    name: str
+    layout: Layout
+    found: AssembledRelation
+    head: bytes = b""  #: first bytes of a file
+
+
+def _refuse_file_options(options: dict[str, Any]) -> None:
+    """Refuse what is said of files, where there is an object in memory."""
+    for option in ("format", "encoding", "delimiter", "header", "sheet", "table", "query"):
+        if options.get(option) not in (None, "auto"):
+            raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
+
+
+def _check_list(layout: Layout, options: ReadOptions) -> None:
+    """Refuse what is said of a list of links where there is none."""
+    if layout.format != "edges" and (options.same_nodes or options.unlisted == "missing"):
+        raise ParameterError(
+            f"same_nodes and unlisted are for edge lists; {layout.filename} is read as {layout.format}."
+        )
+
+
+def _read_source(data: FileLike | Any, filename: str | None, options: ReadOptions) -> _SourceRead:
+    """Read a file or a data frame."""
+    with open_source(data, filename, kind="relation", choices=options.part) as opened:
+        layout = inspect(opened, options)
+        if options.format == "auto" and options.columns[:2] == (None, None):
+            refuse_texts(layout)
+        _check_list(layout, options)
+        layout = with_choices(layout, options)
+        found = _read_file(opened, layout, replace(options, name=options.name or opened.stem))
+        return _SourceRead(opened.name, layout, found, opened.head)
+
+
+def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
+    if layout.format == "edges":
+        return read_edge_list(source, layout, options)
+    if layout.format == "matrix":
+        return read_matrix(source, layout, options)
+    assert isinstance(source, ByteSource)  # a frame is a list of links or a matrix
+    if layout.format == "matrix-market":
+        return read_matrix_market(source, options)
+    if layout.format == "npz":
+        return read_npz(source, options)
+    return relation_of_graph(read_graph(source, layout.format, options.encoding), options, source.name)
+
+
+def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions) -> _SourceRead:
+    """Read an object in memory."""
+    called = getattr(given, "name", "") if kind == "graph" else ""
+    name = options.name or str(called or "relation")
+    options = replace(options, name=name)
+    if kind == "pairs":
+        source, layout = open_pairs(given, name)
+        with source:
+            layout = with_choices(layout, options)
+            return _SourceRead(name, layout, read_edge_list(source, layout, options))
+    layout = Layout("node-link" if kind == "graph" else "matrix", name, container="object")
+    _check_list(layout, options)
+    if kind == "graph":
+        graph = graph_of_object(given, graph_library(given) or "", name)
+        return _SourceRead(name, layout, relation_of_graph(graph, options, name))
+    if options.columns != (None, None, None):
+        raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
+    return _SourceRead(name, layout, read_array(given, options))
+
+
+def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:
+    """Return what an object in memory is read as; None for a file or a data frame, which come as columns."""
+    if isinstance(given, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(given, "read"):
+        return None
+    if graph_library(given) is not None:
+        return "graph"
+    if sparse.issparse(given):
+        return "matrix"
+    if is_frame(given):
+        return None
+    if hasattr(given, "__array__"):
+        array = np.asarray(given)
+        texts = array.dtype.kind in "US" or any(isinstance(value, str) for value in array.flat[:4])
+        return "pairs" if array.ndim == 2 and array.shape[1] in (2, 3) and texts else "matrix"
+    # The links of a networkx graph (`graph.edges`) are a set that can be asked for values, too.
+    if (isinstance(given, Mapping) and not isinstance(given, Set)) or not isinstance(given, Iterable):
+        return None
+    if isinstance(given, Sequence) and given and all(isinstance(row, list) for row in given):
+        numbers = all(isinstance(value, Number) or value is None for value in given[0])
+        if numbers and len(given[0]) in (2, 3):
+            raise ParameterError(
+                f"Lists of {len(given[0])} numbers may be pairs, or rows of a matrix. Give pairs as tuples, a "
+                "matrix as numpy.array(…)."
+            )
+        return "matrix" if numbers else "pairs"
+    return "pairs"

@@ -1,0 +1,534 @@
+"""How a relation is read: what the user asks for, what the source looks like, which column means what."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.sources.arrays import MAX_SIDE
+from acvb_core.data.sources.formats import (
+    PREVIEW_ROWS,
+    FileLayout,
+    column_list,
+    column_position,
+    formats_of,
+    resolve_format,
+    wanted_format,
+)
+from acvb_core.data.sources.frames import Frame, FrameChoices, FrameSource
+from acvb_core.data.sources.parse import BLOCK_BYTES, GUESS_RECORDS, one_line_fault, read_head
+from acvb_core.data.sources.source import ByteSource
+from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
+
+ColumnChoice = str | int | Literal[False] | None
+Domains = Literal["auto", "one", "two"]
+DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
+#: What columns of any origin hold; the others are formats of their own files.
+COLUMN_FORMATS = tuple(row.name for row in formats_of("relation", "text"))
+#: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.
+GRAPH_FORMATS = tuple(row.name for row in formats_of("relation", "graph"))
+# Texts have so many words and letters on average, and are of so many kinds; titles of films are shorter.
+_TEXT_WORDS, _TEXT_LETTERS, _TEXT_DIFFERENT = 6, 40, 0.8
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Choices of the user: arguments of `load_relation`, checked; `row_nodes` and `column_nodes` as lists."""
+
+    name: str = ""
+    format: str = "auto"
+    row_column: ColumnChoice = None
+    column_column: ColumnChoice = None
+    value_column: ColumnChoice = None
+    source: ColumnChoice = None
+    target: ColumnChoice = None
+    value: ColumnChoice = None
+    threshold: float | None = None
+    shape: tuple[int, int] | None = None
+    row_nodes: list[str] | None = None
+    column_nodes: list[str] | None = None
+    same_nodes: bool = False
+    unlisted: Literal["zero", "missing"] = "zero"
+    domains: Domains = "auto"
+    directed: bool | None = None
+    self_links: bool | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: Literal["auto"] | bool | None = None
+    sheet: str | int | None = None
+    table: str | None = None
+    query: str | None = None
+    block_bytes: int = BLOCK_BYTES
+
+    def __post_init__(self) -> None:
+        if self.unlisted not in ("zero", "missing"):
+            raise ParameterError(f"unlisted is 'zero' or 'missing', not {self.unlisted!r}.")
+        for name, other in (("source", "row_column"), ("target", "column_column"), ("value", "value_column")):
+            if getattr(self, name) is not None and getattr(self, other) is not None:
+                raise ParameterError(f"{name} and {other} are two names of one choice: give one of them.")
+        if self.domains not in DOMAINS:
+            raise ParameterError(f"domains is one of {', '.join(DOMAINS)}, not {self.domains!r}.")
+        if self.domains == "two" and not (self.directed is None and self.self_links is None):
+            what = "directed and self_links are for networks: leave them out, or give domains='one'."
+            raise ParameterError(what)
+        sizes = (1, 1) if self.shape is None else self.shape
+        if len(sizes) != 2 or not all(isinstance(n, int) and 0 < n <= MAX_SIDE for n in sizes):
+            what = f"The shape must be two whole numbers from 1 to {MAX_SIDE:,}, not {self.shape!r}."
+            raise ParameterError(what)
+
+    @property
+    def columns(self) -> tuple[ColumnChoice, ColumnChoice, ColumnChoice]:
+        """Columns chosen as source, target and value, by either name."""
+        row = self.row_column if self.source is None else self.source
+        column = self.column_column if self.target is None else self.target
+        return row, column, self.value_column if self.value is None else self.value
+
+    @property
+    def weight(self) -> str | Literal[False] | None:
+        """Value of a graph's edge that is its weight, False if none is (None: guessed)."""
+        value = self.columns[2]
+        if isinstance(value, int) and value is not False:
+            raise ParameterError("Values of edges have names and no positions: give value_column as a name.")
+        return value
+
+    @property
+    def part(self) -> FrameChoices:
+        """Part of a file with several that is read."""
+        return FrameChoices(self.sheet, self.table, self.query)
+
+    @property
+    def wants_network(self) -> bool:
+        """Return whether both sides are to be the same objects, whatever the source looks like."""
+        asked = self.same_nodes or self.directed is not None or self.self_links is not None
+        return self.domains == "one" or (self.domains == "auto" and asked)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Kinds of the two sides of a relation, and why they are taken so."""
+
+    domains: Literal["one", "two"]  # the same objects on both sides, or two kinds of objects
+    reason: str  # a sentence
+    directed: bool | None = None  # of a network; None for two kinds of objects
+    self_links: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sides as JSON-able values."""
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True)
+class Layout(FileLayout):
+    """How a relation is (or would be) read."""
+
+    row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
+    column_column: int | None = None  # of an edge list, as is the next; None: every line is a link
+    value_column: int | None = None
+    direction_column: int | None = None  # of an edge list: says of each link whether it has a direction
+    sides: Sides | None = None  # known once the whole file was read
+
+    @property
+    def used_columns(self) -> set[int | None] | None:
+        """The columns of an edge list that are read."""
+        used = {self.row_column, self.column_column, self.value_column, self.direction_column}
+        return used if self.format == "edges" else None
+
+    @property
+    def text_column(self) -> int | None:
+        """The first column of an edge list that holds long texts rather than names; None where there is none."""
+        columns = zip(*self.rows, strict=True) if self.format == "edges" else ()
+        return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
+
+
+def holds_texts(values: Sequence[str]) -> bool:
+    """Return whether a column holds long texts: several words each, hardly one twice, unlike names of objects."""
+    given = [value for value in values if value.strip()]
+    if not given or 2 * len(given) < len(values):
+        return False
+    words = sum(len(value.split()) for value in given) / len(given)
+    letters = sum(map(len, given)) / len(given)
+    different = len(set(given)) / len(given)
+    return words >= _TEXT_WORDS and letters >= _TEXT_LETTERS and different > _TEXT_DIFFERENT
+
+
+def refuse_texts(layout: Layout) -> None:
+    """Raise DataError where a column holds long texts, which may as well be documents, and nobody chose the columns."""
+    at = layout.text_column
+    if at is None or layout.row_column is None or layout.column_column is None:
+        return
+    # Without a line of names, columns are chosen by position.
+    names = dict(enumerate(layout.column_names)) if layout.header else {}
+    row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
+    called = repr(text) if layout.header else f"at position {at} (counted from 0)"
+    what = f"the column {called} holds long texts, so this may be documents or links"
+    remedy = (
+        f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
+    )
+    remedy += f"(row_column={row!r}) (column_column={column!r})."
+    raise DataError(what, source=layout.filename, value=layout.rows[0][at], remedy=remedy)
+
+
+def with_choices(layout: Layout, options: ReadOptions) -> Layout:
+    """Return the layout with the user's columns; guesses give way to them.
+
+    DataError where there is no such column, or one is to hold two things; ParameterError where there is a threshold,
+    but no column of values.
+    """
+    row, column, value = options.columns
+    if layout.format == "matrix" and row is not None:
+        return replace(layout, row_column=column_position(layout, row))
+    if layout.format != "edges":
+        return layout
+    row_at, column_at, value_at = (column_position(layout, choice) for choice in (row, column, value))
+    taken = {row_at, column_at, value_at}
+    if row_at is None:
+        row_at = _next_column(layout, layout.row_column, taken)
+    if column_at is None:
+        column_at = _next_column(layout, layout.column_column, taken | {row_at})
+    if value is None and layout.value_column not in taken | {row_at, column_at}:
+        value_at = layout.value_column
+    chosen = [at for at in (row_at, column_at, value_at) if at is not None]
+    if row_at is None or column_at is None or len(set(chosen)) < len(chosen):
+        what = "row labels, column labels and values need a column each"
+        remedy = f"Choose different columns among {column_list(layout)}."
+        raise DataError(what, source=layout.filename, remedy=remedy)
+    if options.threshold is not None and value_at is None:
+        raise ParameterError("A threshold needs a column of values; choose one with value_column.")
+    direction_at = None if layout.direction_column in chosen else layout.direction_column
+    return replace(
+        layout,
+        row_column=row_at,
+        column_column=column_at,
+        value_column=value_at,
+        direction_column=direction_at,
+    )
+
+
+def _next_column(layout: Layout, guessed: int | None, taken: set[int | None]) -> int | None:
+    """Return the column that was guessed if nothing else is in it, else the first free one."""
+    if guessed not in taken:
+        return guessed
+    return next((at for at in range(layout.n_fields) if at not in taken), None)
+
+
+def no_data_fault(name: str) -> DataError:
+    """Return the error for a file of which only the line of names was read."""
+    what = "the file holds column names and no data"
+    remedy = "Load a file with data in it, or say that its first line is data."
+    return DataError(what, source=name, line=1, remedy=remedy)
+
+
+Records = Sequence[Sequence[str]]
+Heading = Literal["directed", "network"] | None
+# What heads the columns of an edge list.
+_ROW_NAMES = {"source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid"}
+_ROW_NAMES |= {"user_id", "member", "sender", "head", "subject", "document", "doc", "author", "package"}
+_ROW_NAMES |= {"source_id", "node1", "follower", "customer", "object", "protein1"}
+_COLUMN_NAMES = {"target", "dst", "to", "tonodeid", "dest", "destination", "col", "column", "columns", "cols"}
+_COLUMN_NAMES |= {"column_label", "event", "item", "itemid", "item_id", "receiver", "recipient", "tail"}
+_COLUMN_NAMES |= {"tag", "word", "term", "artist", "movie", "paper", "feature", "attribute", "vote"}
+_COLUMN_NAMES |= {"question", "group", "target_id", "node2", "followee", "product", "disease", "gene"}
+_COLUMN_NAMES |= {"protein2"}
+_VALUE_NAMES = {"value", "values", "weight", "count", "counts", "freq", "frequency", "rating", "score"}
+_VALUE_NAMES |= {"link", "linked", "number", "amount", "strength", "entry"}
+_OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
+_KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
+# What heads a list of objects.
+_LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
+_LIST_NAMES |= {"column"}
+#: What stands above the names of rows.
+CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
+# What heads a column that says whether links have a direction, and what it says.
+_DIRECTION_NAMES = {"type", "edge_type", "edge type", "direction", "directed", "is_directed", "undirected"}
+_DIRECTION_WORDS = {"directed": True, "undirected": False, "mutual": False}
+_TRUTH_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+# What heads the two columns of a network, without "id" and marks between words: links with a direction, and others.
+_DIRECTED_PAIRS = {("src", "dest"), ("source", "destination"), ("source", "sink"), ("origin", "destination")}
+_DIRECTED_PAIRS |= {("sender", "receiver"), ("sender", "recipient"), ("follower", "followee")}
+_DIRECTED_PAIRS |= {("follower", "followed"), ("citing", "cited"), ("caller", "callee"), ("tail", "head")}
+_DIRECTED_PAIRS |= {("head", "tail"), ("truster", "trustee"), ("trustor", "trustee"), ("giver", "receiver")}
+_DIRECTED_PAIRS |= {("parent", "child")}
+_DIRECTED_STARTS = (("from", "to"), ("source", "target"), ("src", "dst"))
+_UNDIRECTED_PAIRS = {("i", "j"), ("u", "v"), ("ego", "alter")}
+_NUMBERED_ENDS = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
+
+
+def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
+    """Look at the head of `source`; what the options say of it is not guessed.
+
+    DataError where the head is not a table, or a table of one column, or of a format for texts (JSON, HTML, …).
+    """
+    format = wanted_format(options.format, "relation")
+    header = None if options.header == "auto" else options.header
+    bits = False
+    if isinstance(source, FrameSource):
+        frame, records = source.frame, source.first_rows(GUESS_RECORDS)
+        _check_frame(source, format, records)
+        bits, header = _holds_bits(frame, records), True if frame.named else header
+        layout = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
+    else:
+        known = resolve_format(source, "relation", format)
+        if known is not None:
+            return Layout(known.name, source.name, source.gzipped)
+        head = read_head(source, options.encoding, options.delimiter)
+        records = head.even
+        layout = Layout(
+            "edges", source.name, source.gzipped, head.encoding, head.delimiter, n_fields=head.usual
+        )
+        if format != "matrix" and header is None and len(head.records) == 1 and _may_be_heading(records[0]):
+            raise one_line_fault(records[0], source.name)
+    if format == "matrix" or (format is None and (bits or _is_matrix(records))):
+        indexed = isinstance(source, FrameSource) and source.frame.has_index
+        named_columns, named_rows = _matrix_labels(records, bool(header), indexed)
+        header = named_columns if header is None else header
+        layout = replace(layout, format="matrix", row_column=0 if named_rows else None)
+    else:
+        header = _has_edge_header(records) if header is None else header
+        names = records[0] if header else [""] * layout.n_fields
+        body = records[header:]
+        direction = next(
+            (i for i in range(len(names)) if _says_direction(names[i], [record[i] for record in body])), None
+        )
+        row, column, value = _edge_columns(names, body, direction)
+        layout = replace(
+            layout, row_column=row, column_column=column, value_column=value, direction_column=direction
+        )
+    names = records[0] if header else [f"column {i + 1}" for i in range(layout.n_fields)]
+    rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
+    return replace(layout, header=header, column_names=tuple(names), rows=rows)
+
+
+def _check_frame(source: FrameSource, format: str | None, records: Records) -> None:
+    """Refuse columns that are to be read as a format of files, and a single column."""
+    frame, only = source.frame, None
+    if format not in (None, *COLUMN_FORMATS):
+        what = f"this is {frame.what}, but it was to be read as {format}"
+        remedy = "Let the format be recognised, or choose edges or matrix."
+    elif len(frame.names) < 2:
+        what, only = f"{frame.what} has one column only", next(iter(frame.names), None)
+        remedy = "To read links, give two columns of labels."
+        if holds_texts([row[0] for row in records[frame.named :] if row]):
+            column = only if frame.named else 0
+            remedy += f" To read documents, use load_corpus (text_column={column!r})."
+    else:
+        return
+    raise DataError(what, source=source.name, value=only, remedy=remedy)
+
+
+def _holds_bits(frame: Frame, records: Records) -> bool:
+    """Return whether named columns, perhaps behind an index, hold 0 and 1 and have no names of links: a matrix."""
+    called = any(_lower(name) in _ROW_NAMES | _COLUMN_NAMES for name in frame.names[frame.has_index :])
+    cells = (cell for row in records[1:] for cell in row[frame.has_index :])
+    return frame.named and not called and value_kind(cells) == "0/1"
+
+
+def names_links(names: Sequence[str]) -> bool:
+    """Return whether the names of columns are such as the two ends of links have."""
+    lowered = set(map(_lower, names))
+    return _network_columns(names) is not None or bool(lowered & _ROW_NAMES and lowered & _COLUMN_NAMES)
+
+
+def numbers_lines(values: Sequence[str]) -> bool:
+    """Return whether the values of a column number its lines: whole numbers, each greater than the one before."""
+    numbers = [int(value) for value in values if re.fullmatch(r"\s*\d{1,18}\s*", value)]
+    return len(numbers) == len(values) > 2 and all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+
+
+def read_direction(heading: str, field: str) -> bool | None:
+    """Return whether a field says that a link has a direction; None where it says nothing of the kind.
+
+    >>> read_direction("Type", "Undirected"), read_direction("directed", "1"), read_direction("Type", "1")
+    (False, True, None)
+    """
+    name, word = _lower(heading), _lower(field)
+    if name.endswith("directed") and word in _TRUTH_WORDS:
+        return _TRUTH_WORDS[word] is not name.endswith("undirected")
+    return _DIRECTION_WORDS.get(word)
+
+
+def _says_direction(heading: str, fields: Sequence[str]) -> bool:
+    """Return whether a column says of each link whether it has a direction, as Gephi's Type does."""
+    if _lower(heading) not in _DIRECTION_NAMES:
+        return False
+    said = [read_direction(heading, field) for field in fields if field.strip()]
+    return bool(said) and None not in said
+
+
+def heads_node_list(name: str) -> bool:
+    """Return whether the first line of a node list is a heading."""
+    return _lower(name) in _LIST_NAMES
+
+
+def heading(row: str, column: str) -> Heading:
+    """Return whether the names of two columns are such as those of a network have, and give its links a direction.
+
+    >>> heading("Source", "Target"), heading("node_1", "node_2"), heading("userID", "friendID"), heading("user", "item")
+    ('directed', 'network', 'network', None)
+    """
+    # In lower case, without marks and what only says that it is a name.
+    plain = (re.sub(r"[\W_]+", "", name.lower()) for name in (row, column))
+    first, second = (re.sub(r"(id|name|label)$", "", word) or word for word in plain)
+    # One word after "from" and "to", or two words that belong together.
+    if (first, second) in _DIRECTED_PAIRS or any(
+        first.startswith(one) and second.startswith(other) and first[len(one) :] == second[len(other) :]
+        for one, other in _DIRECTED_STARTS
+    ):
+        return "directed"
+    # One word before two numbers or letters: node1 and node2.
+    numbered = len(first) > 1 and first[:-1] == second[:-1] and (first[-1:], second[-1:]) in _NUMBERED_ENDS
+    undirected = (first, second) in _UNDIRECTED_PAIRS or second.startswith("friend") or numbered
+    return "network" if undirected else None
+
+
+def _is_matrix(records: Records) -> bool:
+    """Return whether the records look like a dense matrix rather than an edge list."""
+    width = len(records[0])
+    if width < 2 or len(records) < 2:
+        return False
+    cells = [field for record in records[1:] for field in record[1:]]
+    if not all(map(_is_value, cells)):
+        return False
+    first = [_lower(field) for field in records[0]]
+    if first[0] == "" and all(first[1:]):
+        return True  # the empty corner above row labels and before column labels
+    if width < 4 or (set(first) & _ROW_NAMES and set(first) & _COLUMN_NAMES):
+        return False
+    # Several columns of numbers can also be an edge list with weights and times: those are not all 0 / 1.
+    return width > 6 or value_kind(cells) in ("0/1", "yes/no")
+
+
+def _has_edge_header(records: Records) -> bool:
+    """Return whether the first record of an edge list holds column names.
+
+    It does when two of its fields are usual column names, or named as the two columns of a network are (member_1,
+    member_2) and not as the objects below, or when a column of numbers (or of 0 / 1 values) starts with something
+    else. Otherwise the first line is data: a wrong guess then adds an object that can be seen, where the other wrong
+    guess would lose a link.
+    """
+    first, body = records[0], records[1:]
+    if sum(_lower(field) in _KNOWN for field in first) >= min(2, len(first)):
+        return True
+    if not body or any(not field.strip() for field in first):
+        return False
+    if _heads_network(first, body):
+        return True
+    for column, field in enumerate(first):
+        below = [record[column] for record in body if column < len(record)]
+        if below and not _has_digit(field) and all(map(_has_digit, below)):
+            return True
+        if column >= 2 and not _is_value(field) and below and all(map(_is_value, below)):
+            return True
+    return False
+
+
+def _heads_network(names: Sequence[str], body: Records) -> bool:
+    """Return whether two columns in a row are named as those of a network, and not as the objects below them."""
+    at = _network_columns(names)
+    if at is None:
+        return False
+    first, second = names[at].strip(), names[at + 1].strip()
+    below = [field.strip() for record in body if at + 1 < len(record) for field in record[at : at + 2]]
+    if not below or first in below or second in below:
+        return False
+    stem = first[:-1]  # of node1, which may as well be an object's name
+    alike = [field for field in below if field.startswith(stem)]
+    long = min(len(first), len(second)) > 3
+    if not first[-1:].isdigit():
+        return long and not alike
+    # A letter or two and a number can name any object; but no object if all others are named in one other way.
+    return not any(field[len(stem) :][:1].isdigit() for field in alike) and (long or _named_in_one_way(below))
+
+
+def _network_columns(names: Sequence[str]) -> int | None:
+    """Return the position of the first of two neighbouring columns that are named as those of a network."""
+    pairs = zip(names, names[1:], strict=False)
+    return next((i for i, pair in enumerate(pairs) if heading(*pair) and not _are_in_series(names, i)), None)
+
+
+def _are_in_series(names: Sequence[str], at: int) -> bool:
+    """Return whether more columns than two are numbered like this one: indicator 1, indicator 2, indicator 3."""
+    stems = [re.sub(r"[\W_]*\d+$", "", _lower(name)) for name in names]
+    return names[at].strip()[-1:].isdigit() and stems.count(stems[at]) > 2
+
+
+def _named_in_one_way(labels: Sequence[str]) -> bool:
+    """Return whether each label is the same letters, or none, and a number; or none has a digit at its end."""
+    stems = {re.sub(r"\d+$", "", label) for label in labels}
+    return len(stems) == 1 or not any(label[-1:].isdigit() for label in labels)
+
+
+def _may_be_heading(only: Sequence[str]) -> bool:
+    """Return whether the only record of a file could name columns as well as hold data: different words."""
+    words = all(field.strip() and math.isnan(read_value(field).number) for field in only)
+    return words and len(set(only)) == len(only) and not _has_edge_header([only])
+
+
+def _edge_columns(
+    names: Sequence[str], body: Records, direction: int | None = None
+) -> tuple[int, int, int | None]:
+    """Return the positions of row label, column label and value (None: no value column).
+
+    `direction`: position of a column that says whether links have a direction; it is left out.
+    """
+    lowered = [_lower(name) for name in names]
+
+    def find(words: set[str], *taken: int | None) -> int | None:
+        return next((i for i, name in enumerate(lowered) if name in words and i not in taken), None)
+
+    row = find(_ROW_NAMES)
+    column = find(_COLUMN_NAMES, row)
+    value = find(_VALUE_NAMES, row, column)
+    pair = _network_columns(names)
+    if row is None and column is None and pair is not None and value not in (pair, pair + 1):
+        row, column = pair, pair + 1
+    free = [i for i in range(len(lowered)) if i not in (row, column, value, direction)]
+    sides = (row is None) + (column is None)
+    if sides and free and numbers_lines([record[free[0]] for record in body]):
+        others = [value_kind(record[i] for record in body) for i in free[1:]]
+        if others.count("text") >= sides:
+            free.pop(0)
+    if row is None and free:
+        row = free.pop(0)
+    if column is None and free:
+        column = free.pop(0)
+    if row is None or column is None:  # names such as "n" took a column that a label needs
+        row, column, value, free = 0, 1, None, list(range(2, len(lowered)))
+    if value is None:
+        free = [i for i in free if lowered[i] not in _OTHER_NAMES]
+        kinds = {i: value_kind(record[i] for record in body) for i in free}
+        value = next((i for i, kind in kinds.items() if kind not in ("text", "missing")), None)
+    return row, column, value
+
+
+def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, bool]:
+    """Return whether a matrix has column labels (first line) and row labels (first column).
+
+    `named`: the first line is known to hold names. `indexed`: the first column is the index of a data frame.
+    """
+    first, body = records[0], records[1:]
+    corner = _lower(first[0])
+    if indexed or (corner == "" and all(field.strip() for field in first[1:])):
+        return True, True
+    below = [record[0] for record in body] or [first[0]]
+    # Text above ids: userId above 100, 101, … and the numbers of items beside it.
+    heads_ids = bool(body) and not _is_value(first[0]) and all(map(_is_value, below))
+    named_columns = named or heads_ids or not all(map(_is_value, first[1:]))
+    named_rows = not all(map(_is_value, below)) or (named_columns and corner in CORNER_NAMES)
+    # Three or more rows whose first cells are numbers that never repeat: ids.
+    return named_columns, named_rows or (named_columns and len(set(below)) == len(below) > 2)
+
+
+def _lower(name: str) -> str:
+    return name.strip().lower()
+
+
+def _is_value(field: str) -> bool:
+    return read_value(field).verdict != ILLEGAL
+
+
+def _has_digit(field: str) -> bool:
+    return re.search(r"\d", field) is not None

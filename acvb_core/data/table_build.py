@@ -1,0 +1,433 @@
+"""Load a table of numbers from files, arrays, frames and AnnData: names, groups, categories, constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from acvb_core.core.errors import DataError
+from acvb_core.data.names import is_numbering, refuse_repeated
+from acvb_core.data.report import LoadedData, ReadReport, plural
+from acvb_core.data.sources.arrays import is_sparse, load_npy, load_npz, load_sparse, refuse_graph
+from acvb_core.data.sources.containers import open_source
+from acvb_core.data.sources.frames import is_frame
+from acvb_core.data.sources.source import ByteSource
+from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
+from acvb_core.data.table import Floats, Image, Table, copy_numbers, list_names, pixel_names, same_valued
+from acvb_core.data.table_columns import (
+    DRESSED,
+    UNDRESSED,
+    RawTable,
+    TableLayout,
+    TableOptions,
+    inspect_columns,
+    read_columns,
+)
+
+#: A column of more different texts than this is not a set of categories.
+MOST_CATEGORIES = 100
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedTable(LoadedData):
+    """A table, what reading it found, and how the file was understood."""
+
+    table: Table
+    report: ReadReport  # its facts "rows", "columns" and "missing" are always there
+    layout: TableLayout
+
+
+class Columns(NamedTuple):
+    """Columns of numbers, their names, and the position of the column that each was read or made from."""
+
+    values: Floats
+    names: list[str]
+    origin: list[int]
+
+
+def build_table(raw: RawTable) -> LoadedTable:
+    """Return the table of the columns that were read, and the report of reading and building it."""
+    options, name = raw.options, raw.layout.filename
+    for column in raw.as_texts - raw.texts.keys():
+        raw.take_as_text(column)
+    rows, labels = _name_rows(raw), _find_labels(raw)
+    columns = _code_texts(raw, _find_cells(raw))
+    if not columns.names:
+        remedy = f"Check {'the delimiter, the decimal sign and ' if raw.layout.delimiter else ''}which columns hold "
+        raise DataError("there is no column of numbers", source=name, remedy=f"{remedy}names and groups.")
+    constant = same_valued(columns.values)
+    image, size = None, options.size or raw.size
+    if size is not None:
+        pixels, there = plural(size[0] * size[1], "pixel"), plural(len(columns.names), "column")
+        if size[0] * size[1] != len(columns.names):
+            what = f"a picture of {size[0]:,} x {size[1]:,} has {pixels}, but there are {there}"
+            remedy = "Correct its size, and leave out or name columns that are no pixels."
+            raise DataError(what, source=name, remedy=remedy)
+        image = Image.whole(*size).without(constant, np.fmin.reduce(columns.values, axis=0))
+    if constant.any():
+        columns = _leave_out_constants(raw, columns, constant)
+    table = Table.build(
+        columns.values,
+        rows=rows,
+        columns=columns.names,
+        name=options.name or name,
+        standardise=options.standardise,
+        labels=labels,
+        image=image,
+    )
+    _note_size(raw, table)
+    return LoadedTable(table, ReadReport(name, tuple(raw.facts)), raw.layout)
+
+
+def _name_rows(raw: RawTable) -> list[str] | None:
+    """Return the rows' names; a column that was guessed and cannot name them becomes one of cells."""
+    at, guessed = raw.row_column, raw.options.row_labels is None
+    if at is None:
+        return raw.rows if guessed else None
+    names = raw.texts[at].strings()
+    heading = raw.layout.column_names[at].strip() if raw.layout.header else None
+    if guessed and heading != "" and (len(set(names)) < len(names) or "" in names):
+        raw.row_column = None
+        return None
+    where = f"the column {heading!r}" if heading else f"column {at + 1:,}"
+    raw.note("row_names", len(names), f"Rows are named by {where}.", column=at, guessed=guessed)
+    if raw.lines is not None:
+        refuse_repeated(names, "row", lambda i: raw.place(i, at))
+    return names
+
+
+def _find_labels(raw: RawTable) -> list[str] | None:
+    at = raw.label_column
+    labels = raw.labels if at is None else raw.texts[at].strings()
+    if labels is None:
+        return None
+    groups, unknown = len({*labels} - {""}), labels.count("")
+    where = "" if at is None else f" in the column {raw.layout.column_names[at]!r}"
+    without = f" ({plural(unknown, 'row')} without)" if unknown else ""
+    raw.note("groups", groups, f"{plural(groups, 'known group')} of rows{where}{without}.", unknown=unknown)
+    return labels
+
+
+def _find_cells(raw: RawTable) -> list[int]:
+    """Return the columns that hold cells, without those that a delimiter at the end of every line makes."""
+    headings = raw.layout.column_names
+    if raw.left_out:
+        which = [headings[i] for i in sorted(raw.left_out)]
+        told = f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
+        raw.note("left_out", len(which), told)
+    held = raw.left_out | {raw.row_column, raw.label_column}
+    free = [i for i in range(raw.layout.n_fields) if i not in held]
+    for i in free:
+        if i in raw.texts and i not in raw.categories:
+            raw.take_numbers(i)
+    if raw.layout.header:
+        nameless = [i for i in free if i not in raw.texts and not headings[i].strip()]
+        empty = [i for i in nameless if np.isnan(raw.values[:, i]).all()]
+        if empty:
+            told = f"{plural(len(empty), 'column')} without a name and without a value: left out."
+            raw.note("empty_columns", len(empty), told)
+        free = [i for i in free if i not in empty]
+    if raw.header_line is not None:
+        refuse_repeated([headings[i] for i in free], "column", lambda k: raw.place(None, free[k]))
+    return free
+
+
+def _code_texts(raw: RawTable, free: list[int]) -> Columns:
+    """Return the columns `free` as numbers.
+
+    Texts that all say yes or no are 1 and 0. Other columns of text are refused, left out, or each of their
+    categories becomes a column "name=category" of 1 (it is this one), 0 (another) and NaN (missing).
+    """
+    policy, headings = raw.options.categories, raw.layout.column_names
+    categories: list[int] = []
+    coded: dict[int, tuple[Floats, list[str]]] = {}
+    for i in (i for i in free if i in raw.texts):
+        texts, codes = raw.texts[i].texts, raw.texts[i].codes
+        if i not in raw.categories and {text.lower() for text in texts} <= YES_WORDS | NO_WORDS:
+            raw.values[:, i] = np.array([*(float(text.lower() in YES_WORDS) for text in texts), np.nan])[
+                codes
+            ]
+            raw.note("yes_no", 1, f"The column {headings[i]!r} says yes (1) or no (0).")
+            continue
+        categories.append(i)
+        if policy == "one-hot":
+            coded[i] = _code_one_hot(raw, i)
+    if categories and policy == "refuse":
+        raise _category_fault(raw, categories)
+    if categories and policy == "leave-out":
+        which = [headings[i] for i in categories]
+        told = f"{plural(len(which), 'column')} of text left out: {list_names(which)}."
+        raw.note("categories_left_out", len(which), told, columns=which)
+        free = [i for i in free if i not in categories]
+    if not coded:
+        values = raw.values if len(free) == raw.layout.n_fields else raw.values[:, free]
+        return Columns(values, [headings[i] for i in free], free)
+    pieces = [coded.get(i, (raw.values[:, [i]], [headings[i]])) for i in free]
+    return Columns(
+        np.concatenate([values for values, _ in pieces], axis=1),
+        [name for _, names in pieces for name in names],
+        [i for i, (_, names) in zip(free, pieces, strict=True) for _ in names],
+    )
+
+
+def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
+    column, name = raw.texts[at], raw.layout.column_names[at]
+    if len(column.texts) > MOST_CATEGORIES:
+        many = f"{len(column.texts):,} different texts, more than {MOST_CATEGORIES} categories"
+        remedy = "Leave it out (leave_out), or take it as the rows' names (row_labels)."
+        raise DataError(f"the column {name!r} has {many}", **raw.place(None, at), remedy=remedy)
+    order = sorted(range(len(column.texts)), key=lambda code: column.texts[code])
+    coded = (column.codes[:, None] == np.array(order)).astype(np.float64)
+    coded[column.codes < 0] = np.nan
+    names = [f"{name}={column.texts[code]}" for code in order]
+    told = f"The column {name!r} was coded as {plural(len(names), 'column')} of 0 and 1: {list_names(names)}."
+    raw.note("one_hot", len(names), told, column=name)
+    return coded, names
+
+
+def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
+    first = raw.texts[categories[0]]
+    row = int((first.codes >= 0).argmax())
+    dressed = bool(first.texts) and all(map(DRESSED.fullmatch, first.texts))
+    which = list_names([raw.layout.column_names[i] for i in categories])
+    what = f"{plural(len(categories), 'column')} of text among the columns of numbers: {which}"
+    remedy = (
+        f"{f'{UNDRESSED} Otherwise code' if dressed else 'Code'} them as 0 and 1 (categories='one-hot'), leave them "
+        "out (categories='leave-out'), or take one as the rows' names (row_labels) or groups (label_column)."
+    )
+    value = first.texts[first.codes[row]] if first.texts else None
+    return DataError(what, **raw.place(row, categories[0]), value=value, remedy=remedy)
+
+
+def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.bool_]) -> Columns:
+    which = [columns.names[i] for i in np.flatnonzero(constant)]
+    number = plural(len(which), "column")
+    if raw.options.constants == "refuse" or constant.all():
+        raise DataError(
+            f"{number} {'has' if len(which) == 1 else 'have'} no two different values: {list_names(which)}",
+            **raw.place(None, columns.origin[int(constant.argmax())]),
+            remedy="Give a table in which the rows differ."
+            if constant.all()
+            else "Leave constant columns out (constants='leave-out').",
+        )
+    told = f"{number} without two different values: left out ({list_names(which)})."
+    raw.note("constants", len(which), told, columns=which)
+    kept = np.flatnonzero(~constant)
+    names, origin = [columns.names[i] for i in kept], [columns.origin[i] for i in kept]
+    return Columns(columns.values[:, kept], names, origin)
+
+
+def _note_size(raw: RawTable, table: Table) -> None:
+    raw.note("rows", table.n_rows, f"{plural(table.n_rows, 'row')}.")
+    raw.note("columns", table.n_columns, f"{plural(table.n_columns, 'column')} of numbers.")
+    told = "No cell is missing."
+    if table.n_missing:
+        told = f"{plural(table.n_missing, 'cell')} missing ({100 * table.share_missing:.3g} %)."
+    raw.note("missing", table.n_missing, told, share=table.share_missing)
+    blank = ~table.observed.any(axis=1)
+    if blank.any():
+        told = f"{plural(int(blank.sum()), 'row')} without any known cell: kept ({list_names(table.rows[blank])})."
+        raw.note("empty_rows", int(blank.sum()), told)
+
+
+#: Arrays of an npz file that are no cells.
+_BESIDE = ("rows", "columns", "labels")
+#: Names of the options of this reader.
+OPTIONS = frozenset({field.name for field in fields(TableOptions)} | {"filename"})
+
+
+def inspect_table(source: Any, filename: str | None = None, **options: Any) -> TableLayout:
+    """Look at the head of a file or a frame and propose how to read it; the options are those of `load_table`."""
+    asked = TableOptions(**options)
+    with open_source(source, filename, kind="table", choices=asked.part) as opened:
+        if opened.is_array or opened.is_zip:
+            return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
+        return inspect_columns(opened, asked)
+
+
+def load_table(source: Any, *, filename: str | None = None, **options: Any) -> LoadedTable:
+    r"""Read a table of numbers; gzip is recognised by itself.
+
+    Read are delimited text, Parquet, Arrow, Feather, Excel, ODS, JSON Lines, SQLite, NumPy's .npy and .npz (one array
+    of cells, two-dimensional or pictures, and beside it `rows`, `columns`, `labels` if there are) and SciPy's sparse
+    .npz; in memory arrays, SciPy matrices, AnnData, and frames of pandas, polars, pyarrow, duckdb or another library
+    with the Arrow or the dataframe protocol. Nothing is dropped unless it is asked for, and the report tells what was.
+
+    Parameters
+    ----------
+    source : path, bytes, file object, array (masked or sparse too), frame or AnnData
+        An index of pandas that is more than a numbering names the rows. Of an AnnData, `X` holds the cells.
+    filename : str, optional
+        The name the user knows the source by.
+    name : str, optional
+        Name of the table (default: the file's name without extensions).
+    header : bool or "auto", optional
+        Whether the first line holds names. None or "auto": guessed.
+    row_labels : str, int or False, optional
+        The column of the rows' names, by header name or 0-based position. None: the first column if it is text or
+        its heading is blank (or "id", "name", …), and no two are the same. False: rows have no names.
+    label_column : str or int, optional
+        The column of a known group of each row, which the inference never sees; of an AnnData, one of `obs`.
+    missing : iterable of str
+        Signs for a missing cell (such as "-999") besides blank, NA, N/A, NaN, null, none, ?, - and a point.
+    categories : "refuse", "one-hot" or "leave-out"
+        What becomes of columns of text. Coded, each category is a column "name=category" of 0 and 1, missing where
+        the category is. (Columns of yes / no or true / false are numbers in any case.)
+    category_columns : iterable of str or int
+        Columns whose numbers are categories too.
+    leave_out : iterable of str or int
+        Columns not to read.
+    constants : "refuse" or "leave-out"
+        What becomes of columns without two different values.
+    standardise : bool
+        Methods work on columns of mean 0 and standard deviation 1.
+    image : "8x8" or (8, 8), optional
+        The columns are the pixels of pictures of this height and width, row by row. Constant pixels that are left
+        out are their background.
+    encoding : str, optional
+        Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
+    delimiter : str, optional
+        One character; guessed among tab ; | , and, for columns of numbers, space.
+    decimal : "." or ",", optional
+        Guessed: a comma where it is not the delimiter, and stands in numbers none of which has a point.
+    sheet : str or int, optional
+        Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
+    table, query : str, optional
+        Of a database: the name of the table, or a SELECT that only reads (default: its only table).
+    block_bytes : int
+        Bytes read at a time.
+
+    Raises
+    ------
+    DataError
+        The source cannot be read as asked; the message names file, line, column, value and a remedy.
+    ParameterError
+        An argument makes no sense for any source.
+
+    Examples
+    --------
+    >>> loaded = load_table(b"city,rain,sun\nBergen,2495,1187\nBari,588,2459\n", name="weather")
+    >>> loaded.table.size_text, loaded.table.rows.tolist()
+    ('2 rows × 2 columns', ['Bergen', 'Bari'])
+    """
+    asked = TableOptions(**options)
+    called = filename or asked.name or "table"
+    refuse_graph(source, "table of numbers")
+    if all(hasattr(source, part) for part in ("X", "obs", "obs_names", "var_names")):
+        return build_table(_read_annotated(source, called, asked))
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        return build_table(_read_array(source, called, asked))
+    frame, rows = _split_index(source)
+    # What is wrong is told while the source is open, which knows its rows and columns.
+    filename = called if is_frame(source) else filename
+    with open_source(frame, filename, kind="table", choices=asked.part) as opened:
+        asked = replace(asked, name=asked.name or opened.stem)
+        if isinstance(opened, ByteSource) and (opened.is_array or opened.is_zip):
+            return build_table(_read_numpy(opened, asked))
+        return build_table(read_columns(opened, asked, rows))
+
+
+def read_frame(frame: Any, name: str) -> RawTable:
+    """Return the columns of a frame of numbers; an index that is more than a numbering names the rows."""
+    frame, rows = _split_index(frame)
+    with open_source(frame, name) as opened:
+        raw = read_columns(opened, TableOptions(row_labels=False), rows)
+        for column in sorted(raw.texts):
+            raw.take_numbers(column)
+        if raw.texts:
+            place = raw.place(None, min(raw.texts))
+            remedy = (
+                "Leave the column out, or read the frame with load_table, which takes names and categories."
+            )
+            raise DataError("there is text in a table of numbers", **place, remedy=remedy)
+    return raw
+
+
+def _split_index(source: Any) -> tuple[Any, list[str] | None]:
+    """Return a pandas frame without its index, and the index where it is more than a numbering."""
+    if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
+        return source, None
+    # With names that are texts, no numbering of the rows can be taken for that of the columns.
+    frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
+    return frame, None if is_numbering(source.index) else [str(row) for row in source.index]
+
+
+def _read_annotated(source: Any, name: str, options: TableOptions) -> RawTable:
+    """Return the cells of an AnnData; a label column of its `obs` is read here."""
+    cells = source.X.to_memory() if hasattr(source.X, "to_memory") else source.X
+    if cells is None:
+        raise DataError("this AnnData has no X", source=name, remedy="Give it a matrix X of numbers.")
+    labels = None
+    if isinstance(options.label_column, str) and options.label_column in source.obs:
+        column = source.obs[options.label_column]
+        labels = ["" if missing else str(label) for label, missing in zip(column, column.isna(), strict=True)]
+        options = replace(options, label_column=None)
+    beside = {"rows": source.obs_names, "columns": source.var_names, "labels": labels}
+    return _read_array(cells, name, options, kind="AnnData", **beside)
+
+
+def _read_numpy(source: ByteSource, options: TableOptions) -> RawTable:
+    """Read an npy or npz file; nothing in it is ever run (no pickle)."""
+    kind, beside = "npy", {}
+    if source.is_array:
+        cells = load_npy(source)
+    elif is_sparse(source.zip_names()):
+        kind, cells = "sparse npz", load_sparse(source)
+    else:
+        kind, arrays = "npz", load_npz(source)
+        names = sorted(arrays.keys() - _BESIDE)
+        if len(names) != 1:
+            listed = ", ".join(sorted(arrays)[:5])
+            what = f"this .npz holds {listed}: {len(names):,} arrays that may be the cells"
+            remedy = "Save one array of cells, and beside it rows, columns and labels if you have them."
+            raise DataError(what, source=source.name, remedy=remedy)
+        cells, beside = arrays[names[0]], {name: arrays.get(name) for name in _BESIDE}
+    return _read_array(cells, source.name, options, kind=kind, gzipped=source.gzipped, **beside)
+
+
+def _read_array(
+    array: Any,
+    name: str,
+    options: TableOptions,
+    *,
+    kind: str = "array",
+    gzipped: bool = False,
+    **beside: Any,
+) -> RawTable:
+    """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional).
+
+    Beside it may stand `rows`, `columns` and `labels`: texts, or None.
+    """
+    size = None
+    if not sparse.issparse(array) and np.ndim(array) == 3:
+        size = int(array.shape[1]), int(array.shape[2])
+        array = array.reshape(len(array), size[0] * size[1])
+    cells = copy_numbers(array, name)
+    n_rows, n_columns = cells.shape
+    texts = {
+        side: list(map(str, np.asarray(given).ravel())) for side, given in beside.items() if given is not None
+    }
+    for key, what in (("columns", "names"), ("rows", "row names"), ("labels", "labels")):
+        side, number = ("column", n_columns) if key == "columns" else ("row", n_rows)
+        if key in texts and len(texts[key]) != number:
+            told = f"{len(texts[key]):,} {what} were given for {number:,} {side}s"
+            raise DataError(told, source=name, remedy=f"Give one for each {side}.")
+    numbered = [f"x{i + 1}" for i in range(n_columns)] if size is None else pixel_names(*size)
+    layout = TableLayout(
+        kind,
+        name,
+        gzipped,
+        header="columns" in texts,
+        column_names=tuple(texts.get("columns", numbered)),
+        kinds=("numbers",) * n_columns,
+        n_fields=n_columns,
+    )
+    raw = RawTable(layout, options, texts.get("rows"), texts.get("labels"), size, cells)
+    what = plural(n_columns, "column") if size is None else f"pictures of {size[0]:,} x {size[1]:,} pixels"
+    raw.note("array", n_rows, f"Read an array of {plural(n_rows, 'row')}: {what}.")
+    raw.refuse_infinite()
+    return raw
