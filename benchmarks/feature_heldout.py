@@ -142,7 +142,7 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
-    tables = [load_table(file).table for file in options.files] + [named(name) for name in options.data]
+    tables = [load_table(file).data for file in options.files] + [named(name) for name in options.data]
     lines = []
     for table in tables:
         for method in options.methods:

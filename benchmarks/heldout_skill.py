@@ -62,7 +62,7 @@ def main() -> None:
     options = parser.parse_args()
     shape = tuple(int(part) for part in options.shape.split("x")) if options.shape else None
     read_as = "one" if options.pairs else options.domains
-    relation = load_relation(options.file, shape=shape, domains=read_as).relation
+    relation = load_relation(options.file, shape=shape, domains=read_as).data
     model = "network" if options.domains == "one" else "irm"
     known = {parameter.name: parameter for parameter in method_row(model, options.method).parameters}
     given = dict(pair.split("=", 1) for pair in options.set)

@@ -46,7 +46,7 @@ def measure(path: Path) -> dict[str, float]:
     load_relation(b"row,col\na,x\nb,y\n")
     before = peak_bytes()
     start = time.perf_counter()
-    relation = load_relation(path).relation
+    relation = load_relation(path).data
     seconds = time.perf_counter() - start
     above = peak_bytes() - before
     csr = relation.ones.data.nbytes + relation.ones.indices.nbytes + relation.ones.indptr.nbytes

@@ -51,7 +51,7 @@ def read(options: argparse.Namespace) -> Corpus:
     if options.texts:
         tokeniser = Tokeniser(stop_words=() if options.stop_words else ("english",))
     loaded = acvb_core.load_corpus(options.file, vocabulary=options.vocabulary, tokeniser=tokeniser)
-    return loaded.corpus
+    return loaded.data
 
 
 def compare_with_gensim(corpus: Corpus, k: int, seeds: int) -> None:

@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--k", default="5,10,20,40,80,160,320")
     parser.add_argument("--seeds", type=int, default=2)
     given = parser.parse_args()
-    corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
+    corpus = load_corpus(given.file, vocabulary=given.vocab).data
     print(f"{corpus.name}: {corpus.size_text}")
     found = grid(corpus, [int(k) for k in given.k.split(",")], "cvb0", seeds=given.seeds, heldout=0.1)
     columns = [

@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--beta", type=float, default=0.1)
     parser.add_argument("--hyper", default="fixed", choices=("fixed", "minka"))
     given = parser.parse_args()
-    corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
+    corpus = load_corpus(given.file, vocabulary=given.vocab).data
     print(
         f"{'K':>4} {'verdict':>10} {'sweeps':>7} {'CPU s':>7} {'perplexity':>11} {'CVB0 best':>10} {'at sweep':>9}"
     )

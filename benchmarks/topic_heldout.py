@@ -35,7 +35,7 @@ def main() -> None:
     # Exact expectations take hours on a corpus of this size.
     parser.add_argument("--methods", default="acvb0,acvb,cvb0,cvb,vb,gibbs")
     given = parser.parse_args()
-    corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
+    corpus = load_corpus(given.file, vocabulary=given.vocab).data
     found: dict[str, list[float]] = {}
     for seed in range(given.seeds):
         for method in given.methods.split(","):

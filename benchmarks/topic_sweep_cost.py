@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=9)
     given = parser.parse_args()
-    corpus = load_corpus(given.file, vocabulary=given.vocab).corpus
+    corpus = load_corpus(given.file, vocabulary=given.vocab).data
     few = Corpus.build(corpus.counts[:FLOOR_DOCUMENTS])
     elements = dict.fromkeys(("cvb0", "acvb0", "cvb", "vb", "gibbs"), corpus.n_pairs * given.k)
     calls = {name: (sweeps(corpus, given.k, name), 1) for name in elements}

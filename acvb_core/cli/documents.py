@@ -78,7 +78,7 @@ def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[
 
     progress = ReadingProgress(sys.stderr, Path(file).name, quiet=quiet)
     loaded = read_to_disk(file, folder, progress=progress, **options)
-    return loaded.corpus, loaded.report.lines()
+    return loaded.data, loaded.report.lines()
 
 
 def _in_memory(arguments: argparse.Namespace, options: dict[str, Any], broken: str) -> tuple[Any, list[str]]:
@@ -86,7 +86,7 @@ def _in_memory(arguments: argparse.Namespace, options: dict[str, Any], broken: s
 
     if broken == "refuse":
         documents = load_corpus(arguments.file, **options)
-        return documents.corpus, documents.report.lines()
+        return documents.data, documents.report.lines()
     # Only the readers to disk can go on behind a broken line.
     folder = _temporary_folder(arguments)
     corpus, lines = read_file(arguments.file, folder, quiet=_quiet(arguments), broken=broken, **options)
@@ -113,7 +113,7 @@ def _quiet(arguments: argparse.Namespace) -> bool:
 
 
 def _inspect(file: str | Path, options: dict[str, Any]) -> Any:
-    """Return the layout of a file, as far as its head shows it."""
+    """Return the schema of a file, as far as its head shows it."""
     from acvb_core.data.corpora.readers import inspect_corpus
 
     return inspect_corpus(file, **{name: options[name] for name in _INSPECTED if name in options})
@@ -131,12 +131,12 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
     from acvb_core.data.corpora.estimate import estimate
     from acvb_core.engine.free_memory import available_memory
 
-    layout = _inspect(path, options)
+    schema = _inspect(path, options)
     part = {name: options[name] for name in FrameChoices._fields if name in options}
     size = estimate(
-        path, layout, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"), **part
+        path, schema, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"), **part
     )
-    needed = _PAIR * size.pairs + (_TEXT * size.text_bytes if layout.has_texts else 0)
+    needed = _PAIR * size.pairs + (_TEXT * size.text_bytes if schema.has_texts else 0)
     free = available_memory()
     return size.text_bytes > LARGE or (free is not None and needed > SHARE * free)
 

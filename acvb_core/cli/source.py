@@ -106,7 +106,7 @@ def load(
         from acvb_core.data.table_build import load_table
 
         table = load_table(arguments.file, **reader_options(arguments, reading))
-        return _scale_as_typed(arguments, table.table, model, table.report.lines())
+        return _scale_as_typed(arguments, table.data, model, table.report.lines())
     if reading.kind == "corpus":
         data, lines = load_documents(arguments, reading, cutter, streamed)
         return Source(data, model, lines)
@@ -115,10 +115,10 @@ def load(
     options = reader_options(arguments, reading)
     domains: Domains = "auto" if len(models) > 1 else "one" if model.one_domain else "two"
     loaded = load_relation(arguments.file, domains=domains, **_network_kind(arguments), **options)
-    hints = _hints(loaded.relation, domains, arguments.directed)
+    hints = _hints(loaded.data, domains, arguments.directed)
     if loaded.report.count("lone_first_line"):
         hints.append("Use --header if the first line names the columns.")
-    return _add_labels(arguments, loaded.relation, models, [*loaded.report.lines(), *hints])
+    return _add_labels(arguments, loaded.data, models, [*loaded.report.lines(), *hints])
 
 
 def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelSpec], streamed: bool) -> Source:

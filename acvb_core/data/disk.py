@@ -22,7 +22,7 @@ from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, with_function
 from acvb_core.data.corpus import Corpus, describe_size, further_words, identify
-from acvb_core.data.names import Kind, KindGuess, kind_of, number_repeated, string_values, typed_values
+from acvb_core.data.names import KindGuess, ValueKind, kind_of, number_repeated, string_values, typed_values
 
 FORMAT = "acvb corpus on disk"
 VERSION = 1
@@ -248,7 +248,7 @@ class ColumnWriter(StringWriter):
     def __init__(self, folder: Path, number: int) -> None:
         super().__init__(folder, _column_stem(number))
         self._guess = KindGuess()
-        self._kinds: set[Kind] = set()
+        self._kinds: set[ValueKind] = set()
 
     def extend(self, values: Iterable[str] | NDArray[Any]) -> None:
         """Append values: strings that are still to be typed, or a typed array."""
@@ -260,7 +260,7 @@ class ColumnWriter(StringWriter):
             self._guess.add(values)
         super().extend(values)
 
-    def write_typed(self) -> Kind:
+    def write_typed(self) -> ValueKind:
         """Close, write the values as what they are, and return that."""
         self.close()
         kind = _common_kind(self._kinds) if self._kinds else self._guess.kind
@@ -272,7 +272,7 @@ class ColumnWriter(StringWriter):
 
 
 def read_column(
-    folder: Path, columns: Mapping[str, Kind], name: str, chosen: NDArray[np.int64]
+    folder: Path, columns: Mapping[str, ValueKind], name: str, chosen: NDArray[np.int64]
 ) -> NDArray[Any]:
     """Return the values of chosen documents in one of the further columns, as `typed_values` types them."""
     stem, kind = _column_stem(list(columns).index(name)), columns[name]
@@ -285,7 +285,7 @@ def _column_stem(number: int) -> str:
     return f"column-{number}"
 
 
-def _common_kind(kinds: set[Kind]) -> Kind:
+def _common_kind(kinds: set[ValueKind]) -> ValueKind:
     """Return the kind that holds the values of several."""
     if len(kinds) == 1:
         return next(iter(kinds))
@@ -344,7 +344,7 @@ class DiskCorpus:
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     added: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
     has_labels: bool = False
-    columns: Mapping[str, Kind] = field(default_factory=dict)
+    columns: Mapping[str, ValueKind] = field(default_factory=dict)
 
     #: Not held in memory; for code that takes corpora of both kinds.
     labels: ClassVar[None] = None

@@ -28,8 +28,9 @@ from acvb_core.data.relation_build import (
     assemble,
     make_side,
 )
-from acvb_core.data.relation_schema import ReadOptions, Sides
+from acvb_core.data.relation_schema import ReadOptions
 from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.schema import Sides
 from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.sources.source import ByteSource, Utf8Stream, parse_json
 from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value

@@ -10,15 +10,15 @@ from typing import Any, Literal, NamedTuple
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpora.readers import inspect_corpus
-from acvb_core.data.corpora.schema import TEXT_NAMES, WORD_NAMES, CorpusLayout
+from acvb_core.data.corpora.schema import TEXT_NAMES, WORD_NAMES
 from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.relation_schema import GRAPH_FORMATS, Layout, holds_texts, names_links, numbers_lines
+from acvb_core.data.relation_schema import GRAPH_FORMATS, holds_texts, names_links, numbers_lines
 from acvb_core.data.report import Fact
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.formats import FORMATS, marked_encoding
 from acvb_core.data.sources.source import ByteSource, FileLike
 from acvb_core.data.sources.values import value_kind
 from acvb_core.data.table_build import inspect_table
-from acvb_core.data.table_columns import TableLayout
 
 #: Tried in this order: of two that give equally good words, the first is proposed.
 ENCODINGS = (
@@ -172,9 +172,9 @@ class KindGuess(NamedTuple):
 class _Layouts(NamedTuple):
     """How each reader would read a file; None where it cannot."""
 
-    relation: Layout | None
-    corpus: CorpusLayout | None
-    table: TableLayout | None
+    relation: Schema | None
+    corpus: Schema | None
+    table: Schema | None
 
 
 def read_beginning(source: FileLike, filename: str | None = None) -> tuple[bytes, bool]:
@@ -306,7 +306,7 @@ def _judge_table(layouts: _Layouts) -> KindGuess | None:
     return KindGuess("table", reason) if _has_measurements(relation, table, numbers) else None
 
 
-def _is_link_matrix(relation: Layout) -> bool:
+def _is_link_matrix(relation: Schema) -> bool:
     """Return whether the cells are 0 and 1 or yes and no, or the same names stand at the top and at the left."""
     start = 0 if relation.row_column is None else 1
     cells = (cell for row in relation.rows for cell in row[start:])
@@ -316,7 +316,7 @@ def _is_link_matrix(relation: Layout) -> bool:
     return bool(start and relation.header) and left == list(relation.column_names[1 : len(left) + 1])
 
 
-def _has_measurements(relation: Layout, table: TableLayout, numbers: Sequence[int]) -> bool:
+def _has_measurements(relation: Schema, table: Schema, numbers: Sequence[int]) -> bool:
     """Return whether columns that nobody calls links hold measurements rather than names and weights."""
     width = table.n_fields
     ends = relation.row_column, relation.column_column
@@ -335,19 +335,19 @@ def _has_measurements(relation: Layout, table: TableLayout, numbers: Sequence[in
     return len(numbers) == 2 and len(set(columns[0])) == len(columns[0]) and 0 not in numbers
 
 
-def _judge_links(source: FileLike, filename: str, looking: dict[str, Any], layout: Layout) -> KindGuess:
+def _judge_links(source: FileLike, filename: str, looking: dict[str, Any], schema: Schema) -> KindGuess:
     """Return whether the two sides of links are the same objects: the links are read for it."""
     content, whole = read_beginning(source, filename)
-    what = "a matrix of links" if layout.format == "matrix" else "links, one a line"
+    what = "a matrix of links" if schema.format == "matrix" else "links, one a line"
     if content or whole:
         try:
             loaded = load_relation(content or source, filename=filename, **looking)
         except AcvbError:
-            if layout.format == "npz":
+            if schema.format == "npz":
                 return KindGuess("table", _ARRAY)
             # Whoever reads it says what is wrong.
         else:
             reason = next(fact.sentence for fact in loaded.report.facts if fact.name == "domains")
-            kind: DataKind = "relation" if loaded.relation.network is None else "network"
+            kind: DataKind = "relation" if loaded.data.network is None else "network"
             return KindGuess(kind, reason, loaded.report.facts if whole else ())
     return KindGuess("relation", f"It looks like {what}.")

@@ -21,8 +21,9 @@ from acvb_core.data.relation_build import (
     make_side,
     side_by_position,
 )
-from acvb_core.data.relation_schema import Layout, ReadOptions, Sides, no_data_fault
+from acvb_core.data.relation_schema import ReadOptions, no_data_fault
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import (
     MAX_SIDE,
     check_size,
@@ -50,19 +51,19 @@ _SIZE = re.compile(r"\d{1,18}", re.ASCII)
 _WRITE_MARKET = "Write it again with scipy.io.mmwrite"
 
 
-def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
+def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> AssembledRelation:
     """Read a dense matrix: every cell is a value, a blank or NA cell is missing."""
-    if layout.row_column not in (None, 0):
+    if schema.row_column not in (None, 0):
         remedy = "Put the row labels first, or say that rows have none."
         raise DataError("row labels are not in the first column", source=source.name, remedy=remedy)
     reader = open_records(
         source,
-        layout.delimiter,
+        schema.delimiter,
         encoding=options.encoding,
-        header=layout.header,
+        header=schema.header,
         block_bytes=options.block_bytes,
     )
-    n_labels = 0 if layout.row_column is None else 1
+    n_labels = 0 if schema.row_column is None else 1
     values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
     entries = Entries()
     row_labels: list[str] = []
@@ -73,7 +74,7 @@ def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadO
         row_lines += batch.lines.tolist()
     if not row_lines:
         raise no_data_fault(source.name)
-    n_rows, n_columns = len(row_lines), layout.n_fields - n_labels
+    n_rows, n_columns = len(row_lines), schema.n_fields - n_labels
     check_shape((n_rows, n_columns), options.shape, source.name)
 
     def place_row(at: int) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def read_matrix(source: ByteSource | FrameSource, layout: Layout, options: ReadO
     corner = reader.header[0] if reader.header is not None and n_labels else ""
     found = assemble(entries, rows, columns, values.summary, name=options.name, row_kind=corner or "row")
     # Every cell was given: what is no link and not missing is known to be 0.
-    return found._replace(facts=reading_facts(reader, layout) + found.facts, zeros=None)
+    return found._replace(facts=reading_facts(reader, schema) + found.facts, zeros=None)
 
 
 def _matrix_side(side: str, labels: list[str] | None, n: int, nodes: list[str] | None, place: Place) -> Side:

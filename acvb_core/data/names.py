@@ -144,11 +144,11 @@ def is_numbering(index: Any) -> bool:
     return index.nlevels == 1 and index.name is None and bool(index.equals(pd.RangeIndex(len(index))))
 
 
-Kind = Literal["integer", "number", "day", "time", "string"]
+ValueKind = Literal["integer", "number", "day", "time", "string"]
 # 007 is a name, and more digits than these are an id that a float would round.
 _WHOLE = r"[+-]?(0|[1-9]\d{0,14})"
 _DAY = r"\d{4}[-/]\d{2}[-/]\d{2}"
-_PATTERNS: dict[Kind, re.Pattern[str]] = {
+_PATTERNS: dict[ValueKind, re.Pattern[str]] = {
     "integer": re.compile(_WHOLE, re.ASCII),
     "number": re.compile(rf"({_WHOLE}(\.\d*)?|[+-]?\.\d+)([eE][+-]?\d{{1,3}})?", re.ASCII),
     # Midnight throughout: these are dates that went through a library which knows times only.
@@ -163,7 +163,7 @@ class KindGuess:
     """Find out what the strings of a column are, some at a time; blank, NA, NaN, … are missing values."""
 
     def __init__(self) -> None:
-        self._left: list[Kind] = list(_PATTERNS)
+        self._left: list[ValueKind] = list(_PATTERNS)
         self._any = False
 
     def add(self, values: Sequence[str]) -> None:
@@ -179,12 +179,12 @@ class KindGuess:
         ]
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         """The narrowest kind that all values have."""
         return self._left[0] if self._left and self._any else "string"
 
 
-def _are_dates(values: Sequence[str], kind: Kind) -> bool:
+def _are_dates(values: Sequence[str], kind: ValueKind) -> bool:
     try:
         typed_values(values, kind)
     except ValueError:  # such as February 30
@@ -192,7 +192,7 @@ def _are_dates(values: Sequence[str], kind: Kind) -> bool:
     return True
 
 
-def typed_values(values: Sequence[str], kind: Kind) -> NDArray[Any]:
+def typed_values(values: Sequence[str], kind: ValueKind) -> NDArray[Any]:
     """Return strings as an array: int64, float64 (NaN: missing), datetime64 in days or µs (NaT), or objects of str."""
     if kind == "string":
         found = np.empty(len(values), dtype=object)
@@ -221,11 +221,11 @@ def typed_column(values: Sequence[str]) -> NDArray[Any]:
     return typed_values(values, guess.kind)
 
 
-def kind_of(column: NDArray[Any]) -> Kind:
+def kind_of(column: NDArray[Any]) -> ValueKind:
     """Return what the values of a typed column are."""
     if column.dtype.kind == "M":
         return "day" if np.datetime_data(column.dtype)[0] == "D" else "time"
-    kinds: dict[str, Kind] = {"i": "integer", "f": "number"}
+    kinds: dict[str, ValueKind] = {"i": "integer", "f": "number"}
     return kinds.get(column.dtype.kind, "string")
 
 

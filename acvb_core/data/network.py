@@ -14,8 +14,9 @@ from scipy import sparse
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern
 from acvb_core.data.relation_build import AssembledRelation, links_fact, missing_facts
-from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, Layout, ReadOptions, Sides, heading
+from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, ReadOptions, heading
 from acvb_core.data.report import Fact, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
 
 #: Pairs held as missing because no data were given for them; 5 bytes each.
@@ -237,20 +238,20 @@ _MIN_PAIRS = 3
 
 
 def resolve_domains(
-    found: AssembledRelation, layout: Layout, options: ReadOptions, head: bytes = b""
+    found: AssembledRelation, schema: Schema, options: ReadOptions, head: bytes = b""
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
     `found` has two sides, as the file shows them; `head` holds the first bytes of a file. DataError where a network
     was asked for, but the file is a matrix that is not square.
     """
-    headings = _read_heading(layout, head)
-    named = _name_alike(found.relation, layout, options)
-    sides = _choose_sides(found, named, layout, options, headings)
+    headings = _read_heading(schema, head)
+    named = _name_alike(found.relation, schema, options)
+    sides = _choose_sides(found, named, schema, options, headings)
     declared, directed = found.declared, options.directed
     undirected = declared is not None and declared.directed is False
     each_way = found
-    if undirected and layout.format in GRAPH_FORMATS and (sides.domains == "two" or directed):
+    if undirected and schema.format in GRAPH_FORMATS and (sides.domains == "two" or directed):
         each_way = _link_both_ways(found)
         named = each_way.relation
     if sides.domains == "two":
@@ -260,9 +261,9 @@ def resolve_domains(
         rows, columns = found.relation.shape
         what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
         remedy = "Load a square matrix, or take rows and columns as two kinds of objects (domains='two')."
-        raise DataError(what, source=layout.filename, remedy=remedy)
-    origin = "the graph says so" if layout.container == "object" else "the file says so"
-    if layout.format == "edges" and declared is not None:
+        raise DataError(what, source=schema.filename, remedy=remedy)
+    origin = "the graph says so" if schema.container == "object" else "the file says so"
+    if schema.format == "edges" and declared is not None:
         origin = declared.reason
     facts = []
     direction = "the names of the two columns give a direction" if headings == "directed" else None
@@ -278,7 +279,7 @@ def resolve_domains(
         told += f"{plural(both, 'pair is', 'pairs are')} linked both ways in the directed network that was asked for."
         facts.append(Fact("undirected_both_ways", both, told))
     # A table says something of each of its cells and nothing of others; so does a list that asks for it.
-    silent = layout.format != "edges" or options.unlisted == "missing"
+    silent = schema.format != "edges" or options.unlisted == "missing"
     network, told_of = as_network(
         named,
         directed=directed,
@@ -315,7 +316,7 @@ def _domains_fact(sides: Sides) -> Fact:
 
 
 def _choose_sides(
-    found: AssembledRelation, named: Relation | None, layout: Layout, options: ReadOptions, head: Heading
+    found: AssembledRelation, named: Relation | None, schema: Schema, options: ReadOptions, head: Heading
 ) -> Sides:
     if options.wants_network:
         return Sides("one", f"{_SAME}, as asked for.")
@@ -333,8 +334,8 @@ def _choose_sides(
         declared.domains == "two" or relation.row_labels.tolist() == relation.column_labels.tolist()
     ):
         return Sides(declared.domains, f"{_SAME if declared.domains == 'one' else _TWO}: {declared.reason}.")
-    by_position = _unnamed_sides(layout, options) == {"row", "column"}
-    return _guess_sides(relation, head, by_position=by_position, is_table=layout.format != "edges")
+    by_position = _unnamed_sides(schema, options) == {"row", "column"}
+    return _guess_sides(relation, head, by_position=by_position, is_table=schema.format != "edges")
 
 
 def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_table: bool) -> Sides:
@@ -376,38 +377,38 @@ def _is_symmetric(relation: Relation) -> bool:
     return both >= _MIN_PAIRS and one_way == 0
 
 
-def _name_alike(relation: Relation, layout: Layout, options: ReadOptions) -> Relation | None:
+def _name_alike(relation: Relation, schema: Schema, options: ReadOptions) -> Relation | None:
     """Return the relation with the same names on both sides where only one has any; None if it is not square."""
-    unnamed = _unnamed_sides(layout, options)
+    unnamed = _unnamed_sides(schema, options)
     if unnamed and relation.shape[0] != relation.shape[1]:
         return None
     labels = relation.column_labels if unnamed == {"row"} else relation.row_labels
     return replace(relation, row_labels=labels, column_labels=labels) if unnamed else relation
 
 
-def _unnamed_sides(layout: Layout, options: ReadOptions) -> set[str]:
+def _unnamed_sides(schema: Schema, options: ReadOptions) -> set[str]:
     """Return the sides whose objects the file, or a list, does not name: they are called by their positions."""
-    if layout.format == "edges" or layout.format in GRAPH_FORMATS:
+    if schema.format == "edges" or schema.format in GRAPH_FORMATS:
         return set()
-    table = layout.format == "matrix"
+    table = schema.format == "matrix"
     named = {
-        "row": options.row_nodes is not None or (table and layout.row_column is not None),
-        "column": options.column_nodes is not None or (table and layout.header),
+        "row": options.row_nodes is not None or (table and schema.row_column is not None),
+        "column": options.column_nodes is not None or (table and schema.header),
     }
     return {side for side, has_names in named.items() if not has_names}
 
 
-def _read_heading(layout: Layout, head: bytes) -> Heading:
+def _read_heading(schema: Schema, head: bytes) -> Heading:
     """Return what the names of the columns say; a comment above them may name them too."""
-    if layout.format != "edges" or layout.row_column is None or layout.column_column is None:
+    if schema.format != "edges" or schema.row_column is None or schema.column_column is None:
         return None
-    names = list(layout.column_names)
-    if not layout.header:
+    names = list(schema.column_names)
+    if not schema.header:
         lines = head.decode("utf-8", errors="replace").splitlines()
         comments = [
             line.lstrip("#% \t").replace(",", " ").split() for line in lines if line.startswith(("#", "%"))
         ]
-        names = next((words for words in reversed(comments) if len(words) == layout.n_fields), [])
-    if max(layout.row_column, layout.column_column) >= len(names):
+        names = next((words for words in reversed(comments) if len(words) == schema.n_fields), [])
+    if max(schema.row_column, schema.column_column) >= len(names):
         return None
-    return heading(names[layout.row_column], names[layout.column_column])
+    return heading(names[schema.row_column], names[schema.column_column])

@@ -15,15 +15,9 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import text_of
 from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, intersect, subtract
-from acvb_core.data.relation_schema import (
-    Layout,
-    ReadOptions,
-    Sides,
-    inspect,
-    no_data_fault,
-    read_direction,
-)
+from acvb_core.data.relation_schema import ReadOptions, inspect, no_data_fault, read_direction
 from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.containers import open_records, reading_facts
 from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameRecords, FrameSource
 from acvb_core.data.sources.parse import RecordReader
@@ -324,10 +318,10 @@ def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, nam
 
 
 def read_edge_list(
-    source: ByteSource | FrameSource, layout: Layout, options: ReadOptions
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
 ) -> AssembledRelation:
-    """Return the relation of a list of links whose columns its layout chooses, what was found, and the zeros given."""
-    links = _LinkList(source, layout, options)
+    """Return the relation of a list of links whose columns its schema chooses, what was found, and the zeros given."""
+    links = _LinkList(source, schema, options)
     entries = Entries()
     reader = links.open()
     for batch in reader:
@@ -355,10 +349,10 @@ def read_edge_list(
         )
     except ContradictionError as clash:
         raise links.find_contradiction(clash, rows, columns) from None
-    facts = reading_facts(reader, layout) + links.tell_unified()
+    facts = reading_facts(reader, schema) + links.tell_unified()
     unnamed = isinstance(source, ByteSource) or not source.frame.named
     guessed = unnamed and not isinstance(options.header, bool)
-    if guessed and not layout.header and links.value_at is None:
+    if guessed and not schema.header and links.value_at is None:
         facts += links.find_lone_first_line(found.relation, rows, columns)
     return found._replace(facts=facts + found.facts, declared=links.find_direction())
 
@@ -366,13 +360,13 @@ def read_edge_list(
 class _LinkList:
     """A list of links as it is read: the labels of each side become codes, values become verdicts."""
 
-    def __init__(self, source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> None:
-        assert layout.row_column is not None
-        assert layout.column_column is not None
-        self.at, self.value_at = (layout.row_column, layout.column_column), layout.value_column
+    def __init__(self, source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> None:
+        assert schema.row_column is not None
+        assert schema.column_column is not None
+        self.at, self.value_at = (schema.row_column, schema.column_column), schema.value_column
         self.values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
-        self.direction_at, self._directions = layout.direction_column, LabelTable()
-        self._source, self._layout, self._options = source, layout, options
+        self.direction_at, self._directions = schema.direction_column, LabelTable()
+        self._source, self._layout, self._options = source, schema, options
         self._has_unified = False  # ids lost a .0
         table = LabelTable()
         self._tables = (table, table if options.same_nodes else LabelTable())
@@ -515,7 +509,7 @@ def _refuse_blank(batch: RecordBatch, column: int, name: str) -> None:
         raise DataError("a label is blank", source=name, line=line, column=column + 1, remedy=remedy)
 
 
-def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
+def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Schema]:
     """Return pairs, or triples with a value, as the columns of a list of links.
 
     A label is a text, a number or any object that `str` tells from others; None and NaN are missing values.
@@ -544,8 +538,8 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Layout]:
         raise DataError("there are no pairs", source=name, remedy="Give at least one pair (label, label).")
     frame = Frame("pairs", "a list of pairs", tuple(names), False, lambda: iter(batches))
     source = FrameSource(frame, name)
-    layout = inspect(source, ReadOptions(format="edges", header=False))
-    return source, replace(layout, value_column=2 if width == 3 else None)
+    schema = inspect(source, ReadOptions(format="edges", header=False))
+    return source, replace(schema, value_column=2 if width == 3 else None)
 
 
 def _is_pair(row: Any) -> bool:

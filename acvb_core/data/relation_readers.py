@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import chain, islice
 from numbers import Number
 from typing import Any, Literal, NamedTuple, cast
@@ -20,18 +20,12 @@ from acvb_core.data.names import refuse_repeated
 from acvb_core.data.network import resolve_domains
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_build import AssembledRelation, object_facts, open_pairs, read_edge_list
-from acvb_core.data.relation_schema import (
-    Layout,
-    ReadOptions,
-    heads_node_list,
-    inspect,
-    refuse_texts,
-    with_choices,
-)
-from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.relation_schema import ReadOptions, heads_node_list, inspect, refuse_texts, with_choices
+from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library
 from acvb_core.data.sources.containers import open_source
-from acvb_core.data.sources.formats import column_position, refuse_text_format
+from acvb_core.data.sources.formats import refuse_text_format
 from acvb_core.data.sources.frames import FrameSource, is_frame
 from acvb_core.data.sources.parse import ONE_FIELD, RecordReader
 from acvb_core.data.sources.source import ByteSource, FileLike, Utf8Stream
@@ -154,11 +148,11 @@ def load_labels(
     with ByteSource(source, filename) as opened:
         named = header is True
         looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)
-        layout = inspect(opened, looking)
-        at = column_position(layout, name_column)
+        schema = inspect(opened, looking)
+        at = schema.position(name_column)
         if at is None:
             raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
-        reader = RecordReader(Utf8Stream(opened, encoding), opened.name, layout.delimiter or ",")
+        reader = RecordReader(Utf8Stream(opened, encoding), opened.name, schema.delimiter or ",")
         records = _number_lines(reader)
         line, first = next(records)
         if header == "auto":
@@ -230,16 +224,7 @@ def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, i
 OPTIONS = frozenset({field.name for field in fields(ReadOptions)} | {"filename", "row_nodes", "column_nodes"})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LoadedRelation(LoadedData):
-    """A relation, what reading it found, and how the file was understood."""
-
-    relation: Relation
-    report: ReadReport
-    layout: Layout
-
-
-def inspect_source(source: FileLike, filename: str | None = None, **looking: Any) -> Layout:
+def inspect_source(source: FileLike, filename: str | None = None, **looking: Any) -> Schema:
     """Look at the head of a file or a data frame and propose how to read it.
 
     `looking` holds what is given and not guessed: format, encoding, delimiter, header, sheet, table or query, as
@@ -259,7 +244,7 @@ def load_relation(
     row_nodes: NodeList | None = None,
     column_nodes: NodeList | None = None,
     **options: Any,
-) -> LoadedRelation:
+) -> Loaded[Relation]:
     r"""Read a relation from a file or from an object in memory; gzip is recognised by itself.
 
     Pairs that an edge list does not show, and entries that a sparse file does not store, are observed zeros. A
@@ -301,7 +286,7 @@ def load_relation(
     domains : "auto", "one" or "two"
         Whether both sides are the same objects (a network: every name of either side is a node) or two kinds of
         objects. "auto": as the file says or looks, two if `shape` is not square or the two lists of objects
-        differ; the report and `layout.sides` tell which, and why.
+        differ; the report and `schema.sides` tell which, and why.
     directed : bool, optional
         Networks: whether i to j and j to i are different links. None: guessed. Of an undirected network a pair is
         linked if the file links it either way.
@@ -331,7 +316,7 @@ def load_relation(
     Examples
     --------
     >>> loaded = load_relation(b"person,event\nAnn,Fair\nBob,Fair\n", name="outings")
-    >>> loaded.relation.shape
+    >>> loaded.data.shape
     (2, 1)
     """
     asked = ReadOptions(**options)
@@ -343,10 +328,10 @@ def load_relation(
     else:
         _refuse_file_options(options)
         source = _read_object(data, kind, replace(asked, name=name or filename or ""))
-    relation, facts, sides = resolve_domains(source.found, source.layout, asked, source.head)
+    relation, facts, sides = resolve_domains(source.found, source.schema, asked, source.head)
     facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
-    return LoadedRelation(
-        relation, ReadReport(source.name, tuple(facts)), replace(source.layout, sides=sides)
+    return Loaded[Relation](
+        relation, ReadReport(source.name, tuple(facts)), replace(source.schema, sides=sides)
     )
 
 
@@ -354,7 +339,7 @@ class _SourceRead(NamedTuple):
     """A source whose entries were read, before it is known what kinds of objects they are about."""
 
     name: str
-    layout: Layout
+    schema: Schema
     found: AssembledRelation
     head: bytes = b""  #: first bytes of a file
 
@@ -366,37 +351,37 @@ def _refuse_file_options(options: dict[str, Any]) -> None:
             raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
 
 
-def _check_list(layout: Layout, options: ReadOptions) -> None:
+def _check_list(schema: Schema, options: ReadOptions) -> None:
     """Refuse what is said of a list of links where there is none."""
-    if layout.format != "edges" and (options.same_nodes or options.unlisted == "missing"):
+    if schema.format != "edges" and (options.same_nodes or options.unlisted == "missing"):
         raise ParameterError(
-            f"same_nodes and unlisted are for edge lists; {layout.filename} is read as {layout.format}."
+            f"same_nodes and unlisted are for edge lists; {schema.filename} is read as {schema.format}."
         )
 
 
 def _read_source(data: FileLike | Any, filename: str | None, options: ReadOptions) -> _SourceRead:
     """Read a file or a data frame."""
     with open_source(data, filename, kind="relation", choices=options.part) as opened:
-        layout = inspect(opened, options)
+        schema = inspect(opened, options)
         if options.format == "auto" and options.columns[:2] == (None, None):
-            refuse_texts(layout)
-        _check_list(layout, options)
-        layout = with_choices(layout, options)
-        found = _read_file(opened, layout, replace(options, name=options.name or opened.stem))
-        return _SourceRead(opened.name, layout, found, opened.head)
+            refuse_texts(schema)
+        _check_list(schema, options)
+        schema = with_choices(schema, options)
+        found = _read_file(opened, schema, replace(options, name=options.name or opened.stem))
+        return _SourceRead(opened.name, schema, found, opened.head)
 
 
-def _read_file(source: ByteSource | FrameSource, layout: Layout, options: ReadOptions) -> AssembledRelation:
-    if layout.format == "edges":
-        return read_edge_list(source, layout, options)
-    if layout.format == "matrix":
-        return read_matrix(source, layout, options)
+def _read_file(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> AssembledRelation:
+    if schema.format == "edges":
+        return read_edge_list(source, schema, options)
+    if schema.format == "matrix":
+        return read_matrix(source, schema, options)
     assert isinstance(source, ByteSource)  # a frame is a list of links or a matrix
-    if layout.format == "matrix-market":
+    if schema.format == "matrix-market":
         return read_matrix_market(source, options)
-    if layout.format == "npz":
+    if schema.format == "npz":
         return read_npz(source, options)
-    return relation_of_graph(read_graph(source, layout.format, options.encoding), options, source.name)
+    return relation_of_graph(read_graph(source, schema.format, options.encoding), options, source.name)
 
 
 def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions) -> _SourceRead:
@@ -405,18 +390,18 @@ def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options:
     name = options.name or str(called or "relation")
     options = replace(options, name=name)
     if kind == "pairs":
-        source, layout = open_pairs(given, name)
+        source, schema = open_pairs(given, name)
         with source:
-            layout = with_choices(layout, options)
-            return _SourceRead(name, layout, read_edge_list(source, layout, options))
-    layout = Layout("node-link" if kind == "graph" else "matrix", name, container="object")
-    _check_list(layout, options)
+            schema = with_choices(schema, options)
+            return _SourceRead(name, schema, read_edge_list(source, schema, options))
+    schema = Schema("relation", "node-link" if kind == "graph" else "matrix", name, container="object")
+    _check_list(schema, options)
     if kind == "graph":
         graph = graph_of_object(given, graph_library(given) or "", name)
-        return _SourceRead(name, layout, relation_of_graph(graph, options, name))
+        return _SourceRead(name, schema, relation_of_graph(graph, options, name))
     if options.columns != (None, None, None):
         raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
-    return _SourceRead(name, layout, read_array(given, options))
+    return _SourceRead(name, schema, read_array(given, options))
 
 
 def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:

@@ -6,15 +6,12 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.schema import PREVIEW_ROWS, ROLES, ColumnChoice, Schema
 from acvb_core.data.sources.arrays import MAX_SIDE
 from acvb_core.data.sources.formats import (
-    PREVIEW_ROWS,
-    FileLayout,
-    column_list,
-    column_position,
     formats_of,
     resolve_format,
     wanted_format,
@@ -24,9 +21,10 @@ from acvb_core.data.sources.parse import BLOCK_BYTES, GUESS_RECORDS, one_line_fa
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
 
-ColumnChoice = str | int | Literal[False] | None
 Domains = Literal["auto", "one", "two"]
 DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
+#: The roles that a user chooses columns for.
+COLUMNS = ("row_column", "column_column", "value_column")
 #: What columns of any origin hold; the others are formats of their own files.
 COLUMN_FORMATS = tuple(row.name for row in formats_of("relation", "text"))
 #: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.
@@ -107,41 +105,10 @@ class ReadOptions:
         return self.domains == "one" or (self.domains == "auto" and asked)
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Kinds of the two sides of a relation, and why they are taken so."""
-
-    domains: Literal["one", "two"]  # the same objects on both sides, or two kinds of objects
-    reason: str  # a sentence
-    directed: bool | None = None  # of a network; None for two kinds of objects
-    self_links: bool | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the sides as JSON-able values."""
-        return dict(self.__dict__)
-
-
-@dataclass(frozen=True)
-class Layout(FileLayout):
-    """How a relation is (or would be) read."""
-
-    row_column: int | None = None  # of the row labels; None: the rows of a matrix have none
-    column_column: int | None = None  # of an edge list, as is the next; None: every line is a link
-    value_column: int | None = None
-    direction_column: int | None = None  # of an edge list: says of each link whether it has a direction
-    sides: Sides | None = None  # known once the whole file was read
-
-    @property
-    def used_columns(self) -> set[int | None] | None:
-        """The columns of an edge list that are read."""
-        used = {self.row_column, self.column_column, self.value_column, self.direction_column}
-        return used if self.format == "edges" else None
-
-    @property
-    def text_column(self) -> int | None:
-        """The first column of an edge list that holds long texts rather than names; None where there is none."""
-        columns = zip(*self.rows, strict=True) if self.format == "edges" else ()
-        return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
+def find_text_column(schema: Schema) -> int | None:
+    """Return the first column of an edge list that holds long texts rather than names; None if there is none."""
+    columns = zip(*schema.rows, strict=True) if schema.format == "edges" else ()
+    return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
 
 
 def holds_texts(values: Sequence[str]) -> bool:
@@ -155,64 +122,31 @@ def holds_texts(values: Sequence[str]) -> bool:
     return words >= _TEXT_WORDS and letters >= _TEXT_LETTERS and different > _TEXT_DIFFERENT
 
 
-def refuse_texts(layout: Layout) -> None:
+def refuse_texts(schema: Schema) -> None:
     """Raise DataError where a column holds long texts, which may as well be documents, and nobody chose the columns."""
-    at = layout.text_column
-    if at is None or layout.row_column is None or layout.column_column is None:
+    at = find_text_column(schema)
+    if at is None or schema.row_column is None or schema.column_column is None:
         return
     # Without a line of names, columns are chosen by position.
-    names = dict(enumerate(layout.column_names)) if layout.header else {}
-    row, column, text = (names.get(i, i) for i in (layout.row_column, layout.column_column, at))
-    called = repr(text) if layout.header else f"at position {at} (counted from 0)"
+    names = dict(enumerate(schema.column_names)) if schema.header else {}
+    row, column, text = (names.get(i, i) for i in (schema.row_column, schema.column_column, at))
+    called = repr(text) if schema.header else f"at position {at} (counted from 0)"
     what = f"the column {called} holds long texts, so this may be documents or links"
     remedy = (
         f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
     )
     remedy += f"(row_column={row!r}) (column_column={column!r})."
-    raise DataError(what, source=layout.filename, value=layout.rows[0][at], remedy=remedy)
+    raise DataError(what, source=schema.filename, value=schema.rows[0][at], remedy=remedy)
 
 
-def with_choices(layout: Layout, options: ReadOptions) -> Layout:
-    """Return the layout with the user's columns; guesses give way to them.
-
-    DataError where there is no such column, or one is to hold two things; ParameterError where there is a threshold,
-    but no column of values.
-    """
-    row, column, value = options.columns
-    if layout.format == "matrix" and row is not None:
-        return replace(layout, row_column=column_position(layout, row))
-    if layout.format != "edges":
-        return layout
-    row_at, column_at, value_at = (column_position(layout, choice) for choice in (row, column, value))
-    taken = {row_at, column_at, value_at}
-    if row_at is None:
-        row_at = _next_column(layout, layout.row_column, taken)
-    if column_at is None:
-        column_at = _next_column(layout, layout.column_column, taken | {row_at})
-    if value is None and layout.value_column not in taken | {row_at, column_at}:
-        value_at = layout.value_column
-    chosen = [at for at in (row_at, column_at, value_at) if at is not None]
-    if row_at is None or column_at is None or len(set(chosen)) < len(chosen):
-        what = "row labels, column labels and values need a column each"
-        remedy = f"Choose different columns among {column_list(layout)}."
-        raise DataError(what, source=layout.filename, remedy=remedy)
-    if options.threshold is not None and value_at is None:
+def with_choices(schema: Schema, options: ReadOptions) -> Schema:
+    """Return the schema with the user's columns; a threshold without a column of values is a ParameterError."""
+    if schema.format not in ROLES:
+        return schema
+    schema = schema.with_columns(dict(zip(COLUMNS, options.columns, strict=True)))
+    if schema.format == "edges" and options.threshold is not None and schema.value_column is None:
         raise ParameterError("A threshold needs a column of values; choose one with value_column.")
-    direction_at = None if layout.direction_column in chosen else layout.direction_column
-    return replace(
-        layout,
-        row_column=row_at,
-        column_column=column_at,
-        value_column=value_at,
-        direction_column=direction_at,
-    )
-
-
-def _next_column(layout: Layout, guessed: int | None, taken: set[int | None]) -> int | None:
-    """Return the column that was guessed if nothing else is in it, else the first free one."""
-    if guessed not in taken:
-        return guessed
-    return next((at for at in range(layout.n_fields) if at not in taken), None)
+    return schema
 
 
 def no_data_fault(name: str) -> DataError:
@@ -257,7 +191,7 @@ _UNDIRECTED_PAIRS = {("i", "j"), ("u", "v"), ("ego", "alter")}
 _NUMBERED_ENDS = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
 
 
-def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
+def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     """Look at the head of `source`; what the options say of it is not guessed.
 
     DataError where the head is not a table, or a table of one column, or of a format for texts (JSON, HTML, …).
@@ -269,15 +203,23 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
         frame, records = source.frame, source.first_rows(GUESS_RECORDS)
         _check_frame(source, format, records)
         bits, header = _holds_bits(frame, records), True if frame.named else header
-        layout = Layout("edges", source.name, container=frame.container, n_fields=len(frame.names))
+        schema = Schema(
+            "relation", "edges", source.name, container=frame.container, n_fields=len(frame.names)
+        )
     else:
         known = resolve_format(source, "relation", format)
         if known is not None:
-            return Layout(known.name, source.name, source.gzipped)
+            return Schema("relation", known.name, source.name, source.gzipped)
         head = read_head(source, options.encoding, options.delimiter)
         records = head.even
-        layout = Layout(
-            "edges", source.name, source.gzipped, head.encoding, head.delimiter, n_fields=head.usual
+        schema = Schema(
+            "relation",
+            "edges",
+            source.name,
+            source.gzipped,
+            head.encoding,
+            head.delimiter,
+            n_fields=head.usual,
         )
         if format != "matrix" and header is None and len(head.records) == 1 and _may_be_heading(records[0]):
             raise one_line_fault(records[0], source.name)
@@ -285,21 +227,21 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Layout:
         indexed = isinstance(source, FrameSource) and source.frame.has_index
         named_columns, named_rows = _matrix_labels(records, bool(header), indexed)
         header = named_columns if header is None else header
-        layout = replace(layout, format="matrix", row_column=0 if named_rows else None)
+        schema = replace(schema, format="matrix", row_column=0 if named_rows else None)
     else:
         header = _has_edge_header(records) if header is None else header
-        names = records[0] if header else [""] * layout.n_fields
+        names = records[0] if header else [""] * schema.n_fields
         body = records[header:]
         direction = next(
             (i for i in range(len(names)) if _says_direction(names[i], [record[i] for record in body])), None
         )
         row, column, value = _edge_columns(names, body, direction)
-        layout = replace(
-            layout, row_column=row, column_column=column, value_column=value, direction_column=direction
+        schema = replace(
+            schema, row_column=row, column_column=column, value_column=value, direction_column=direction
         )
-    names = records[0] if header else [f"column {i + 1}" for i in range(layout.n_fields)]
+    names = records[0] if header else [f"column {i + 1}" for i in range(schema.n_fields)]
     rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
-    return replace(layout, header=header, column_names=tuple(names), rows=rows)
+    return replace(schema, header=header, column_names=tuple(names), rows=rows)
 
 
 def _check_frame(source: FrameSource, format: str | None, records: Records) -> None:

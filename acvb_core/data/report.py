@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from acvb_core.core.errors import shorten
+from acvb_core.data.schema import Schema
 
 #: Facts by which data differ from what was given, and the options of a reader that ask for it.
 _CHANGES: dict[str, tuple[str, ...]] = {
@@ -34,6 +35,7 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "unknown_names": (),
 }
 _PACKAGE = __name__.partition(".")[0]
+Data = TypeVar("Data")
 _Reader = TypeVar("_Reader", bound=Callable[..., Any])
 
 
@@ -89,14 +91,26 @@ class ReadReport:
         return {"source": self.source, "facts": [asdict(fact) for fact in self.facts]}
 
 
-class LoadedData:
-    """The repr of data that were read, which come first in the subclasses, with the report of reading them."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Loaded(Generic[Data]):
+    """Data, what reading them found, and how the source was understood."""
 
+    data: Data
     report: ReadReport
+    schema: Schema | None = None
+
+    def __getattr__(self, name: str) -> Any:  # LOGGER
+        kind = {"Relation": "relation", "Corpus": "corpus", "DiskCorpus": "corpus", "Table": "table"}
+        if name == "layout" or kind.get(type(self.__dict__.get("data")).__name__) == name:
+            frame = sys._getframe(1)
+            pos = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+            with open("/tmp/dyn_log.txt", "a") as f:
+                f.write(f"{frame.f_code.co_filename}|{pos[0]}|{pos[1]}|{pos[2]}|{pos[3]}|{name}\n")
+            return self.schema if name == "layout" else self.data
+        raise AttributeError(name)
 
     def __repr__(self) -> str:
-        data = next(iter(vars(self).values()))
-        return "\n".join([f"{type(self).__name__}({data!r})", *self.report._describe()])
+        return "\n".join([f"{type(self).__name__}({self.data!r})", *self.report._describe()])
 
 
 def warn_of_changes(report: ReadReport, asked: Iterable[str] = ()) -> None:
@@ -136,10 +150,8 @@ def take_apart(given: Any) -> tuple[Any, ReadReport | None]:
     Anything else comes back as it is, without a report.
     """
     report = getattr(given, "report", None)
-    if not isinstance(report, ReadReport):
-        return given, None
-    part = next((part for part in ("data", "relation", "corpus", "table") if hasattr(given, part)), None)
-    return (given, None) if part is None else (getattr(given, part), report)
+    known = isinstance(report, ReadReport) and hasattr(given, "data")
+    return (given.data, report) if known else (given, None)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

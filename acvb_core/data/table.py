@@ -180,7 +180,7 @@ class Table:
 
             raw = read_frame(values, name)
             values, rows = raw.values, raw.rows if rows is None else rows
-            columns = raw.layout.column_names if columns is None else columns
+            columns = raw.schema.column_names if columns is None else columns
         cells = copy_numbers(values, name)
         n_rows, n_columns = cells.shape
         column_names = unique_names(columns, n_columns, "column", name)

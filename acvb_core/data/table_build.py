@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,8 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.names import is_numbering, refuse_repeated
-from acvb_core.data.report import LoadedData, ReadReport, plural
+from acvb_core.data.report import Loaded, ReadReport, plural
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import is_sparse, load_npy, load_npz, load_sparse, refuse_graph
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.frames import is_frame
@@ -22,7 +23,6 @@ from acvb_core.data.table_columns import (
     DRESSED,
     UNDRESSED,
     RawTable,
-    TableLayout,
     TableOptions,
     inspect_columns,
     read_columns,
@@ -30,15 +30,6 @@ from acvb_core.data.table_columns import (
 
 #: A column of more different texts than this is not a set of categories.
 MOST_CATEGORIES = 100
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LoadedTable(LoadedData):
-    """A table, what reading it found, and how the file was understood."""
-
-    table: Table
-    report: ReadReport  # its facts "rows", "columns" and "missing" are always there
-    layout: TableLayout
 
 
 class Columns(NamedTuple):
@@ -49,15 +40,15 @@ class Columns(NamedTuple):
     origin: list[int]
 
 
-def build_table(raw: RawTable) -> LoadedTable:
+def build_table(raw: RawTable) -> Loaded[Table]:
     """Return the table of the columns that were read, and the report of reading and building it."""
-    options, name = raw.options, raw.layout.filename
+    options, name = raw.options, raw.schema.filename
     for column in raw.as_texts - raw.texts.keys():
         raw.take_as_text(column)
     rows, labels = _name_rows(raw), _find_labels(raw)
     columns = _code_texts(raw, _find_cells(raw))
     if not columns.names:
-        remedy = f"Check {'the delimiter, the decimal sign and ' if raw.layout.delimiter else ''}which columns hold "
+        remedy = f"Check {'the delimiter, the decimal sign and ' if raw.schema.delimiter else ''}which columns hold "
         raise DataError("there is no column of numbers", source=name, remedy=f"{remedy}names and groups.")
     constant = same_valued(columns.values)
     image, size = None, options.size or raw.size
@@ -80,7 +71,7 @@ def build_table(raw: RawTable) -> LoadedTable:
         image=image,
     )
     _note_size(raw, table)
-    return LoadedTable(table, ReadReport(name, tuple(raw.facts)), raw.layout)
+    return Loaded(table, ReadReport(name, tuple(raw.facts)), raw.schema)
 
 
 def _name_rows(raw: RawTable) -> list[str] | None:
@@ -89,7 +80,7 @@ def _name_rows(raw: RawTable) -> list[str] | None:
     if at is None:
         return raw.rows if guessed else None
     names = raw.texts[at].strings()
-    heading = raw.layout.column_names[at].strip() if raw.layout.header else None
+    heading = raw.schema.column_names[at].strip() if raw.schema.header else None
     if guessed and heading != "" and (len(set(names)) < len(names) or "" in names):
         raw.row_column = None
         return None
@@ -106,7 +97,7 @@ def _find_labels(raw: RawTable) -> list[str] | None:
     if labels is None:
         return None
     groups, unknown = len({*labels} - {""}), labels.count("")
-    where = "" if at is None else f" in the column {raw.layout.column_names[at]!r}"
+    where = "" if at is None else f" in the column {raw.schema.column_names[at]!r}"
     without = f" ({plural(unknown, 'row')} without)" if unknown else ""
     raw.note("groups", groups, f"{plural(groups, 'known group')} of rows{where}{without}.", unknown=unknown)
     return labels
@@ -114,17 +105,17 @@ def _find_labels(raw: RawTable) -> list[str] | None:
 
 def _find_cells(raw: RawTable) -> list[int]:
     """Return the columns that hold cells, without those that a delimiter at the end of every line makes."""
-    headings = raw.layout.column_names
+    headings = raw.schema.column_names
     if raw.left_out:
         which = [headings[i] for i in sorted(raw.left_out)]
         told = f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
         raw.note("left_out", len(which), told)
     held = raw.left_out | {raw.row_column, raw.label_column}
-    free = [i for i in range(raw.layout.n_fields) if i not in held]
+    free = [i for i in range(raw.schema.n_fields) if i not in held]
     for i in free:
         if i in raw.texts and i not in raw.categories:
             raw.take_numbers(i)
-    if raw.layout.header:
+    if raw.schema.header:
         nameless = [i for i in free if i not in raw.texts and not headings[i].strip()]
         empty = [i for i in nameless if np.isnan(raw.values[:, i]).all()]
         if empty:
@@ -142,7 +133,7 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     Texts that all say yes or no are 1 and 0. Other columns of text are refused, left out, or each of their
     categories becomes a column "name=category" of 1 (it is this one), 0 (another) and NaN (missing).
     """
-    policy, headings = raw.options.categories, raw.layout.column_names
+    policy, headings = raw.options.categories, raw.schema.column_names
     categories: list[int] = []
     coded: dict[int, tuple[Floats, list[str]]] = {}
     for i in (i for i in free if i in raw.texts):
@@ -164,7 +155,7 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
         raw.note("categories_left_out", len(which), told, columns=which)
         free = [i for i in free if i not in categories]
     if not coded:
-        values = raw.values if len(free) == raw.layout.n_fields else raw.values[:, free]
+        values = raw.values if len(free) == raw.schema.n_fields else raw.values[:, free]
         return Columns(values, [headings[i] for i in free], free)
     pieces = [coded.get(i, (raw.values[:, [i]], [headings[i]])) for i in free]
     return Columns(
@@ -175,7 +166,7 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
 
 
 def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
-    column, name = raw.texts[at], raw.layout.column_names[at]
+    column, name = raw.texts[at], raw.schema.column_names[at]
     if len(column.texts) > MOST_CATEGORIES:
         many = f"{len(column.texts):,} different texts, more than {MOST_CATEGORIES} categories"
         remedy = "Leave it out (leave_out), or take it as the rows' names (row_labels)."
@@ -193,7 +184,7 @@ def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
     first = raw.texts[categories[0]]
     row = int((first.codes >= 0).argmax())
     dressed = bool(first.texts) and all(map(DRESSED.fullmatch, first.texts))
-    which = list_names([raw.layout.column_names[i] for i in categories])
+    which = list_names([raw.schema.column_names[i] for i in categories])
     what = f"{plural(len(categories), 'column')} of text among the columns of numbers: {which}"
     remedy = (
         f"{f'{UNDRESSED} Otherwise code' if dressed else 'Code'} them as 0 and 1 (categories='one-hot'), leave them "
@@ -240,16 +231,16 @@ _BESIDE = ("rows", "columns", "labels")
 OPTIONS = frozenset({field.name for field in fields(TableOptions)} | {"filename"})
 
 
-def inspect_table(source: Any, filename: str | None = None, **options: Any) -> TableLayout:
+def inspect_table(source: Any, filename: str | None = None, **options: Any) -> Schema:
     """Look at the head of a file or a frame and propose how to read it; the options are those of `load_table`."""
     asked = TableOptions(**options)
     with open_source(source, filename, kind="table", choices=asked.part) as opened:
         if opened.is_array or opened.is_zip:
-            return TableLayout("npy" if opened.is_array else "npz", opened.name, opened.gzipped)
+            return Schema("table", "npy" if opened.is_array else "npz", opened.name, opened.gzipped)
         return inspect_columns(opened, asked)
 
 
-def load_table(source: Any, *, filename: str | None = None, **options: Any) -> LoadedTable:
+def load_table(source: Any, *, filename: str | None = None, **options: Any) -> Loaded[Table]:
     r"""Read a table of numbers; gzip is recognised by itself.
 
     Read are delimited text, Parquet, Arrow, Feather, Excel, ODS, JSON Lines, SQLite, NumPy's .npy and .npz (one array
@@ -311,7 +302,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     Examples
     --------
     >>> loaded = load_table(b"city,rain,sun\nBergen,2495,1187\nBari,588,2459\n", name="weather")
-    >>> loaded.table.size_text, loaded.table.rows.tolist()
+    >>> loaded.data.size_text, loaded.data.rows.tolist()
     ('2 rows × 2 columns', ['Bergen', 'Bari'])
     """
     asked = TableOptions(**options)
@@ -417,7 +408,8 @@ def _read_array(
             told = f"{len(texts[key]):,} {what} were given for {number:,} {side}s"
             raise DataError(told, source=name, remedy=f"Give one for each {side}.")
     numbered = [f"x{i + 1}" for i in range(n_columns)] if size is None else pixel_names(*size)
-    layout = TableLayout(
+    schema = Schema(
+        "table",
         kind,
         name,
         gzipped,
@@ -426,7 +418,7 @@ def _read_array(
         kinds=("numbers",) * n_columns,
         n_fields=n_columns,
     )
-    raw = RawTable(layout, options, texts.get("rows"), texts.get("labels"), size, cells)
+    raw = RawTable(schema, options, texts.get("rows"), texts.get("labels"), size, cells)
     what = plural(n_columns, "column") if size is None else f"pictures of {size[0]:,} x {size[1]:,} pixels"
     raw.note("array", n_rows, f"Read an array of {plural(n_rows, 'row')}: {what}.")
     raw.refuse_infinite()

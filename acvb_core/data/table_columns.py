@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation_schema import CORNER_NAMES
 from acvb_core.data.report import Fact
+from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_records, reading_facts
-from acvb_core.data.sources.formats import PREVIEW_ROWS, FileLayout, column_position
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.data.sources.parse import BLOCK_BYTES, read_head
 from acvb_core.data.sources.source import ByteSource
@@ -31,7 +31,6 @@ NUMBER = {
     for decimal, mark in ((".", r"\."), (",", ","))
 }
 Header = Literal["auto"] | bool | None
-ColumnChoice = str | int
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
 #: What a column holds, by whether its known fields are numbers.
@@ -48,19 +47,6 @@ _COUNT = re.compile(r"\s*[0-9]{1,18}\s*")
 _ID_NAME = re.compile(r"(^|[\W_])(id|ID|Id)$|[a-z](Id|ID)$")
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
-
-
-@dataclass(frozen=True)
-class TableLayout(FileLayout):
-    """How a table is (or would be) read.
-
-    `format` is also "sparse npz", "array" or "frame". Columns without a name are "x1", "x2", …. A record of `rows` has
-    as many fields as the table has columns, blank where the line has fewer.
-    """
-
-    decimal: str = "."
-    kinds: tuple[str, ...] = ()  # what the head of each column holds: "numbers", "text", "mixed" or "missing"
-    row_column: int | None = None  # may hold the rows' names; it does if no two are the same
 
 
 @dataclass
@@ -109,7 +95,7 @@ def is_number(text: str, decimal: str = ".") -> bool:
     return re.fullmatch(NUMBER[decimal], text.strip()) is not None
 
 
-def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> TableLayout:
+def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> Schema:
     """Guess from the first rows of a text or a frame how it is read; what the options say is taken as given."""
     encoding, delimiter, header = options.encoding, options.delimiter, options.header
     if isinstance(source, FrameSource):
@@ -141,7 +127,9 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     names = tuple(head[0]) if named else tuple(f"x{i + 1}" for i in range(n_fields))
     shown = tuple((*record, *[""] * n_fields)[:n_fields] for record in head[named : named + PREVIEW_ROWS])
     about = source.name, source.gzipped, encoding, delimiter, named, names, shown, n_fields, container
-    return TableLayout(container, *about, decimal, kinds, 0 if may_name else None)
+    return Schema(
+        "table", container, *about, row_column=0 if may_name else None, decimal=decimal, kinds=kinds
+    )
 
 
 def _heads_ids(records: Sequence[Sequence[str]]) -> bool:
@@ -238,7 +226,7 @@ class TextColumn:
 class RawTable:
     """Columns as they were read, and what each is for."""
 
-    layout: TableLayout
+    schema: Schema
     options: TableOptions
     #: Names and groups of the rows that stand beside the columns (an index, further arrays).
     rows: list[str] | None = None
@@ -255,22 +243,22 @@ class RawTable:
     header_line: int | None = None
 
     def __post_init__(self) -> None:
-        layout, options = self.layout, self.options
-        self.row_column = column_position(layout, options.row_labels)
-        self.label_column = column_position(layout, options.label_column)
+        schema, options = self.schema, self.options
+        self.row_column = schema.position(options.row_labels)
+        self.label_column = schema.position(options.label_column)
         self.categories, self.left_out = (
-            {at for choice in choices if (at := column_position(layout, choice)) is not None}
+            {at for choice in choices if (at := schema.position(choice)) is not None}
             for choices in (options.category_columns, options.leave_out)
         )
         self.left_out -= {self.label_column}
         if options.row_labels is None and self.rows is None:
-            self.row_column = layout.row_column
+            self.row_column = schema.row_column
         if self.row_column in self.left_out | self.categories | {self.label_column}:
             self.row_column = None
         named = {at for at in (self.row_column, self.label_column) if at is not None}
         #: Columns that are texts whatever they hold.
         self.as_texts = named | self.categories - self.left_out
-        codes = [sign.replace(",", ".") for sign in options.signs if is_number(sign, layout.decimal)]
+        codes = [sign.replace(",", ".") for sign in options.signs if is_number(sign, schema.decimal)]
         self._codes = np.array(codes, dtype=np.float64)
 
     def note(self, name: str, count: int, sentence: str, **details: Any) -> None:
@@ -280,7 +268,7 @@ class RawTable:
     def place(self, row: int | None, column: int) -> dict[str, Any]:
         """Return where a cell stands (`row` None: in the header), for an error."""
         line = self.header_line if row is None else None if self.lines is None else int(self.lines[row])
-        return {"source": self.layout.filename, "line": line, "column": column + 1}
+        return {"source": self.schema.filename, "line": line, "column": column + 1}
 
     def drop_codes(self, values: Floats) -> Floats:
         """Return values in which the numbers that stand for a missing cell became NaN (in place)."""
@@ -296,7 +284,7 @@ class RawTable:
 
     def take_numbers(self, column: int) -> None:
         """Make a column of texts one of numbers if all of them are; DataError where only a few are not."""
-        held, mark = self.texts[column], self.layout.decimal
+        held, mark = self.texts[column], self.schema.decimal
         wrong = [code for code, text in enumerate(held.texts) if not is_number(text, mark)]
         if wrong and 2 * len(wrong) >= len(held.texts):
             return
@@ -311,16 +299,16 @@ class RawTable:
         """Raise DataError where a number is too large."""
         cell = find_infinite(self.values)
         if cell is not None:
-            raise self.cell_fault(*cell, str(self.values[cell]).replace(".", self.layout.decimal))
+            raise self.cell_fault(*cell, str(self.values[cell]).replace(".", self.schema.decimal))
 
     def cell_fault(self, row: int, column: int, value: str) -> DataError:
         """Return the error for a cell that is not a number, or one too large."""
-        place, mark = self.place(row, column), self.layout.decimal
-        what = f"there is text among the numbers of the column {self.layout.column_names[column]!r}"
+        place, mark = self.place(row, column), self.schema.decimal
+        what = f"there is text among the numbers of the column {self.schema.column_names[column]!r}"
         if is_number(value, mark) or value.lower().strip("+-") in ("inf", "infinity"):
             where = "" if self.lines is not None else f" (row {row + 1:,})"
             blank = "make it NaN, which is" if where else "leave it blank: blank cells are"
-            what = f"a number of the column {self.layout.column_names[column]!r}{where} is infinite or above 1e+100"
+            what = f"a number of the column {self.schema.column_names[column]!r}{where} is infinite or above 1e+100"
             remedy = f"Correct the cell, or {blank} missing."
         elif "," in value and mark == "." and value.replace(",", "").strip("+-").isdigit():
             remedy = "Say that the file has a decimal comma (decimal=','), or write a decimal point."
@@ -337,26 +325,26 @@ def read_columns(
     source: ByteSource | FrameSource, options: TableOptions, rows: list[str] | None = None
 ) -> RawTable:
     """Read every column as numbers or as texts; `rows` are names of the rows that stand beside the columns."""
-    layout = inspect_columns(source, options)
-    raw = RawTable(layout, options, rows)
+    schema = inspect_columns(source, options)
+    raw = RawTable(schema, options, rows)
     typed = []
     if isinstance(source, FrameSource):
         kinds = enumerate(column_types(source))
         typed = [i for i, kind in kinds if not is_text(kind) and i not in raw.as_texts | raw.left_out]
-    used = [i for i in range(layout.n_fields) if i not in raw.left_out.union(typed)]
+    used = [i for i in range(schema.n_fields) if i not in raw.left_out.union(typed)]
     # A column whose head is blank may hold anything further down.
-    tables = {i: LabelTable() for i in used if i in raw.as_texts or layout.kinds[i] in ("text", "missing")}
+    tables = {i: LabelTable() for i in used if i in raw.as_texts or schema.kinds[i] in ("text", "missing")}
     codes: dict[int, list[NDArray[np.int32]]] = {i: [] for i in tables}
     numeric = np.array([i for i in used if i not in tables], dtype=np.int64)
     blocks: list[Floats] = []
     lines: list[NDArray[np.int64]] = []
     records = open_records(
         source,
-        layout.delimiter,
+        schema.delimiter,
         encoding=options.encoding,
-        header=layout.header,
+        header=schema.header,
         block_bytes=options.block_bytes,
-        n_fields=layout.n_fields,
+        n_fields=schema.n_fields,
         used=used,
     )
     for batch in records:
@@ -368,15 +356,15 @@ def read_columns(
     if not blocks:
         remedy = "Load a file with data in it, or say that its first line is data."
         raise DataError("the file holds column names and no data", source=source.name, line=1, remedy=remedy)
-    raw.facts += reading_facts(records, layout)
-    if layout.decimal == ",":
+    raw.facts += reading_facts(records, schema)
+    if schema.decimal == ",":
         raw.note("decimal_comma", 0, "Numbers are read with a decimal comma.")
     raw.values, raw.lines = np.concatenate(blocks), np.concatenate(lines)
     for i, table in tables.items():
         raw.texts[i] = TextColumn.build(np.concatenate(codes[i]), table.labels(), options.signs)
     if isinstance(source, FrameSource):
         _fill_typed(raw, source, typed)
-    elif layout.header:
+    elif schema.header:
         raw.header_line = 1 + records.comment_lines
     return raw
 
@@ -410,7 +398,7 @@ def _slice_text(text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArra
 
 def _parse(fields: pa.Array, raw: RawTable) -> Floats:
     """Return fields as the doubles that float() gives: NaN where one is missing, infinite where it is not a number."""
-    decimal = raw.layout.decimal
+    decimal = raw.schema.decimal
     blank = pc.is_in(fields, _BLANKS)
     if decimal == ".":
         try:
@@ -445,7 +433,7 @@ def _fill_typed(raw: RawTable, source: FrameSource, columns: list[int]) -> None:
                 pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
             ):
                 held = "times" if times else f"values of the type {kind}"
-                what = f"the column {raw.layout.column_names[i]!r} holds {held}"
+                what = f"the column {raw.schema.column_names[i]!r} holds {held}"
                 remedy = "Turn it into numbers, or leave it out (leave_out)."
                 raise DataError(what, **raw.place(None, i), remedy=remedy)
             raw.values[begin : begin + batch.num_rows, i] = _floats(batch.column(i))

@@ -68,7 +68,7 @@ def read_with_report(
         where = f"Give these choices in the same call, or to acvb_core.load_{kind}(…)."
         raise problem.change_parts(remedy=f"{problem.remedy} {where}") from None
     warn_of_changes(loaded.report, options)
-    return getattr(loaded, kind), loaded.report
+    return loaded.data, loaded.report
 
 
 def list_methods(methods: str | Iterable[str] | None) -> list[str]:

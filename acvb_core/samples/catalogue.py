@@ -14,7 +14,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
-from acvb_core.data.report import LoadedData, ReadReport
+from acvb_core.data.report import Loaded, ReadReport
 from acvb_core.data.table import Table
 from acvb_core.samples import planted_mixtures as mixtures
 from acvb_core.samples import planted_relations as synthetic
@@ -35,11 +35,9 @@ _MODELS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoadedSample(LoadedData):
+class LoadedSample(Loaded["Relation | Corpus | Table"]):
     """A sample's data and what reading (or drawing) them found."""
 
-    data: Relation | Corpus | Table
-    report: ReadReport
     truth: Truth | None = None  # what the data were drawn from; None where they come from a file
 
     @property
@@ -126,10 +124,10 @@ def read_sample_groups(name: str) -> dict[str, int]:
 def _read_relation(name: str, labels: str | None = None, **options: Any) -> LoadedSample:
     loaded = load_relation(_find(f"{name}.csv"), name=name, **options)
     if labels is None:
-        return LoadedSample(loaded.relation, loaded.report)
-    known = load_labels(_find(f"{labels}.csv"), loaded.relation)
+        return LoadedSample(loaded.data, loaded.report)
+    known = load_labels(_find(f"{labels}.csv"), loaded.data)
     facts = (*loaded.report.facts, *known.report.facts)
-    return LoadedSample(with_attributes(loaded.relation, known), ReadReport(loaded.report.source, facts))
+    return LoadedSample(with_attributes(loaded.data, known), ReadReport(loaded.report.source, facts))
 
 
 def _read_bible(name: str) -> LoadedSample:
@@ -138,14 +136,14 @@ def _read_bible(name: str) -> LoadedSample:
 
     tokeniser = Tokeniser(min_documents=5, max_share=0.5)
     loaded = load_corpus(_find(f"{name}.csv.gz"), name=name, tokeniser=tokeniser)
-    return LoadedSample(loaded.corpus, loaded.report)
+    return LoadedSample(loaded.data, loaded.report)
 
 
 def _read_table(name: str) -> LoadedSample:
     from acvb_core.data.table_build import load_table
 
     loaded = load_table(_find(f"{name}.csv"), name=name)
-    return LoadedSample(loaded.table, loaded.report)
+    return LoadedSample(loaded.data, loaded.report)
 
 
 def _read_digits(name: str) -> LoadedSample:
@@ -159,14 +157,14 @@ def _read_digits(name: str) -> LoadedSample:
     digits = load_digits()
     frame = pd.DataFrame(digits.data, columns=pixel_names(8, 8)).assign(digit=digits.target)
     loaded = load_table(frame, name=name, label_column="digit", constants="leave-out", image=(8, 8))
-    return LoadedSample(loaded.table, loaded.report)
+    return LoadedSample(loaded.data, loaded.report)
 
 
 def _draw(draw: Callable[[], Truth]) -> Callable[[str], LoadedSample]:
     def load(_name: str) -> LoadedSample:
         drawn = draw()
         data, report = drawn.with_report()
-        return LoadedSample(data, report, drawn)
+        return LoadedSample(data, report, truth=drawn)
 
     return load
 

@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--sweeps", type=int, default=600)
     parser.add_argument("--schedule", choices=("paper", "domains"), default="paper")
     options = parser.parse_args()
-    relation = acvb_core.load_relation(options.file, domains="two").relation
+    relation = acvb_core.load_relation(options.file, domains="two").data
     sys.stdout.write(
         f"{'priors':8}{'change of q':>12}{'largest':>12}{'of the mean':>12}{'restarts':>10}{'least prior':>12}\n"
     )

@@ -29,7 +29,7 @@ def run_splits(path: str, shape: tuple[int, int] | None, splits: int) -> dict[st
     """Return a table of runs, one a split, of the default, of the default from the spectral start, and of Gibbs."""
     file, _, one = path.partition(":")
     domains = "one" if one else "two"
-    relation = load_relation(file, shape=shape, domains=domains).relation
+    relation = load_relation(file, shape=shape, domains=domains).data
     model = "network" if one else "irm"
     variational = experiment(
         relation, "acvb0", model=model, splits=splits, init=[_DEFAULT, _SPECTRAL]

@@ -15,12 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.corpora.build import LoadedCorpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relation_readers import LoadedRelation
+from acvb_core.data.report import Loaded
 from acvb_core.data.table import Table
-from acvb_core.data.table_build import LoadedTable
 
 #: CPU seconds and bytes of memory that one input may take.
 MOST_SECONDS = 2.0
@@ -94,13 +92,12 @@ def peak_memory() -> int:
 
 def check_data(data: Any) -> str:
     """Check what was read, and return it in words; of what no check is known, the type."""
-    if isinstance(data, LoadedRelation | LoadedCorpus | LoadedTable):
+    if isinstance(data, Loaded):
         facts = data.report.facts
         assert all(fact.sentence.strip() for fact in facts), "a fact without a sentence"
         names = " ".join(fact.name for fact in facts)
         " ".join(fact.sentence for fact in facts).encode()
-        part = {LoadedRelation: "relation", LoadedCorpus: "corpus", LoadedTable: "table"}[type(data)]
-        held = getattr(data, part)
+        held = data.data
         for labels in (getattr(held, name, ()) for name in _LABELS):
             "\n".join(labels).encode()  # half of a letter cannot be written to a file
         return f"{check_data(held)} {names}"

@@ -166,7 +166,7 @@ def _read_on_disk(content: bytes) -> Any:
         rng = Random(zlib.crc32(content))
         estimate(content, filename="file.csv")
         broken: Any = rng.choice(("refuse", "skip"))
-        corpus = read_to_disk(content, folder / "corpus", filename="file.csv", broken=broken).corpus
+        corpus = read_to_disk(content, folder / "corpus", filename="file.csv", broken=broken).data
         assert min(corpus.shape) > 0, "a corpus on disk without documents or words"
         return ["disk"]
     finally:

@@ -42,11 +42,11 @@ def _data() -> tuple[Any, ...]:
         network=Network(directed=False, self_links=True),
         attributes={"club": ["x", "", "y"]},
     )
-    links = load_relation(seeds_of("links")[0]).relation
-    corpus = load_corpus(seeds_of("texts")[0], filename="texts.csv", tokeniser=str.split).corpus
-    counts = load_corpus(seeds_of("numbered")[2]).corpus
-    table = load_table(seeds_of("tables")[0]).table
-    pictures = load_table(seeds_of("arrays")[1], constants="leave-out").table
+    links = load_relation(seeds_of("links")[0]).data
+    corpus = load_corpus(seeds_of("texts")[0], filename="texts.csv", tokeniser=str.split).data
+    counts = load_corpus(seeds_of("numbered")[2]).data
+    table = load_table(seeds_of("tables")[0]).data
+    pictures = load_table(seeds_of("arrays")[1], constants="leave-out").data
     return links, people, corpus, counts, table, pictures
 
 

@@ -62,14 +62,14 @@ def load_data(task: str, name: str) -> Any:
     if task == "topics":
         from acvb_core.data.corpora.readers import load_corpus
 
-        return load_corpus(name).corpus
+        return load_corpus(name).data
     if task == "features":
         from acvb_core.data.table_build import load_table
 
-        return load_table(name).table
+        return load_table(name).data
     from acvb_core.data.relation_readers import load_relation
 
-    return load_relation(name, domains="one" if task == "networks" else "two").relation
+    return load_relation(name, domains="one" if task == "networks" else "two").data
 
 
 def prepare_trial(task: str, name: str, seed: int) -> Trial:

@@ -29,7 +29,7 @@ def load(file: str | None, vocabulary: str | None = None) -> Corpus:
     """Return the corpus of a file, or planted topics."""
     if file is None:
         return planted_topics(4_000, 3_000, 20, 80, 0.1, 0.05, 1).corpus
-    return acvb_core.load_corpus(file, vocabulary=vocabulary).corpus
+    return acvb_core.load_corpus(file, vocabulary=vocabulary).data
 
 
 def main() -> None:

@@ -13,11 +13,12 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.reading import CountsFound, Reading, RecordLines, change_fault
-from acvb_core.data.corpora.schema import CorpusLayout, choose_files, list_first, open_files, read_text
+from acvb_core.data.corpora.schema import choose_files, list_first, open_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
-from acvb_core.data.report import Fact, LoadedData, ReadReport, plural
+from acvb_core.data.report import Fact, Loaded, ReadReport, plural
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.frames import FrameSource, read_texts
 from acvb_core.data.sources.parse import read_records
 from acvb_core.data.sources.source import refuse_too_large
@@ -49,7 +50,7 @@ class DocumentBatch(NamedTuple):
 def read_documents(reading: Reading, sink: MemorySink | DiskSink) -> list[Fact]:
     """Read the texts of a file into a sink and return the facts about them."""
     facts: list[Fact] = []
-    columns, documents = _READERS[reading.layout.format](reading, facts)
+    columns, documents = _READERS[reading.schema.format](reading, facts)
     with reading.offering():
         about_names = collect_documents(sink, documents, columns, reading.report_read)
     return facts + about_names
@@ -128,12 +129,12 @@ def _read_files(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
 
 def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Iterator[Document]]:
     """Return the names of the columns that are kept beside the texts of a table, and its documents."""
-    layout = reading.layout
-    text, name, label = layout.text_column, layout.name_column, layout.label_column
+    schema = reading.schema
+    text, name, label = schema.text_column, schema.name_column, schema.label_column
     if text is None:
         remedy = "Say which column holds the texts, or choose another format."
-        raise reading.fault("there is no column of texts", remedy, value=", ".join(layout.column_names[:10]))
-    titles = make_unique([title or f"column {i}" for i, title in enumerate(layout.column_names, start=1)])[0]
+        raise reading.fault("there is no column of texts", remedy, value=", ".join(schema.column_names[:10]))
+    titles = make_unique([title or f"column {i}" for i, title in enumerate(schema.column_names, start=1)])[0]
     further = [i for i in range(len(titles)) if i not in (text, name, label)]
     unread: Collection[int] = ()
     if isinstance(reading.source, FrameSource):
@@ -180,14 +181,14 @@ def _frame_rows(
     reading: Reading, source: FrameSource, unread: Collection[int], facts: list[Fact]
 ) -> Iterator[Sequence[str]]:
     """Give the rows of columns that are no text, blank fields in place of the columns that are not read."""
-    layout, frame = reading.layout, source.frame
-    header = layout.header and not frame.named
+    schema, frame = reading.schema, source.frame
+    header = schema.header and not frame.named
     count = 0
     for batch in frame.batches():
         blank = [""] * batch.num_rows
         columns: list[Any] = [
             blank if i in unread else read_texts(batch.column(i), source, i).to_pylist()
-            for i in range(layout.n_fields)
+            for i in range(schema.n_fields)
         ]
         for row in zip(*columns, strict=True):
             count += 1
@@ -199,17 +200,17 @@ def _frame_rows(
 
 def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[str]]:
     """Give the rows of a delimited text below its header; behind a broken one reading goes on with the next line."""
-    layout = reading.layout
+    schema = reading.schema
     lines = RecordLines(reading)
-    header = layout.header
+    header = schema.header
     while True:
         try:
-            for fields in read_records(lines, layout.delimiter or ",", reading.name):
-                if len(fields) != layout.n_fields:
-                    what = f"this record has {plural(len(fields), 'field')} where the first has {layout.n_fields:,}"
-                    place = {"line": lines.before + 1, "column": min(len(fields), layout.n_fields) + 1}
+            for fields in read_records(lines, schema.delimiter or ",", reading.name):
+                if len(fields) != schema.n_fields:
+                    what = f"this record has {plural(len(fields), 'field')} where the first has {schema.n_fields:,}"
+                    place = {"line": lines.before + 1, "column": min(len(fields), schema.n_fields) + 1}
                     raise reading.fault(
-                        what, _RAGGED_REMEDY, **place, value=(layout.delimiter or " ").join(fields)
+                        what, _RAGGED_REMEDY, **place, value=(schema.delimiter or " ").join(fields)
                     )
                 unfit = next((at for at, line in enumerate(lines.record) if "\0" in line), None)
                 if unfit is not None:
@@ -229,12 +230,12 @@ def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[st
 
 
 def _line_facts(reading: Reading, lines: int, blank: int) -> list[Fact]:
-    layout = reading.layout
-    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
-    first = f"; the first holds {'names' if layout.header else 'data'}" if layout.delimiter else ""
+    schema = reading.schema
+    details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
+    first = f"; the first holds {'names' if schema.header else 'data'}" if schema.delimiter else ""
     facts = [Fact("lines", lines, f"Read {plural(lines, 'line')}{first}.", details)]
-    if layout.encoding not in ("utf-8-sig", "utf-8"):
-        facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
+    if schema.encoding not in ("utf-8-sig", "utf-8"):
+        facts.append(Fact("encoding", 0, f"The text was decoded as {schema.encoding}."))
     if blank:
         facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
     return facts
@@ -246,23 +247,6 @@ _READERS: dict[str, Callable[[Reading, list[Fact]], tuple[Sequence[str], Iterato
     "zip": lambda reading, facts: ((), _read_files(reading, facts)),
 }
 _SHOWN = 5
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LoadedCorpus(LoadedData):
-    """A corpus, what reading it found, and how the file was understood.
-
-    Attributes
-    ----------
-    corpus : Corpus
-    report : ReadReport
-        Its facts "documents", "words" and "tokens" are always there.
-    layout : CorpusLayout
-    """
-
-    corpus: Corpus
-    report: ReadReport
-    layout: CorpusLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +261,7 @@ class Texts:
     documents: NDArray[Any]
     labels: NDArray[Any] | None
     name: str
-    layout: CorpusLayout
+    schema: Schema
     facts: tuple[Fact, ...]
     metadata: Mapping[str, NDArray[Any]]
 
@@ -314,14 +298,14 @@ class MemorySink:
         self._names, changed = make_unique(self._names)
         return len(changed), changed[:_SHOWN]
 
-    def read_texts(self, name: str, layout: CorpusLayout, facts: Sequence[Fact]) -> Texts:
+    def read_texts(self, name: str, schema: Schema, facts: Sequence[Fact]) -> Texts:
         """Return the texts that were added."""
         documents = typed_values(self._names, "string")
         labels = typed_values(self._labels, "string") if self._labels else None
         metadata = {column: typed_column(values) for column, values in self._columns.items()}
-        return Texts(tuple(self._texts), documents, labels, name, layout, tuple(facts), metadata)
+        return Texts(tuple(self._texts), documents, labels, name, schema, tuple(facts), metadata)
 
-    def build_corpus(self, found: CountsFound, layout: CorpusLayout, name: str) -> LoadedCorpus:
+    def build_corpus(self, found: CountsFound, schema: Schema, name: str) -> Loaded[Corpus]:
         """Return the corpus of the entries that were added; DataError where there is no token."""
         none = np.empty(0, dtype=np.int32)
         parts = zip(*(self._entries or [(none, none, none)]), strict=True)
@@ -329,26 +313,26 @@ class MemorySink:
         self._entries.clear()
         if not counts.any():
             remedy = "Give at least one document with a word."
-            raise DataError("the corpus has no words", source=layout.filename, remedy=remedy)
+            raise DataError("the corpus has no words", source=schema.filename, remedy=remedy)
         shape = found.n_documents, len(found.words)
         matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
         documents = range(1, shape[0] + 1) if found.names is None else found.names.labels()
         corpus = Corpus.build(matrix, vocabulary=found.words, documents=documents, name=name)
         repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
         facts = (*found.facts, *repeated, *corpus_facts(corpus))
-        return LoadedCorpus(corpus, ReadReport(layout.filename, facts), layout)
+        return Loaded(corpus, ReadReport(schema.filename, facts), schema)
 
 
 def corpus_of_texts(
     texts: Texts, tokeniser: Tokeniser | None = None, *, name: str | None = None
-) -> LoadedCorpus:
+) -> Loaded[Corpus]:
     """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
 
     DataError where no word is left: it says which setting dropped most.
     """
     tokeniser = tokeniser or Tokeniser()
     counts, vocabulary, preview = texts.cut.select(tokeniser)
-    source = texts.layout.filename
+    source = texts.schema.filename
     if not len(vocabulary):
         raise preview.explain_nothing_left(tokeniser, source)
     corpus = Corpus.build(
@@ -362,7 +346,7 @@ def corpus_of_texts(
         metadata=texts.metadata,
     )
     report = ReadReport(source, (*texts.facts, *preview.facts(), *corpus_facts(corpus)))
-    return LoadedCorpus(corpus, report, texts.layout)
+    return Loaded(corpus, report, texts.schema)
 
 
 def entry_facts(repeated: int, zeros: int) -> list[Fact]:

@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
@@ -18,16 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.build import DocumentBatch, LoadedCorpus, entry_facts, read_documents, size_facts
+from acvb_core.data.corpora.build import DocumentBatch, entry_facts, read_documents, size_facts
 from acvb_core.data.corpora.readers import as_frame, check_arguments, is_object, load_corpus, read_entries
 from acvb_core.data.corpora.reading import CountsFound, Reading, batch_words, offer_skipping
-from acvb_core.data.corpora.schema import (
-    CorpusLayout,
-    CorpusOptions,
-    CorpusSource,
-    inspect_source,
-    open_corpus_source,
-)
+from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import (
@@ -41,7 +35,8 @@ from acvb_core.data.disk import (
     shard_file,
 )
 from acvb_core.data.names import typed_values, unique_names
-from acvb_core.data.report import Fact, LoadedData, ReadReport
+from acvb_core.data.report import Fact, Loaded, ReadReport
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import to_array
 from acvb_core.data.sources.source import FileLike
 from acvb_core.data.sources.values import LabelTable
@@ -485,15 +480,6 @@ class DiskSink:
 Piece = tuple[ArrayLike, ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LoadedDisk(LoadedData):
-    """A corpus on disk, the report of `load_corpus` (its fact "broken_lines" counts lines left out), and the layout."""
-
-    corpus: DiskCorpus
-    report: ReadReport
-    layout: CorpusLayout
-
-
 def read_to_disk(
     source: FileLike | Any,
     folder: str | Path,
@@ -507,7 +493,7 @@ def read_to_disk(
     keep_texts: bool = True,
     shard_pairs: int = SHARD_PAIRS,
     **options: Unpack[CorpusOptions],
-) -> LoadedDisk:
+) -> Loaded[DiskCorpus]:
     """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
 
     The folder appears when everything is in it; an interrupted reading leaves nothing. Meanwhile the disk must hold
@@ -553,15 +539,15 @@ def read_to_disk(
         return _write_loaded(loaded, folder, progress, keep_texts, shard_pairs)
     skip, cutting = broken == "skip", as_tokeniser(tokeniser)
     with open_corpus_source(source, filename, options, patient=skip) as opened:
-        layout = _inspect(opened, options)
-        check_arguments(layout, cutting, vocabulary)
-        cutting = cutting or Tokeniser() if layout.has_texts else None
-        reading = Reading(opened, layout, options.get("encoding"), skip=skip, progress=progress)
+        schema = _inspect(opened, options)
+        check_arguments(schema, cutting, vocabulary)
+        cutting = cutting or Tokeniser() if schema.has_texts else None
+        reading = Reading(opened, schema, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
             with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
                 sink = DiskSink(writer, spool, cutting, keep_texts=keep_texts)
-                if layout.has_texts:
+                if schema.has_texts:
                     words, facts = sink.write_texts(reading, read_documents(reading, sink))
                 else:
                     words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
@@ -573,25 +559,25 @@ def read_to_disk(
         *entry_facts(writer.repeated, writer.zeros),
         *size_facts(corpus, writer.n_empty, corpus.document_names(writer.first_empty)),
     ]
-    return LoadedDisk(corpus, ReadReport(layout.filename, tuple(facts)), layout)
+    return Loaded(corpus, ReadReport(schema.filename, tuple(facts)), schema)
 
 
 def _write_loaded(
-    loaded: LoadedCorpus,
+    loaded: Loaded[Corpus],
     folder: str | Path,
     progress: Callable[[float], None] | None,
     keep_texts: bool,
     shard_pairs: int,
-) -> LoadedDisk:
+) -> Loaded[DiskCorpus]:
     """Write a corpus that is in memory."""
     if progress is not None:
         progress(1.0)
-    corpus = loaded.corpus if keep_texts else replace(loaded.corpus, texts=None)
+    corpus = loaded.data if keep_texts else replace(loaded.data, texts=None)
     disk = write_disk_corpus([corpus], folder, shard_pairs=shard_pairs)
-    return LoadedDisk(disk, loaded.report, loaded.layout)
+    return Loaded(disk, loaded.report, loaded.schema)
 
 
-def _inspect(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+def _inspect(source: CorpusSource, options: CorpusOptions) -> Schema:
     """Return how a source is read; a fault in its head comes with the offer to go on if going on is possible."""
     try:
         return inspect_source(source, options)

@@ -18,7 +18,6 @@ from acvb_core.data.corpora.build import MemorySink, Texts, corpus_of_texts, rea
 from acvb_core.data.corpora.readers import read_entries
 from acvb_core.data.corpora.reading import Reading, read_sizes
 from acvb_core.data.corpora.schema import (
-    CorpusLayout,
     CorpusOptions,
     CorpusSource,
     TextFile,
@@ -30,6 +29,7 @@ from acvb_core.data.corpora.schema import (
 )
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.report import plural
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.source import ByteSource, FileLike, Utf8Stream
 
@@ -76,7 +76,7 @@ class Estimate:
 
 def estimate(
     source: FileLike,
-    layout: CorpusLayout | None = None,
+    schema: Schema | None = None,
     *,
     filename: str | None = None,
     tokeniser: Tokeniser | None = None,
@@ -89,26 +89,26 @@ def estimate(
     In a list of counts whose lines are mixed the documents come again too: each line is taken to be of any of them
     alike. A file whose end is unlike its head is misjudged.
 
-    The layout is by default what `inspect_corpus` proposes; the options are those of `load_corpus`. A head that
+    The schema is by default what `inspect_corpus` proposes; the options are those of `load_corpus`. A head that
     cannot be read, or that has no word in it, is a DataError.
     """
     with open_corpus_source(source, filename, options, patient=True) as opened:
         size = opened.size()
-        layout = layout or inspect_source(opened, options)
-        encoding = _choose_encoding(opened, layout, options)
-        head = _read_head(opened, layout, encoding)
-        if layout.format == "docword":
+        schema = schema or inspect_source(opened, options)
+        encoding = _choose_encoding(opened, schema, options)
+        head = _read_head(opened, schema, encoding)
+        if schema.format == "docword":
             assert isinstance(opened, ByteSource)
             sizes, known = _read_docword(opened, encoding, head)
         else:
             sizes, known = _extrapolate(head, tokeniser)
-    unpacked = size if layout.format == "zip" else round(len(head.text) / head.share)
+    unpacked = size if schema.format == "zip" else round(len(head.text) / head.share)
     return Estimate(*sizes, known, unpacked, len(head.text))
 
 
 def head_texts(
     source: FileLike,
-    layout: CorpusLayout | None = None,
+    schema: Schema | None = None,
     *,
     filename: str | None = None,
     **options: Unpack[CorpusOptions],
@@ -118,55 +118,55 @@ def head_texts(
     The arguments are those of `estimate`; a file of counts, or a head that cannot be read, is a DataError.
     """
     with open_corpus_source(source, filename, options, patient=True) as opened:
-        layout = layout or inspect_source(opened, options)
-        if not layout.has_texts:
+        schema = schema or inspect_source(opened, options)
+        if not schema.has_texts:
             raise DataError(
-                f"this is read as {layout.format}, which holds counts and no texts",
+                f"this is read as {schema.format}, which holds counts and no texts",
                 source=opened.name,
                 remedy="Say which format it is.",
             )
         sink = MemorySink()
-        with _read_head(opened, layout, _choose_encoding(opened, layout, options)).open() as reading:
+        with _read_head(opened, schema, _choose_encoding(opened, schema, options)).open() as reading:
             read_documents(reading, sink)
-        return sink.read_texts(opened.stem, layout, ())
+        return sink.read_texts(opened.stem, schema, ())
 
 
-def _choose_encoding(source: CorpusSource, layout: CorpusLayout, options: CorpusOptions) -> str | None:
+def _choose_encoding(source: CorpusSource, schema: Schema, options: CorpusOptions) -> str | None:
     """Return the encoding of a file; what was handed in as text has none."""
     handed_in = isinstance(source, ByteSource) and source.was_text
-    return options.get("encoding") or (None if handed_in else layout.encoding)
+    return options.get("encoding") or (None if handed_in else schema.encoding)
 
 
 class _Head(NamedTuple):
-    """The first lines of a file as UTF-8, or an archive of its first files; its share of the file, and its layout."""
+    """The first lines of a file as UTF-8, or an archive of its first files; its share of the file, and its schema."""
 
     text: bytes
     share: float
-    layout: CorpusLayout
+    schema: Schema
 
     @contextmanager
     def open(self) -> Iterator[Reading]:
         """Give the reading of the head; broken lines are left out."""
-        with ByteSource(self.text, self.layout.filename, kind="corpus", patient=True) as source:
+        with ByteSource(self.text, self.schema.filename, kind="corpus", patient=True) as source:
             # Texts are UTF-8 by now; the files of an archive are as they were.
-            encoding = self.layout.encoding if self.layout.format == "zip" else None
-            yield Reading(source, self.layout, encoding, skip=True)
+            encoding = self.schema.encoding if self.schema.format == "zip" else None
+            yield Reading(source, self.schema, encoding, skip=True)
 
     def measure(self, tokeniser: Tokeniser | None) -> _Sizes:
         """Return the sizes of the corpus that the head alone would be."""
         sink = MemorySink()
         with self.open() as reading:
-            if self.layout.has_texts:
+            if self.schema.has_texts:
                 facts = read_documents(reading, sink)
-                loaded = corpus_of_texts(sink.read_texts("head", self.layout, facts), tokeniser)
+                loaded = corpus_of_texts(sink.read_texts("head", self.schema, facts), tokeniser)
             else:
-                loaded = sink.build_corpus(read_entries(reading, None, sink), self.layout, "head")
-        corpus = loaded.corpus
+                loaded = sink.build_corpus(read_entries(reading, None, sink), self.schema, "head")
+        corpus = loaded.data
         return _Sizes(corpus.n_documents, corpus.n_words, corpus.n_pairs, corpus.n_tokens)
 
     def measure_part(self, share: float, tokeniser: Tokeniser | None) -> _Sizes | None:
         """Return the sizes of the beginning of the head, None where there is nothing to count."""
-        if self.layout.format == "zip":
+        if self.schema.format == "zip":
             with ByteSource(self.text, kind="corpus") as source, open_files(source) as files:
                 part = _pack(files[: math.ceil(len(files) * share)])
         else:
@@ -177,15 +177,15 @@ class _Head(NamedTuple):
             return None
 
 
-def _read_head(source: CorpusSource, layout: CorpusLayout, encoding: str | None) -> _Head:
+def _read_head(source: CorpusSource, schema: Schema, encoding: str | None) -> _Head:
     """Return as much of a file as is looked at; columns that are no text come as such."""
-    limit = _HEAD_TEXTS if layout.has_texts else _HEAD_COUNTS
+    limit = _HEAD_TEXTS if schema.has_texts else _HEAD_COUNTS
     if isinstance(source, FrameSource):
-        name = f"{layout.filename}.csv"
-        as_text = replace(layout, filename=name, delimiter=",", encoding="utf-8", container="text")
+        name = f"{schema.filename}.csv"
+        as_text = replace(schema, filename=name, delimiter=",", encoding="utf-8", container="text")
         return _Head(*source.head_as_csv(limit), as_text)
-    if layout.format == "zip":
-        return _read_files(source, replace(layout, encoding=encoding), limit)
+    if schema.format == "zip":
+        return _read_files(source, replace(schema, encoding=encoding), limit)
     assert isinstance(source, ByteSource)
     stream = Utf8Stream(source, encoding)
     text = bytearray()
@@ -193,21 +193,21 @@ def _read_head(source: CorpusSource, layout: CorpusLayout, encoding: str | None)
         text += chunk
     share = source.position() / source.size()
     if not stream.read(1):
-        return _Head(bytes(text), 1.0, layout)
+        return _Head(bytes(text), 1.0, schema)
     whole = bytes(text[: _last_line_end(text)] or text)
-    return _Head(whole, min(share * len(whole) / len(text), 1.0), layout)
+    return _Head(whole, min(share * len(whole) / len(text), 1.0), schema)
 
 
 def _last_line_end(text: bytes | bytearray) -> int:
     return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
 
 
-def _read_files(source: ByteSource | TextFolder, layout: CorpusLayout, limit: int) -> _Head:
+def _read_files(source: ByteSource | TextFolder, schema: Schema, limit: int) -> _Head:
     with open_files(source) as files:
         chosen, _ = choose_files(files, source)
         sizes = np.cumsum([file.size for file in chosen])
         taken = min(int(np.searchsorted(sizes, limit)) + 1, len(chosen))
-        return _Head(_pack(chosen[:taken]), taken / len(chosen), layout)
+        return _Head(_pack(chosen[:taken]), taken / len(chosen), schema)
 
 
 def _pack(files: Sequence[TextFile]) -> bytes:
@@ -236,7 +236,7 @@ def _extrapolate(head: _Head, tokeniser: Tokeniser | None) -> tuple[_Sizes, tupl
     found, scale = head.measure(tokeniser), 1.0 / head.share
     if head.share == 1.0:
         return found, _Sizes._fields
-    known = ("documents",) if head.layout.format == "zip" else ()
+    known = ("documents",) if head.schema.format == "zip" else ()
     half = head.measure_part(0.5, tokeniser)
     if half is None:
         return _Sizes(*(round(size * scale) for size in found)), known
@@ -248,7 +248,7 @@ def _extrapolate(head: _Head, tokeniser: Tokeniser | None) -> tuple[_Sizes, tupl
     if known:
         documents = round(found.documents * scale)
     elif (
-        head.layout.format == "counts" and half.documents * found.pairs > 1.05 * found.documents * half.pairs
+        head.schema.format == "counts" and half.documents * found.pairs > 1.05 * found.documents * half.pairs
     ):
         documents = _count_repeated(found.documents, found.pairs, scale)
     words = _grow_vocabulary(found.words, half.words, quarter.words, scale)

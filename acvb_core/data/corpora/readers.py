@@ -14,7 +14,6 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.data.corpora.build import (
-    LoadedCorpus,
     MemorySink,
     Texts,
     collect_documents,
@@ -33,7 +32,6 @@ from acvb_core.data.corpora.reading import (
     read_vocabulary,
 )
 from acvb_core.data.corpora.schema import (
-    CorpusLayout,
     CorpusOptions,
     CorpusSource,
     inspect_source,
@@ -43,7 +41,8 @@ from acvb_core.data.corpora.schema import (
 from acvb_core.data.corpora.tokenise import NO_PATTERN, TOKEN_PATTERN, Tokeniser, WordFunction, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import is_numbering
-from acvb_core.data.report import Fact, ReadReport, plural
+from acvb_core.data.report import Fact, Loaded, ReadReport, plural
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library, refuse_graph
 from acvb_core.data.sources.frames import is_frame
 from acvb_core.data.sources.source import FileLike
@@ -104,7 +103,7 @@ def holds_documents(source: Any) -> bool:
 
 def read_object(
     source: Any, options: CorpusOptions, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
-) -> LoadedCorpus:
+) -> Loaded[Corpus]:
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
     refuse_graph(source, "texts")
     kind = type(source).__name__
@@ -135,7 +134,7 @@ def read_object(
     facts += collect_documents(
         sink, ((text, own, None, ()) for text, own in zip(texts, called, strict=False))
     )
-    read = sink.read_texts(name, CorpusLayout("lines", name), facts)
+    read = sink.read_texts(name, Schema("corpus", "lines", name), facts)
     return corpus_of_texts(read, tokeniser if of is str else _adapt_to_lists(tokeniser))
 
 
@@ -200,13 +199,13 @@ def _adapt_to_lists(tokeniser: Tokeniser | None) -> Tokeniser:
 def _build_of_matrix(
     matrix: Any, words: Sequence[str] | None, names: Sequence[str] | None, name: str,
     tokeniser: Tokeniser | None,
-) -> LoadedCorpus:  # fmt: skip
+) -> Loaded[Corpus]:  # fmt: skip
     if tokeniser is not None:
         raise ParameterError(f"A tokeniser is for texts; {name} holds word counts.")
     documents = names or [str(i + 1) for i in range(matrix.shape[0])]
     corpus = Corpus.build(matrix, vocabulary=words, documents=documents, name=name)
     report = ReadReport(name, tuple(corpus_facts(corpus)))
-    return LoadedCorpus(corpus, report, CorpusLayout("counts", name))
+    return Loaded(corpus, report, Schema("corpus", "counts", name))
 
 
 def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> sparse.csr_array:
@@ -290,7 +289,7 @@ OPTIONS = frozenset({*CorpusOptions.__annotations__, "filename", "name", "vocabu
 
 def inspect_corpus(
     source: FileLike | Any, filename: str | None = None, **options: Unpack[CorpusOptions]
-) -> CorpusLayout:
+) -> Schema:
     """Look at the head of a file and propose how to read it; what the options of `load_corpus` say is not guessed."""
     with open_corpus_source(source, filename, options) as opened:
         return inspect_source(opened, options)
@@ -305,11 +304,11 @@ def read_texts(
 ) -> Texts:
     """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes."""
     with open_corpus_source(source, filename, options) as opened:
-        layout = inspect_source(opened, options)
-        if not layout.has_texts:
-            what = f"this is read as {layout.format}, which holds counts and no texts"
+        schema = inspect_source(opened, options)
+        if not schema.has_texts:
+            what = f"this is read as {schema.format}, which holds counts and no texts"
             raise DataError(what, source=opened.name, remedy="Use load_corpus, or say which format it is.")
-        return _texts_of(opened, layout, options, name)
+        return _texts_of(opened, schema, options, name)
 
 
 def load_corpus(
@@ -320,7 +319,7 @@ def load_corpus(
     vocabulary: FileLike | Any | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
     **options: Unpack[CorpusOptions],
-) -> LoadedCorpus:
+) -> Loaded[Corpus]:
     r"""Read a corpus; gzip is recognised by itself.
 
     Empty documents keep their row and unused words of a vocabulary their column. A pair given more than once is
@@ -371,7 +370,7 @@ def load_corpus(
     Examples
     --------
     >>> loaded = load_corpus(b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n", name="pets")
-    >>> loaded.corpus.size_text
+    >>> loaded.data.size_text
     '2 documents · 2 words · 4 tokens'
     """
     cutting = as_tokeniser(tokeniser)
@@ -379,33 +378,33 @@ def load_corpus(
     if is_object(source):
         return read_object(source, options, name=name or filename, vocabulary=vocabulary, tokeniser=cutting)
     with open_corpus_source(source, filename, options) as opened:
-        layout = inspect_source(opened, options)
-        check_arguments(layout, cutting, vocabulary)
-        if layout.has_texts:
-            return corpus_of_texts(_texts_of(opened, layout, options, name), cutting)
+        schema = inspect_source(opened, options)
+        check_arguments(schema, cutting, vocabulary)
+        if schema.has_texts:
+            return corpus_of_texts(_texts_of(opened, schema, options, name), cutting)
         sink = MemorySink()
-        reading = Reading(opened, layout, options.get("encoding"), whole=True)
+        reading = Reading(opened, schema, options.get("encoding"), whole=True)
         found = read_entries(reading, vocabulary, sink)
-        return sink.build_corpus(found, layout, name or opened.stem)
+        return sink.build_corpus(found, schema, name or opened.stem)
 
 
-def _texts_of(source: CorpusSource, layout: CorpusLayout, options: CorpusOptions, name: str | None) -> Texts:
+def _texts_of(source: CorpusSource, schema: Schema, options: CorpusOptions, name: str | None) -> Texts:
     sink = MemorySink()
-    facts = read_documents(Reading(source, layout, options.get("encoding"), whole=True), sink)
-    return sink.read_texts(name or source.stem, layout, facts)
+    facts = read_documents(Reading(source, schema, options.get("encoding"), whole=True), sink)
+    return sink.read_texts(name or source.stem, schema, facts)
 
 
-def check_arguments(layout: CorpusLayout, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
+def check_arguments(schema: Schema, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
     """Raise ParameterError for a tokeniser of counts, or a vocabulary of texts."""
-    if tokeniser is not None and not layout.has_texts:
-        raise ParameterError(f"A tokeniser is for texts; {layout.filename} is read as {layout.format}.")
-    if vocabulary is not None and layout.has_texts:
+    if tokeniser is not None and not schema.has_texts:
+        raise ParameterError(f"A tokeniser is for texts; {schema.filename} is read as {schema.format}.")
+    if vocabulary is not None and schema.has_texts:
         raise ParameterError(
-            f"A vocabulary is for word counts; {layout.filename} is read as {layout.format}."
+            f"A vocabulary is for word counts; {schema.filename} is read as {schema.format}."
         )
 
 
 def read_entries(reading: Reading, vocabulary: FileLike | None, sink: MemorySink | DiskSink) -> CountsFound:
     """Read word counts into a sink."""
     words = None if vocabulary is None else read_vocabulary(vocabulary)
-    return _COUNT_READERS[reading.layout.format](reading, words, sink.add_entries)
+    return _COUNT_READERS[reading.schema.format](reading, words, sink.add_entries)

@@ -15,8 +15,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.schema import CorpusLayout, CorpusSource, TextFolder
+from acvb_core.data.corpora.schema import CorpusSource, TextFolder
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import MAX_SIDE, check_size
 from acvb_core.data.sources.containers import open_records, reading_facts
 from acvb_core.data.sources.formats import refuse_text_format
@@ -55,7 +56,7 @@ class Reading:
     def __init__(
         self,
         source: CorpusSource,
-        layout: CorpusLayout,
+        schema: Schema,
         encoding: str | None,
         *,
         skip: bool = False,
@@ -63,7 +64,7 @@ class Reading:
         whole: bool = False,
     ) -> None:
         source.cut_short = None  # the look at the head may have met the end already
-        self.source, self.layout, self.encoding = source, layout, encoding
+        self.source, self.schema, self.encoding = source, schema, encoding
         self.name = source.name
         self.skip, self.whole = skip, whole
         self._progress = progress
@@ -129,7 +130,7 @@ class Reading:
             told = f"The file ends too early ({self.source.cut_short.what}): what came before was read."
             facts.append(Fact("cut_short", 1, told))
         if self._left_out:
-            what = "broken file" if self.layout.format == "zip" else "broken line"
+            what = "broken file" if self.schema.format == "zip" else "broken line"
             lines = [fault.line for fault in self._first if fault.line is not None]
             more = ", …" if self._left_out > len(lines) else ""
             where = f" ({', '.join(f'line {line:,}' for line in lines)}{more})" if lines else ""
@@ -265,15 +266,15 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
 
     The names of documents and words are held in memory: their bytes and 28 bytes each.
     """
-    layout, source = reading.layout, reading.source
+    schema, source = reading.schema, reading.source
     assert not isinstance(source, TextFolder)
     columns = _CountColumns(reading, vocabulary)
     reader = open_records(
         source,
-        layout.delimiter or ",",
+        schema.delimiter or ",",
         encoding=reading.encoding,
-        header=layout.header,
-        n_fields=layout.n_fields if reading.skip else None,
+        header=schema.header,
+        n_fields=schema.n_fields if reading.skip else None,
         used=columns.used,
         on_fault=reading.leave_out,
     )
@@ -286,8 +287,8 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             reading.report_read()
     if not reader.records:
         raise reading.no_rows()
-    facts = reading_facts(reader, layout)
-    if layout.count_column is None:
+    facts = reading_facts(reader, schema)
+    if schema.count_column is None:
         facts.append(Fact("lines_as_tokens", n_entries, "There is no count column: each line is one token."))
     words = columns.words.labels() if vocabulary is None else vocabulary.words
     return CountsFound(len(columns.documents), words, columns.documents, facts)
@@ -297,16 +298,16 @@ class _CountColumns:
     """The columns of a list of counts, turned into numbers batch by batch."""
 
     def __init__(self, reading: Reading, vocabulary: Vocabulary | None) -> None:
-        layout = reading.layout
-        assert layout.document_column is not None
-        assert layout.word_column is not None
+        schema = reading.schema
+        assert schema.document_column is not None
+        assert schema.word_column is not None
         self._reading, self._vocabulary = reading, vocabulary
-        self._document, self._word = layout.document_column, layout.word_column
+        self._document, self._word = schema.document_column, schema.word_column
         self.used = [self._document, self._word]
         self._count: NumberColumn | None = None
-        if layout.count_column is not None:
-            self.used.append(layout.count_column)
-            self._count = NumberColumn(layout.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
+        if schema.count_column is not None:
+            self.used.append(schema.count_column)
+            self._count = NumberColumn(schema.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
         self.documents, self.words = LabelTable(), LabelTable()
         if vocabulary is not None:
             self.words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers

@@ -7,9 +7,9 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple, TypedDict, cast
@@ -18,12 +18,9 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.disk import META
 from acvb_core.data.relation_schema import ReadOptions, inspect
 from acvb_core.data.report import Fact, plural
+from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.formats import (
-    PREVIEW_ROWS,
-    FileLayout,
-    column_list,
-    column_position,
     refuse_text_format,
     resolve_format,
     wanted_format,
@@ -41,13 +38,6 @@ from acvb_core.data.sources.parse import (
 )
 from acvb_core.data.sources.source import ByteSource, is_repeated, open_lines, refuse_too_large
 from acvb_core.data.sources.values import read_value
-
-ColumnChoice = str | int | Literal[False] | None
-#: The columns of a format, those it cannot do without first.
-ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "counts": (("document_column", "word_column"), ("count_column",)),
-    "table": (("text_column",), ("name_column", "label_column")),
-}
 
 
 class CorpusOptions(TypedDict, total=False):
@@ -85,64 +75,6 @@ def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
                 raise ParameterError(f"{alias} and {alias}_column are the same; give one of them.")
             found[f"{alias}_column"] = given[alias]
     return found
-
-
-@dataclass(frozen=True)
-class CorpusLayout(FileLayout):
-    """How documents are (or would be) read; the fields of `rows` are cut.
-
-    The encoding of a zip archive is None unless it was given: each of its files has its own. Its `rows` are the names
-    and sizes of its files. Counts have a document and a word column; without a count column each line is one token. A
-    table has a text column and perhaps those of names and labels.
-    """
-
-    document_column: int | None = None
-    word_column: int | None = None
-    count_column: int | None = None
-    text_column: int | None = None
-    name_column: int | None = None
-    label_column: int | None = None
-
-    @property
-    def used_columns(self) -> set[int | None] | None:
-        """The columns of word counts that are read."""
-        used = {self.document_column, self.word_column, self.count_column}
-        return used if self.format == "counts" else None
-
-    @property
-    def has_texts(self) -> bool:
-        """Return whether the file holds texts, which a tokeniser cuts, and no counts."""
-        return self.format in ("table", "lines", "zip")
-
-    def with_columns(self, choices: Mapping[str, ColumnChoice]) -> CorpusLayout:
-        """Return the layout with the user's columns, to which guesses give way.
-
-        The choices are by role ("text_column", …): a header name, a 0-based position, False for none, None for a guess.
-        """
-        needed, optional = ROLES.get(self.format, ((), ()))
-        given = {role: choice for role, choice in choices.items() if choice is not None}
-        for role in given:
-            if role not in (*needed, *optional):
-                raise ParameterError(f"{role} does not apply: {self.filename} is read as {self.format}.")
-        if not given:
-            return self
-        found = {role: column_position(self, choice) for role, choice in given.items()}
-        for role in (*needed, *optional):
-            guess = getattr(self, role)
-            found.setdefault(role, None if guess in found.values() else guess)
-        for role in needed:
-            if found[role] is None:
-                free = (at for at in range(self.n_fields) if at not in found.values())
-                found[role] = next(free, None)
-        used = [position for position in found.values() if position is not None]
-        if len(set(used)) < len(used) or any(found[role] is None for role in needed):
-            what = ", ".join(role.removesuffix("_column") for role in (*needed, *optional))
-            raise DataError(
-                f"{what} need a column each",
-                source=self.filename,
-                remedy=f"Choose different columns among {column_list(self)}.",
-            )
-        return replace(self, **found)  # type: ignore[arg-type]
 
 
 Records = Sequence[Sequence[str]]
@@ -322,13 +254,13 @@ def read_text(file: TextFile, source: str, encoding: str | None) -> str:
         return "".join(open_lines(opened, encoding)[0])
 
 
-def inspect_source(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+def inspect_source(source: CorpusSource, options: CorpusOptions) -> Schema:
     """Look at the head of an open source; what the options say is not guessed."""
     columns = resolve_columns(options)
     return _guess_layout(source, options).with_columns(columns)
 
 
-def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
+def _guess_layout(source: CorpusSource, options: CorpusOptions) -> Schema:
     format = wanted_format(options.get("format", "auto"), "corpus")
     encoding, delimiter = options.get("encoding"), options.get("delimiter")
     if isinstance(source, FrameSource):
@@ -345,7 +277,7 @@ def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     if delimiter is not None:
         delimiter_code(delimiter)
     lines, found_encoding = read_head_lines(source, encoding)
-    blank = CorpusLayout("lines", source.name, source.gzipped, found_encoding)
+    blank = Schema("corpus", "lines", source.name, source.gzipped, found_encoding)
     format = format or _numbered_format(lines)
     table = None
     if format == "counts":
@@ -360,7 +292,7 @@ def _guess_layout(source: CorpusSource, options: CorpusOptions) -> CorpusLayout:
     return _table_layout(blank, table, options)
 
 
-def _frame_layout(source: FrameSource, format: str | None, options: CorpusOptions) -> CorpusLayout:
+def _frame_layout(source: FrameSource, format: str | None, options: CorpusOptions) -> Schema:
     """Propose how to read columns that are no text."""
     frame = source.frame
     if format not in (None, "table", "counts"):
@@ -370,39 +302,42 @@ def _frame_layout(source: FrameSource, format: str | None, options: CorpusOption
     records = source.first_rows(_GUESS_RECORDS)
     if format == "counts" or (format is None and len(frame.names) > 1 and _is_counts(records)):
         return _counts_layout(source, options, None)
-    blank = CorpusLayout("table", source.name, container=frame.container)
+    blank = Schema("corpus", "table", source.name, container=frame.container)
     if frame.named:
         options = {**options, "header": True}
     return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), options)
 
 
-def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> CorpusLayout:
+def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> Schema:
     with open_files(source) as files:
         rows = tuple((file.path, f"{file.size:,}") for file in files[:PREVIEW_ROWS])
     names = ("file", "bytes")
-    return CorpusLayout(
-        "zip", source.name, source.gzipped, encoding, column_names=names, rows=rows, n_fields=2
+    return Schema(
+        "corpus", "zip", source.name, source.gzipped, encoding, column_names=names, rows=rows, n_fields=2
     )
 
 
-def _counts_layout(
-    source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None
-) -> CorpusLayout:
+def _counts_layout(source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None) -> Schema:
     # A list of (document, word, count) is a list of links with values: the same look, the same reader.
     encoding, header = options.get("encoding"), options.get("header", "auto")
     links = inspect(
         source, ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header)
     )
-    shared = {field.name: getattr(links, field.name) for field in fields(FileLayout)}
-    return CorpusLayout(
-        **shared | {"format": "counts"},
+    return replace(
+        links,
+        kind="corpus",
+        format="counts",
+        row_column=None,
+        column_column=None,
+        value_column=None,
+        direction_column=None,
         document_column=links.row_column,
         word_column=links.column_column,
         count_column=links.value_column,
     )
 
 
-def _table_layout(blank: CorpusLayout, table: Head, options: CorpusOptions) -> CorpusLayout:
+def _table_layout(blank: Schema, table: Head, options: CorpusOptions) -> Schema:
     records, header = table.records, options.get("header")
     width = len(records[0])
     has_header = _has_text_header(records) if header in (None, "auto") else bool(header)

@@ -19,7 +19,7 @@ from xml.parsers import expat
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import Fact, plural, tell_count
-from acvb_core.data.sources.formats import FileLayout, Kind
+from acvb_core.data.schema import Kind, Schema
 from acvb_core.data.sources.frames import (
     TRIMMED,
     Frame,
@@ -324,7 +324,7 @@ _GIVE_OBJECTS = 'Give an object on each line, such as {"text": "…"}.'
 
 
 class FileChoices(NamedTuple):
-    """Choices of how a file is read, before its layout is known."""
+    """Choices of how a file is read, before its schema is known."""
 
     container: str = "text"  # name of its format of columns; "text" where it has none
     #: Arguments of the readers; that of its sheets or tables first.
@@ -537,13 +537,13 @@ def open_records(
     return RecordReader(Utf8Stream(source, encoding), source.name, delimiter, header=header, **options)
 
 
-def reading_facts(reader: RecordReader | FrameRecords, layout: FileLayout) -> list[Fact]:
+def reading_facts(reader: RecordReader | FrameRecords, schema: Schema) -> list[Fact]:
     """Return the facts about reading the columns, once the records were read to their end."""
-    facts = reader.facts() if isinstance(reader, FrameRecords) else _text_facts(reader, layout)
-    used = layout.used_columns
-    unused = [] if used is None else [i for i in range(layout.n_fields) if i not in used]
+    facts = reader.facts() if isinstance(reader, FrameRecords) else _text_facts(reader, schema)
+    used = schema.used_columns
+    unused = [] if used is None else [i for i in range(schema.n_fields) if i not in used]
     if unused:
-        known = dict(enumerate(layout.column_names))
+        known = dict(enumerate(schema.column_names))
         names = ", ".join(known.get(i, f"column {i + 1}") for i in unused[:5])
         more = ", …" if len(unused) > 5 else ""
         told = f"{plural(len(unused), 'column')} not used: {names}{more}."
@@ -551,13 +551,13 @@ def reading_facts(reader: RecordReader | FrameRecords, layout: FileLayout) -> li
     return facts
 
 
-def _text_facts(reader: RecordReader, layout: FileLayout) -> list[Fact]:
-    first = "names" if layout.header else "data"
+def _text_facts(reader: RecordReader, schema: Schema) -> list[Fact]:
+    first = "names" if schema.header else "data"
     read = f"Read {plural(reader.lines_read, 'line')}; the first holds {first}."
-    details = {"header": layout.header, "delimiter": layout.delimiter, "encoding": layout.encoding}
+    details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
     facts = [Fact("lines", reader.lines_read, read, details)]
-    if layout.encoding not in ("utf-8-sig", "utf-8"):
-        facts.append(Fact("encoding", 0, f"The text was decoded as {layout.encoding}."))
+    if schema.encoding not in ("utf-8-sig", "utf-8"):
+        facts.append(Fact("encoding", 0, f"The text was decoded as {schema.encoding}."))
     told = "{line that starts|lines that start} with # or % above the data: passed over."
     facts += tell_count("comment_lines", reader.comment_lines, told)
     facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: passed over.")

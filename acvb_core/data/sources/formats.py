@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.schema import Kind
 
 if TYPE_CHECKING:
     from acvb_core.data.sources.source import ByteSource
@@ -334,14 +335,11 @@ _GRAPHS: tuple[tuple[str, Callable[[ByteSource], bool]], ...] = (
     ("a GEXF file", has_root("gexf")),
     ("a node-link JSON file", is_node_link),
 )
-Kind = Literal["relation", "corpus", "table"]
 #: What the bytes of a format are; those of graphs and "text" are text, of which the first bytes may not be enough.
 Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
 #: Families of which a file is told by its first bytes, so that its name is no guess but a promise.
 _BINARY = ("array", "archive", "columns")
 _KINDS = {"relation": "a relation", "corpus": "a corpus", "table": "a table of numbers"}
-#: Records that a layout shows.
-PREVIEW_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -545,60 +543,3 @@ def resolve_format(source: ByteSource, kind: Kind, asked: str | None) -> Format 
         line=1,
         value=source.head.split(b"\n")[0].decode("utf-8", errors="replace").strip(),
     )
-
-
-@dataclass(frozen=True)
-class FileLayout:
-    """Layout of any source; columns are 0-based positions."""
-
-    format: str  # name of a row of the table of formats
-    filename: str  # name the user knows the source by
-    gzipped: bool = False
-    encoding: str | None = None  # None where the format has none, as `delimiter`
-    delimiter: str | None = None
-    header: bool = False  # the first line holds names
-    column_names: tuple[str, ...] = ()  # the header's fields, or names such as "column 1", "column 2", …
-    rows: tuple[
-        tuple[str, ...], ...
-    ] = ()  # the first records of data, at most PREVIEW_ROWS, each with all fields
-    n_fields: int = 0  # in each record; 0 where a record has no columns
-    container: str = "text"  # what holds the columns: "text", or that of a `Frame` ("parquet", "excel", …)
-
-    @property
-    def used_columns(self) -> set[int | None] | None:
-        """The columns that are read; None: all, or whatever else the format has."""
-        return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layout as JSON-able values."""
-        return {name: _plain(value) for name, value in self.__dict__.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value.to_dict() if hasattr(value, "to_dict") else value
-
-
-def column_position(layout: FileLayout, choice: str | int | bool | None) -> int | None:
-    """Return the 0-based position of a column given by name or position, None for False and None.
-
-    A column that the layout does not have is a DataError.
-    """
-    if choice is False or choice is None:
-        return None
-    remedy = f"Choose among {column_list(layout)}."
-    if isinstance(choice, str):
-        if layout.header and choice in layout.column_names:
-            return layout.column_names.index(choice)
-        what = "there is no column of this name"
-        raise DataError(what, source=layout.filename, line=1, value=choice, remedy=remedy)
-    if 0 <= choice < layout.n_fields:
-        return int(choice)
-    what = f"there is no column at position {choice} (counted from 0)"
-    raise DataError(what, source=layout.filename, remedy=remedy)
-
-
-def column_list(layout: FileLayout) -> str:
-    """Return the names of the first columns, for a remedy."""
-    return ", ".join(repr(name) for name in layout.column_names[:10]) or "the columns of another format"

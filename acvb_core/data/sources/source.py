@@ -19,14 +19,8 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.data.names import HALF_LETTER, is_text
-from acvb_core.data.sources.formats import (
-    GZIP,
-    NPY,
-    ZIP,
-    Kind,
-    marked_encoding,
-    recognise_format,
-)
+from acvb_core.data.schema import Kind
+from acvb_core.data.sources.formats import GZIP, NPY, ZIP, marked_encoding, recognise_format
 
 #: Bytes of a stream that are held in memory; where there are more, all go to a temporary file.
 SPOOL = 16 << 20

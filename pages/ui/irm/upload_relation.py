@@ -10,8 +10,9 @@ import streamlit as st
 from acvb_core.data.infer import DataKind
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.relation_schema import COLUMN_FORMATS, GRAPH_FORMATS, Layout
+from acvb_core.data.relation_schema import COLUMN_FORMATS, GRAPH_FORMATS
 from acvb_core.data.report import ReadReport
+from acvb_core.data.schema import Schema
 from pages.ui.irm.known_labels import carry_attributes
 from pages.ui.irm.sides import SIDES, choose_sides
 from pages.ui.upload.files import DataFile
@@ -36,48 +37,48 @@ class RelationReader(Reader):
     read_at_once = SIDES
     column_formats = COLUMN_FORMATS
 
-    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Layout:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Schema:
         """Propose how to read a file."""
         return inspect_source(file, file.name, **looking)
 
-    def choose_columns(self, layout: Layout, prefix: str, choice: KindChoice) -> dict[str, Any]:
+    def choose_columns(self, schema: Schema, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the meanings of the columns, and the threshold."""
-        column = partial(column_choice, layout, guess_prefix(prefix, layout))
-        places = column_places(layout)
+        column = partial(column_choice, schema, guess_prefix(prefix, schema))
+        places = column_places(schema)
         loading: dict[str, Any] = {}
-        if layout.text_column is not None:
+        if schema.text_column is not None:
             st.warning(
                 "A column holds long texts. To find topics in them, choose Texts above. To read links, choose the "
                 "columns of their two objects here.",
                 icon=":material/help:",
             )
-        if layout.format == "edges":
+        if schema.format == "edges":
             rows, columns, values = st.columns(3)
-            loading["row_column"] = column("Row objects", places, layout.row_column, at=rows)
-            loading["column_column"] = column("Column objects", places, layout.column_column, at=columns)
+            loading["row_column"] = column("Row objects", places, schema.row_column, at=rows)
+            loading["column_column"] = column("Column objects", places, schema.column_column, at=columns)
             none = "none: every line is a link"
-            loading["value_column"] = column("Values", places, layout.value_column, none, at=values)
-        elif layout.format == "matrix":
-            loading["row_column"] = column("Row labels", [0], layout.row_column, "none")
-        if layout.format != "edges" or loading.get("value_column") is not False:
+            loading["value_column"] = column("Values", places, schema.value_column, none, at=values)
+        elif schema.format == "matrix":
+            loading["row_column"] = column("Row labels", [0], schema.row_column, "none")
+        if schema.format != "edges" or loading.get("value_column") is not False:
             threshold = st.number_input(
                 "Threshold",
                 0.0,
                 value=None,
                 format="%g",
                 placeholder="0",
-                key=f"{guess_prefix(prefix, layout)}_threshold",
+                key=f"{guess_prefix(prefix, schema)}_threshold",
                 persist_state="session",
                 help="A number above the threshold is a link. Yes, no and signs for missing values are understood.",
             )
             # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
-            loading["threshold"] = 0.0 if threshold is None and layout.container != "text" else threshold
+            loading["threshold"] = 0.0 if threshold is None and schema.container != "text" else threshold
         return loading | choose_sides(prefix, choice)
 
-    def choose_options(self, layout: Layout, prefix: str) -> dict[str, Any]:
+    def choose_options(self, schema: Schema, prefix: str) -> dict[str, Any]:
         """Draw what the file cannot show: objects without links, and the meaning of pairs that are not listed."""
         loading: dict[str, Any] = {}
-        if layout.format == "edges":
+        if schema.format == "edges":
             missing = st.toggle(
                 "Pairs not listed are unknown",
                 key=f"{prefix}_unlisted",
@@ -102,7 +103,7 @@ class RelationReader(Reader):
             st.caption(
                 "If you give the size, labels must be numbers from 0. Objects without links then count, too."
             )
-        if layout.format in GRAPH_FORMATS:
+        if schema.format in GRAPH_FORMATS:
             weight = st.text_input(
                 "Value of the links",
                 key=f"{prefix}_weight",
@@ -126,7 +127,7 @@ class RelationReader(Reader):
     ) -> tuple[Relation, ReadReport]:
         """Read a file."""
         loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
-        return loaded.relation, loaded.report
+        return loaded.data, loaded.report
 
     def carry_over(self, before: Any, data: Relation) -> Relation:
         """Return a relation that was read again, with the labels that were uploaded for the one before."""

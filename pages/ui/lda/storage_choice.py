@@ -9,7 +9,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpora.estimate import Estimate, estimate
-from acvb_core.data.corpora.schema import CorpusLayout
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.source import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import method_row, model_row
@@ -70,10 +70,10 @@ def advise_storage(found: Estimate | None) -> StorageAdvice:
 
 
 def choose_storage(
-    file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+    file: DataFile, schema: Schema, looking: dict[str, Any], loading: dict[str, Any], prefix: str
 ) -> Where:
     """Draw the choice, with the better place as default."""
-    found = advise_storage(_estimate_size(file, layout, looking, loading, prefix))
+    found = advise_storage(_estimate_size(file, schema, looking, loading, prefix))
     if not found.in_memory:
         st.markdown("**On disk**")
         st.caption(found.why)
@@ -94,7 +94,7 @@ def choose_storage(
 
 
 def _estimate_size(
-    file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+    file: DataFile, schema: Schema, looking: dict[str, Any], loading: dict[str, Any], prefix: str
 ) -> Estimate | None:
     """Return the size of the corpus; None if the file cannot be read, which the reading will report."""
     columns = {name: choice for name, choice in loading.items() if name.endswith("_column")}
@@ -105,7 +105,7 @@ def _estimate_size(
             with st.spinner("Estimating the size"):
                 found = estimate(
                     rewind(file),
-                    layout.with_columns(columns),
+                    schema.with_columns(columns),
                     filename=file.name,
                     encoding=looking["encoding"],
                     **part_of(looking),

@@ -13,12 +13,12 @@ from acvb_core.data.corpora.build import Texts, corpus_of_texts
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.estimate import head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
-from acvb_core.data.corpora.schema import ROLES, CorpusLayout
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.infer import DataKind
 from acvb_core.data.report import ReadReport
+from acvb_core.data.schema import ROLES, Schema
 from pages.ui.lda.storage_choice import choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
 from pages.ui.shared import services
@@ -57,42 +57,42 @@ class TextReader(Reader):
         """Return the arguments with a format that holds texts, or word counts, as the user wants."""
         if looking["format"] != "auto":
             return looking
-        layout = self.inspect(rewind(file), looking)
-        if layout.has_texts == (kind == "texts"):
+        schema = self.inspect(rewind(file), looking)
+        if schema.has_texts == (kind == "texts"):
             return looking
         return looking | {"format": "table" if kind == "texts" else "counts"}
 
-    def inspect(self, file: DataFile, looking: dict[str, Any]) -> CorpusLayout:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Schema:
         """Propose how to read a file."""
         return inspect_corpus(file, file.name, **looking)
 
-    def choose_options(self, layout: CorpusLayout, prefix: str) -> dict[str, Any]:
+    def choose_options(self, schema: Schema, prefix: str) -> dict[str, Any]:
         """Return nothing: there is no more to choose."""
         return {}
 
-    def choose_columns(self, layout: CorpusLayout, prefix: str, choice: KindChoice) -> dict[str, Any]:
+    def choose_columns(self, schema: Schema, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the meanings of the columns, and the list of words that counts may need."""
-        column = partial(column_choice, layout, guess_prefix(prefix, layout))
-        places = column_places(layout)
-        if layout.format == "table":
+        column = partial(column_choice, schema, guess_prefix(prefix, schema))
+        places = column_places(schema)
+        if schema.format == "table":
             texts, names, labels = st.columns(3)
             about = "Known groups, to look at beside the topics. No run ever sees them."
             return {
-                "text_column": column("Texts", places, layout.text_column, at=texts),
+                "text_column": column("Texts", places, schema.text_column, at=texts),
                 "name_column": column(
-                    "Names of the documents", places, layout.name_column, "none: numbered", at=names
+                    "Names of the documents", places, schema.name_column, "none: numbered", at=names
                 ),
-                "label_column": column("Labels", places, layout.label_column, "none", about, at=labels),
+                "label_column": column("Labels", places, schema.label_column, "none", about, at=labels),
             }
-        if layout.has_texts:
+        if schema.has_texts:
             return {}
         loading: dict[str, Any] = {}
-        if layout.format == "counts":
+        if schema.format == "counts":
             documents, words_at, counts = st.columns(3)
-            loading["document_column"] = column("Documents", places, layout.document_column, at=documents)
-            loading["word_column"] = column("Words", places, layout.word_column, at=words_at)
+            loading["document_column"] = column("Documents", places, schema.document_column, at=documents)
+            loading["word_column"] = column("Words", places, schema.word_column, at=words_at)
             none = "none: each line is one token"
-            loading["count_column"] = column("Counts", places, layout.count_column, none, at=counts)
+            loading["count_column"] = column("Counts", places, schema.count_column, none, at=counts)
         words = st.file_uploader(
             "List of words (optional)",
             key=f"{prefix}_vocabulary",
@@ -105,13 +105,13 @@ class TextReader(Reader):
     def choose_place(
         self,
         file: DataFile,
-        layout: CorpusLayout,
+        schema: Schema,
         looking: dict[str, Any],
         loading: dict[str, Any],
         prefix: str,
     ) -> dict[str, Any]:
         """Draw the choice between memory and disk."""
-        return {"where": choose_storage(file, layout, looking, loading, prefix)}
+        return {"where": choose_storage(file, schema, looking, loading, prefix)}
 
     def can_skip_lines(self, loading: dict[str, Any]) -> bool:
         """Return whether broken lines can be left out: only if texts are read to disk."""
@@ -130,20 +130,20 @@ class TextReader(Reader):
     def make_draft(
         self,
         file: DataFile,
-        layout: CorpusLayout,
+        schema: Schema,
         looking: dict[str, Any],
         loading: dict[str, Any],
         prefix: str,
     ) -> TextDraft | None:
         """Read the texts, once for each way to read them, and draw how they are cut into words."""
-        if not layout.has_texts:
+        if not schema.has_texts:
             return None
         key = repr((prefix, looking, loading))
         known = st.session_state.get(_READ)
         if known is None or known[0] != key:
             self.forget_draft()  # two large ones need not be held at once
             with st.spinner("Reading"):
-                known = key, _read_texts(file, layout, looking, loading)
+                known = key, _read_texts(file, schema, looking, loading)
             st.session_state[_READ] = known
         texts = known[1]
         first = loading["where"] == "disk"
@@ -176,23 +176,23 @@ class TextReader(Reader):
             written = read_to_disk(
                 file, folder, filename=file.name, name=name, tokeniser=tokeniser, **looking, **loading
             )
-            return written.corpus, written.report
+            return written.data, written.report
         if draft is not None and draft.texts is not None:
             loaded = corpus_of_texts(draft.texts, draft.tokeniser, name=name)
         else:
             loaded = load_corpus(file, filename=file.name, name=name, **looking, **loading)
-        return loaded.corpus, loaded.report
+        return loaded.data, loaded.report
 
 
 def _read_texts(
-    file: DataFile, layout: CorpusLayout, looking: dict[str, Any], loading: dict[str, Any]
+    file: DataFile, schema: Schema, looking: dict[str, Any], loading: dict[str, Any]
 ) -> Texts | None:
     """Return the texts of a file, or the first of those that stay on disk; None where these cannot be read."""
     columns = {name: value for name, value in loading.items() if name != "where"}
     if loading["where"] == "memory":
         return read_texts(rewind(file), filename=file.name, **looking, **columns)
     try:
-        chosen = layout.with_columns(columns)
+        chosen = schema.with_columns(columns)
         encoding = looking.get("encoding")
         return head_texts(rewind(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
     except AcvbError:

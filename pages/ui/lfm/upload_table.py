@@ -11,10 +11,10 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.infer import DataKind
 from acvb_core.data.report import ReadReport
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.values import value_kind
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import inspect_table, load_table
-from acvb_core.data.table_columns import TableLayout
 from pages.ui.lfm.overview_table import show_first_rows
 from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.kind import KindChoice
@@ -62,7 +62,7 @@ class TableReader(Reader):
     unit = "line"
     inspect_options: ClassVar[dict[str, Any]] = {"decimal": None, "missing": ""}
 
-    def inspect(self, file: DataFile, looking: dict[str, Any]) -> TableLayout:
+    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Schema:
         """Propose how to read a file."""
         return inspect_table(file, file.name, **_reader_arguments(looking))
 
@@ -83,42 +83,42 @@ class TableReader(Reader):
             help="Blank, NA, N/A, NaN, null, none, ?, - and a single dot are known. Separate several with semicolons.",
         )
 
-    def choose_options(self, layout: TableLayout, prefix: str) -> dict[str, Any]:
+    def choose_options(self, schema: Schema, prefix: str) -> dict[str, Any]:
         """Draw the choice of columns that are left out, and of numbers that are categories."""
-        if not layout.column_names:
+        if not schema.column_names:
             return {}
-        columns = column_places(layout)
-        own = guess_prefix(prefix, layout)
+        columns = column_places(schema)
+        own = guess_prefix(prefix, schema)
         return {
-            "leave_out": _choose_several(layout, columns, "Columns to leave out", f"{own}_leave_out"),
+            "leave_out": _choose_several(schema, columns, "Columns to leave out", f"{own}_leave_out"),
             "category_columns": _choose_several(
-                layout, columns, "Columns whose numbers are categories", f"{own}_category_columns"
+                schema, columns, "Columns whose numbers are categories", f"{own}_category_columns"
             ),
         }
 
-    def choose_columns(self, layout: TableLayout, prefix: str, choice: KindChoice) -> dict[str, Any]:
+    def choose_columns(self, schema: Schema, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the names and groups of the rows, and the treatment of the columns."""
-        own = guess_prefix(prefix, layout)
+        own = guess_prefix(prefix, schema)
         loading: dict[str, Any] = {}
         left, right = st.columns(2)
-        if layout.column_names:
+        if schema.column_names:
             with left:
-                loading["row_labels"] = _choose_row_names(layout, own)
+                loading["row_labels"] = _choose_row_names(schema, own)
                 loading["categories"] = _choose_policy(
                     "Columns of text", _CATEGORIES, f"{own}_categories", _CATEGORIES_HELP
                 )
             with right:
-                loading["label_column"] = _choose_groups(layout, own)
+                loading["label_column"] = _choose_groups(schema, own)
         with right:
             loading["constants"] = _choose_policy(
                 "Constant columns", _CONSTANTS, f"{own}_constants", _CONSTANTS_HELP
             )
-        if layout.column_names:
-            _name_text_columns(layout, loading)
+        if schema.column_names:
+            _name_text_columns(schema, loading)
         image = st.text_input(
             "Pictures, height x width",
             key=f"{own}_image",
-            placeholder="no pictures" if layout.column_names else "as the array has them",
+            placeholder="no pictures" if schema.column_names else "as the array has them",
             persist_state="session",
             help="Such as 8x8: the columns are the pixels of a picture, row by row. Features are then shown as "
             "pictures.",
@@ -137,7 +137,7 @@ class TableReader(Reader):
     def make_draft(
         self,
         file: DataFile,
-        layout: TableLayout,
+        schema: Schema,
         looking: dict[str, Any],
         loading: dict[str, Any],
         prefix: str,
@@ -193,7 +193,7 @@ def _read(file: DataFile, looking: dict[str, Any], loading: dict[str, Any]) -> T
         loaded = load_table(rewind(file), filename=file.name, **_reader_arguments(looking), **loading)
     except AcvbError as error:
         return error
-    return TableDraft(loaded.table, loaded.report)
+    return TableDraft(loaded.data, loaded.report)
 
 
 def _show_draft(draft: TableDraft) -> None:
@@ -205,14 +205,14 @@ def _show_draft(draft: TableDraft) -> None:
     show_first_rows(draft.table)
 
 
-def _choose_row_names(layout: TableLayout, own: str) -> Any:
+def _choose_row_names(schema: Schema, own: str) -> Any:
     """Draw the choice of the column with the names of the rows; None: recognised, False: none."""
-    places = column_places(layout)
+    places = column_places(schema)
     guess = (
-        "none found" if layout.row_column is None else layout.column_names[layout.row_column] or "the first"
+        "none found" if schema.row_column is None else schema.column_names[schema.row_column] or "the first"
     )
     others = {_AUTO: f"recognise them ({guess})", _NONE: "none: numbered"}
-    names = dict(enumerate(name_columns(layout, *others.values()))) | others
+    names = dict(enumerate(name_columns(schema, *others.values()))) | others
     chosen = st.selectbox(
         "Names of the rows",
         [_AUTO, _NONE, *places],
@@ -223,30 +223,30 @@ def _choose_row_names(layout: TableLayout, own: str) -> Any:
     return {_AUTO: None, _NONE: False}.get(chosen, chosen)
 
 
-def _choose_groups(layout: TableLayout, own: str) -> int | None:
+def _choose_groups(schema: Schema, own: str) -> int | None:
     """Draw the choice of the column with the known groups of the rows."""
     groups = column_choice(
-        layout, own, "Known groups", column_places(layout), _guess_groups(layout), "none",
+        schema, own, "Known groups", column_places(schema), _guess_groups(schema), "none",
         "A class or kind of each row, to look at beside the features. No run ever sees it.",
     )  # fmt: skip
     return None if groups is False else int(groups)
 
 
-def _guess_groups(layout: TableLayout) -> int | None:
+def _guess_groups(schema: Schema) -> int | None:
     """Return the first column of text whose values come again, at least twice each on average."""
-    for place in _list_text_columns(layout):
-        values = [row[place] for row in layout.rows]
+    for place in _list_text_columns(schema):
+        values = [row[place] for row in schema.rows]
         if 1 < len(set(values)) <= len(values) / 2:
             return place
     return None
 
 
-def _list_text_columns(layout: TableLayout) -> list[int]:
+def _list_text_columns(schema: Schema) -> list[int]:
     """Return the columns that hold text; those of yes and no are numbers."""
     return [
         place
-        for place in column_places(layout)
-        if layout.kinds[place] == "text" and value_kind(row[place] for row in layout.rows) == "text"
+        for place in column_places(schema)
+        if schema.kinds[place] == "text" and value_kind(row[place] for row in schema.rows) == "text"
     ]
 
 
@@ -257,18 +257,18 @@ def _choose_policy(label: str, names: dict[str, str], key: str, help: str) -> st
     return str(chosen)
 
 
-def _choose_several(layout: TableLayout, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:
+def _choose_several(schema: Schema, places: Sequence[int], label: str, key: str) -> tuple[int, ...]:
     chosen = st.multiselect(
-        label, places, format_func=name_columns(layout).__getitem__, key=key, persist_state="session"
+        label, places, format_func=name_columns(schema).__getitem__, key=key, persist_state="session"
     )
     return tuple(chosen)
 
 
-def _name_text_columns(layout: TableLayout, loading: dict[str, Any]) -> None:
+def _name_text_columns(schema: Schema, loading: dict[str, Any]) -> None:
     """Name the columns that look like text."""
-    row = layout.row_column if loading["row_labels"] is None else loading["row_labels"]
+    row = schema.row_column if loading["row_labels"] is None else loading["row_labels"]
     others = {at for at in (row, loading["label_column"]) if at is not None and at is not False}
-    text = [layout.column_names[place] for place in _list_text_columns(layout) if place not in others]
+    text = [schema.column_names[place] for place in _list_text_columns(schema) if place not in others]
     if text:
         more = f" and {len(text) - _NAMED:,} more" if len(text) > _NAMED else ""
         st.text(f"Columns that hold text: {', '.join(text[:_NAMED])}{more}.")

@@ -86,7 +86,7 @@ def _show_form(workspace: Workspace, opened: OpenFile) -> bool:
     looking = _recall_options(reader, prefix) | opened.looking
     try:
         looking = reader.resolve_format(opened.file, looking, opened.kind.kind)
-        layout = reader.inspect(rewind(opened.file), looking)
+        schema = reader.inspect(rewind(opened.file), looking)
     except AcvbError as error:
         show_error(error)
         # What to do about a file that is not even recognised is among the options.
@@ -99,7 +99,7 @@ def _show_form(workspace: Workspace, opened: OpenFile) -> bool:
     with st.expander(
         "How the file is read", expanded=is_open, icon=":material/description:", key=f"{prefix}_how_{is_open}"
     ):
-        draft = _edit_draft(opened, looking, layout)
+        draft = _edit_draft(opened, looking, schema)
     with actions:
         is_loaded = _show_load(workspace, opened, draft)
         if is_loaded and workspace.dataset and workspace.dataset.report.count("lone_first_line"):
@@ -121,17 +121,17 @@ def _offer_first_line(prefix: str, **ways: bool) -> None:
         )  # fmt: skip
 
 
-def _edit_draft(opened: OpenFile, looking: dict[str, Any], layout: Any) -> Draft:
+def _edit_draft(opened: OpenFile, looking: dict[str, Any], schema: Any) -> Draft:
     """Draw the first lines of a file and every choice of how it is read."""
     reader, prefix = opened.kind.reader, opened.prefix
-    show_layout(reader, layout)
-    loading = reader.choose_columns(layout, prefix, opened.kind)
+    show_layout(reader, schema)
+    loading = reader.choose_columns(schema, prefix, opened.kind)
     with st.expander("Reading options", icon=":material/tune:", key=f"{prefix}_options"):
         _show_options(opened)
-        loading |= reader.choose_options(layout, prefix)
-    loading |= reader.choose_place(opened.file, layout, looking, loading, prefix)
+        loading |= reader.choose_options(schema, prefix)
+    loading |= reader.choose_place(opened.file, schema, looking, loading, prefix)
     try:
-        settings = reader.make_draft(opened.file, layout, looking, loading, prefix)
+        settings = reader.make_draft(opened.file, schema, looking, loading, prefix)
     except AcvbError as error:
         return Draft(looking, loading, problem=error)
     return Draft(looking, loading, settings)

@@ -12,7 +12,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.data.infer import DataKind
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import ReadReport
-from acvb_core.data.sources.formats import Kind
+from acvb_core.data.schema import Kind
 from pages.ui.upload.files import DataFile
 
 if TYPE_CHECKING:
@@ -62,22 +62,22 @@ class Reader(ABC):
 
     @abstractmethod
     def inspect(self, file: DataFile, looking: dict[str, Any]) -> Any:
-        """Propose how to read a file; a layout."""
+        """Propose how to read a file; a schema."""
 
     def ask_how_to_inspect(self, prefix: str) -> None:
         """Draw the widgets of `inspect_options`, the key of each the prefix and its name; by default nothing."""
         return
 
     @abstractmethod
-    def choose_options(self, layout: Any, prefix: str) -> dict[str, Any]:
+    def choose_options(self, schema: Any, prefix: str) -> dict[str, Any]:
         """Draw the choices that are seldom needed and return the arguments of `load` that they make."""
 
     @abstractmethod
-    def choose_columns(self, layout: Any, prefix: str, choice: KindChoice) -> dict[str, Any]:
+    def choose_columns(self, schema: Any, prefix: str, choice: KindChoice) -> dict[str, Any]:
         """Draw the meanings of the columns and return the arguments of `load` that they make."""
 
     def choose_place(
-        self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+        self, file: DataFile, schema: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> dict[str, Any]:
         """Draw the choice of a place for the data and return the arguments of `load` that it makes; by default none."""
         return {}
@@ -95,7 +95,7 @@ class Reader(ABC):
         return False
 
     def make_draft(
-        self, file: DataFile, layout: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
+        self, file: DataFile, schema: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
     ) -> Any:
         """Draw settings and their effect before the file is loaded, and return them; by default None."""
         return None
@@ -119,27 +119,27 @@ class Reader(ABC):
         return data
 
 
-def guess_prefix(prefix: str, layout: Any) -> str:
+def guess_prefix(prefix: str, schema: Any) -> str:
     """Return a prefix of keys that changes with the delimiter or format, as the guesses are then others."""
-    return f"{prefix}_{layout.format}_{layout.n_fields}_{layout.header}"
+    return f"{prefix}_{schema.format}_{schema.n_fields}_{schema.header}"
 
 
-def column_places(layout: Any) -> list[int]:
+def column_places(schema: Any) -> list[int]:
     """Return the positions of the columns that can be chosen."""
-    return list(range(min(layout.n_fields, len(layout.column_names))))
+    return list(range(min(schema.n_fields, len(schema.column_names))))
 
 
-def name_columns(layout: Any, *taken: str) -> list[str]:
+def name_columns(schema: Any, *taken: str) -> list[str]:
     """Return a name for each column that no other column has and that is not `taken`.
 
     Of two options with the same name, Streamlit returns the last one, whichever was chosen.
     """
-    names = [name.strip() or f"column {at}" for at, name in enumerate(layout.column_names, start=1)]
+    names = [name.strip() or f"column {at}" for at, name in enumerate(schema.column_names, start=1)]
     return make_unique([*taken, *names])[0][len(taken) :]
 
 
 def column_choice(
-    layout: Any,
+    schema: Any,
     prefix: str,
     label: str,
     places: Sequence[int],
@@ -152,7 +152,7 @@ def column_choice(
 
     Parameters
     ----------
-    layout : Layout or CorpusLayout
+    schema : Schema or Schema
     prefix, label : str
     places : sequence of int
         Columns to choose among.
@@ -164,7 +164,7 @@ def column_choice(
         Where it is drawn.
     """
     options = list(places) if none is None else [_NONE, *places]
-    names = name_columns(layout, *([] if none is None else [none]))
+    names = name_columns(schema, *([] if none is None else [none]))
     chosen = at.selectbox(
         label,
         options,

@@ -220,7 +220,7 @@ def test_columns_have_the_same_short_names_everywhere(tmp_path):
     assert inspect_corpus(source, text="note").text_column == 2
     assert read_texts(source, text="note").texts == ("a bank", "some money")
     disk = read_to_disk(source, tmp_path / "disk", text="note", tokeniser=EVERYTHING)
-    assert disk.corpus.in_memory().texts == ("a bank", "some money")
+    assert disk.data.in_memory().texts == ("a bank", "some money")
     with pytest.raises(ParameterError, match="text and text_column are the same"):
         inspect_corpus(source, text="note", text_column=2)
 

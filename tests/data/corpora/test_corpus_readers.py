@@ -66,14 +66,14 @@ def test_docword(table, packed, wanted):
     source = docword(table)
     vocabulary = "\n".join(f"w{i}" for i in range(table.shape[1])).encode()
     loaded = load_corpus(gzip.compress(source) if packed else source, format=wanted, vocabulary=vocabulary)
-    assert loaded.layout.format == "docword"
-    assert (loaded.corpus.counts.toarray() == table).all()
-    assert loaded.corpus.vocabulary.tolist() == [f"w{i}" for i in range(table.shape[1])]
-    assert loaded.corpus.documents.tolist() == [str(i + 1) for i in range(table.shape[0])]
+    assert loaded.schema.format == "docword"
+    assert (loaded.data.counts.toarray() == table).all()
+    assert loaded.data.vocabulary.tolist() == [f"w{i}" for i in range(table.shape[1])]
+    assert loaded.data.documents.tolist() == [str(i + 1) for i in range(table.shape[0])]
     assert loaded.report.count("empty_documents") == (table.sum(axis=1) == 0).sum()
     assert loaded.report.count("unused_words") == (table.sum(axis=0) == 0).sum()
     assert loaded.report.count("tokens") == table.sum()
-    assert load_corpus(source, format=wanted).corpus.vocabulary[0] == "1"
+    assert load_corpus(source, format=wanted).data.vocabulary[0] == "1"
 
 
 @given(tables(), st.booleans(), st.booleans())
@@ -84,8 +84,8 @@ def test_ldac(table, packed, with_vocabulary):
         gzip.compress(source) if packed else source, format="ldac", vocabulary=vocabulary, filename="x.gz"
     )
     used = table.shape[1] if with_vocabulary else np.flatnonzero(table.any(axis=0))[-1] + 1
-    assert (loaded.corpus.counts.toarray() == table[:, :used]).all()
-    assert loaded.corpus.vocabulary[0] == ("w0" if with_vocabulary else "0")
+    assert (loaded.data.counts.toarray() == table[:, :used]).all()
+    assert loaded.data.vocabulary[0] == ("w0" if with_vocabulary else "0")
     assert inspect_corpus(source).format == "ldac"
 
 
@@ -97,7 +97,7 @@ def test_counts(table, labels, delimiter, packed):
     rows = [("doc", "word", "count"), *((documents[d], words[w], c) for d, w, c in entries(table))]
     source = as_csv(rows, delimiter)
     loaded = load_corpus(gzip.compress(source) if packed else source, format="counts", delimiter=delimiter)
-    found = loaded.corpus
+    found = loaded.data
     assert {
         (found.documents[d], found.vocabulary[w], int(c))
         for d, w, c in zip(*found.counts.nonzero(), found.counts.data, strict=True)
@@ -108,17 +108,17 @@ def test_counts(table, labels, delimiter, packed):
 def test_counts_by_hand():
     source = b"word;id;x\ncat;a;2\ndog;a;0\ncat;b;1\ncat;a;3\n"
     loaded = load_corpus(source, filename="pets.csv", document_column="id", vocabulary=b"cow\ncat\ndog\n")
-    assert loaded.corpus.counts.toarray().tolist() == [[0, 5, 0], [0, 1, 0]]
-    assert loaded.corpus.name == "pets"
+    assert loaded.data.counts.toarray().tolist() == [[0, 5, 0], [0, 1, 0]]
+    assert loaded.data.name == "pets"
     assert loaded.report.count("repeated_pairs") == 1
     assert loaded.report.count("zero_counts") == 1
     assert loaded.report.count("unused_words") == 2
     without = load_corpus(b"a\tcat\na\tcat\nb\tdog\n")
-    assert without.layout.format == "counts"
-    assert without.corpus.counts.toarray().tolist() == [[2, 0], [0, 1]]
+    assert without.schema.format == "counts"
+    assert without.data.counts.toarray().tolist() == [[2, 0], [0, 1]]
     assert without.report.count("lines_as_tokens") == 3
     whole = load_corpus(b"doc,word,count\na,x,2.0\n")
-    assert whole.corpus.n_tokens == 2
+    assert whole.data.n_tokens == 2
 
 
 @given(
@@ -156,23 +156,23 @@ def test_a_text_longer_than_any_field_of_a_relation():
 def test_read_once_and_cut_often():
     read = read_texts(b"The river bank\nthe river boat\n\nof the\n", name="rivers")
     first = corpus_of_texts(read, EVERYTHING)
-    assert first.corpus.vocabulary.tolist() == ["bank", "boat", "of", "river", "the"]
-    assert first.corpus.counts.toarray().tolist() == [
+    assert first.data.vocabulary.tolist() == ["bank", "boat", "of", "river", "the"]
+    assert first.data.counts.toarray().tolist() == [
         [1, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 0, 0], [0, 0, 1, 0, 1],
     ]  # fmt: skip
-    assert (first.corpus.name, first.corpus.texts, first.corpus.tokeniser) == (
+    assert (first.data.name, first.data.texts, first.data.tokeniser) == (
         "rivers",
         read.texts,
         EVERYTHING,
     )
     second = corpus_of_texts(read, Tokeniser())
-    assert second.corpus.vocabulary.tolist() == ["river"]
+    assert second.data.vocabulary.tolist() == ["river"]
     assert second.report.count("dropped_stop_word") == 2
     assert second.report.count("dropped_too_rare") == 2
     assert second.report.count("empty_documents") == 2
     assert (second.report.count("documents"), second.report.count("tokens")) == (4, 2)
     json.dumps(second.report.to_dict())
-    json.dumps(second.layout.to_dict())
+    json.dumps(second.schema.to_dict())
 
 
 def archive(files: dict[str, bytes]) -> bytes:
@@ -194,11 +194,11 @@ def test_zip_with_folders():
         "news/": b"",
     }
     loaded = load_corpus(archive(files), filename="news.zip", tokeniser=EVERYTHING)
-    assert loaded.layout.format == "zip"
-    assert loaded.corpus.documents.tolist() == ["news/sport/a", "news/sport/b.v2", "news/oil/a"]
-    assert loaded.corpus.labels.tolist() == ["news/sport", "news/sport", "news/oil"]
-    assert loaded.corpus.texts == ("the match", "the goal", "")
-    assert loaded.corpus.name == "news"
+    assert loaded.schema.format == "zip"
+    assert loaded.data.documents.tolist() == ["news/sport/a", "news/sport/b.v2", "news/oil/a"]
+    assert loaded.data.labels.tolist() == ["news/sport", "news/sport", "news/oil"]
+    assert loaded.data.texts == ("the match", "the goal", "")
+    assert loaded.data.name == "news"
     assert loaded.report.count("other_files") == 3
     assert loaded.report.count("files") == 3
     assert "news/readme.md" in " ".join(loaded.report.lines())
@@ -268,9 +268,9 @@ def test_guesses_give_way():
     source = b"id,text,note\n1,the first,x\n2,the second,y\n"
     loaded = load_corpus(source, text_column="note", name_column=False, label_column=1, tokeniser=EVERYTHING.__class__(
         stop_words=(), token_pattern=r"\w+", min_documents=1, max_share=1.0))  # fmt: skip
-    assert loaded.corpus.texts == ("x", "y")
-    assert loaded.corpus.documents.tolist() == ["1", "2"]
-    assert loaded.corpus.labels.tolist() == ["the first", "the second"]
+    assert loaded.data.texts == ("x", "y")
+    assert loaded.data.documents.tolist() == ["1", "2"]
+    assert loaded.data.labels.tolist() == ["the first", "the second"]
     assert loaded.report.count("kept_columns") == 1
 
 
@@ -283,6 +283,6 @@ def test_names_that_come_again():
 
 def test_latin_1_when_told():
     loaded = load_corpus("id,text\n1,Café café\n".encode("latin-1"), encoding="latin-1", tokeniser=EVERYTHING)
-    assert loaded.corpus.vocabulary.tolist() == ["café"]
+    assert loaded.data.vocabulary.tolist() == ["café"]
     assert loaded.report.count("encoding") == 0
     assert "The text was decoded as latin-1." in loaded.report.lines()

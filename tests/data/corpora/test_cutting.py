@@ -105,7 +105,7 @@ def test_on_disk_the_number_is_that_of_the_document(tmp_path, monkeypatch):
 
 def test_the_usual_pattern_needs_no_second_process(monkeypatch):
     monkeypatch.setattr(tokenise.subprocess, "run", None)
-    assert isinstance(load_corpus(b"the river\nriver bank\na bank\n").corpus, Corpus)
+    assert isinstance(load_corpus(b"the river\nriver bank\na bank\n").data, Corpus)
 
 
 def test_a_pattern_of_ones_own_gives_the_same_counts(tmp_path):
@@ -115,8 +115,8 @@ def test_a_pattern_of_ones_own_gives_the_same_counts(tmp_path):
             archive.writestr(f"{number}.txt", f"The river-bank {number}" + ", a bank" * (number % 2))
     own = Tokeniser(token_pattern=r"(?u)\b\w\w+\b(?:)", ngrams=2)
     usual, found = (
-        load_corpus(source, tokeniser=Tokeniser(ngrams=2)).corpus,
-        load_corpus(source, tokeniser=own).corpus,
+        load_corpus(source, tokeniser=Tokeniser(ngrams=2)).data,
+        load_corpus(source, tokeniser=own).data,
     )
     assert found.vocabulary.tolist() == usual.vocabulary.tolist()
     assert (found.counts != usual.counts).nnz == 0

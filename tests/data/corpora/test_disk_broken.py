@@ -121,16 +121,16 @@ def test_without_it_the_rest_is_as_if_it_had_never_been(tmp_path, name):
     disk = read_to_disk(broken_file(format, broken), tmp_path / "c", broken="skip", **options(format))
     head = HEADS[format].replace(b"3000", b"2999")
     rest = load_corpus(head + b"".join(BODIES[format][:AT] + BODIES[format][AT + 1 :]), **options(format))
-    found = disk.corpus.in_memory()
-    np.testing.assert_array_equal(found.counts.toarray(), rest.corpus.counts.toarray())
-    assert found.vocabulary.tolist() == rest.corpus.vocabulary.tolist()
+    found = disk.data.in_memory()
+    np.testing.assert_array_equal(found.counts.toarray(), rest.data.counts.toarray())
+    assert found.vocabulary.tolist() == rest.data.vocabulary.tolist()
     if format == "lines":
         # A document of texts is called by its line.
         assert found.documents.tolist() == [str(i) for i in range(1, 3001) if i != AT + 1]
     elif format == "ldac":
         assert found.documents.tolist() == [str(i) for i in range(1, 3000)]
     else:
-        assert found.documents.tolist() == rest.corpus.documents.tolist()
+        assert found.documents.tolist() == rest.data.documents.tolist()
     (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
     line = AT + 1 + HEADS[format].count(b"\n")
     assert (fact.count, fact.details["lines"]) == (1, [line])
@@ -153,7 +153,7 @@ def test_broken_lines_are_counted_and_the_first_are_named(tmp_path):
     rest = load_corpus(
         b"doc,word,count\n" + b"".join(line for line in lines if line != b"x,y\n"), **options("counts")
     )
-    assert disk.corpus.fingerprint == rest.corpus.fingerprint
+    assert disk.data.fingerprint == rest.data.fingerprint
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
@@ -174,8 +174,8 @@ def test_a_word_that_the_vocabulary_does_not_hold(tmp_path):
     assert (caught.value.line, caught.value.column, caught.value.value) == (2002, 2, "new")
     disk = read_to_disk(source, tmp_path / "c", vocabulary=words, broken="skip", **options("counts"))
     assert disk.report.count("broken_lines") == 1
-    assert "new" not in disk.corpus.in_memory().documents
-    assert disk.corpus.n_words == 101
+    assert "new" not in disk.data.in_memory().documents
+    assert disk.data.n_words == 101
 
 
 def test_sizes_in_front_are_never_left_out(tmp_path):
@@ -193,7 +193,7 @@ def test_a_wrong_number_of_lines(tmp_path, said, line):
     assert caught.value.line == line
     disk = read_to_disk(source, tmp_path / "c", format="docword", broken="skip")
     assert disk.report.count("wrong_total") == 3000
-    assert disk.corpus.fingerprint == load_corpus(HEADS["docword"] + b"".join(UCI)).corpus.fingerprint
+    assert disk.data.fingerprint == load_corpus(HEADS["docword"] + b"".join(UCI)).data.fingerprint
 
 
 @pytest.mark.parametrize("format", BODIES)
@@ -213,7 +213,7 @@ def test_a_truncated_gzip_file(tmp_path, format, rng):
     lines = disk.report.count("lines") - HEADS[format].count(b"\n") - half
     assert 15_000 < lines < 30_000
     rest = load_corpus(head.replace(b"30000", b"%d" % lines) + b"".join(body[:lines]), **options(format))
-    assert disk.corpus.fingerprint == rest.corpus.fingerprint
+    assert disk.data.fingerprint == rest.data.fingerprint
 
 
 def test_a_damaged_gzip_file(tmp_path):
@@ -223,7 +223,7 @@ def test_a_damaged_gzip_file(tmp_path):
         read_to_disk(bytes(packed), tmp_path / "c", **options("lines"))
     disk = read_to_disk(bytes(packed), tmp_path / "c", broken="skip", **options("lines"))
     assert disk.report.count("cut_short") == 1
-    assert disk.corpus.n_documents > 500
+    assert disk.data.n_documents > 500
 
 
 def test_a_quote_that_is_never_closed_costs_one_line(tmp_path):
@@ -233,7 +233,7 @@ def test_a_quote_that_is_never_closed_costs_one_line(tmp_path):
         read_to_disk(source, tmp_path / "c", **options("table"))
     assert caught.value.line == AT + 2
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
-    assert disk.corpus.n_documents == 2999
+    assert disk.data.n_documents == 2999
     assert disk.report.count("lines") == 3001
     assert disk.report.count("broken_lines") == 1
 
@@ -243,7 +243,7 @@ def test_a_long_quoted_record_is_read_again_from_its_second_line_only_so_far(tmp
     quoted = [line.replace(b'"', b"").replace(b", of", b" of") for line in TABLE]
     source = b"id,text\n" + b"".join([*quoted[:AT], b'new,"the new\n', *quoted[AT + 1 :]])
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
-    assert disk.corpus.n_documents == 2999
+    assert disk.data.n_documents == 2999
     assert disk.report.facts[0].details["lines"] == [AT + 2]
 
 
@@ -254,8 +254,8 @@ def test_records_of_several_lines_around_a_broken_one(tmp_path):
     disk = read_to_disk(
         b"id,text\n" + good + b"\nbad\n" + more, tmp_path / "c", broken="skip", **options("table")
     )
-    assert disk.corpus.in_memory().documents.tolist() == [f"a{i}" for i in range(20)]
-    assert disk.corpus.in_memory().texts[19] == 'the\n\nriver "of" 19'
+    assert disk.data.in_memory().documents.tolist() == [f"a{i}" for i in range(20)]
+    assert disk.data.in_memory().texts[19] == 'the\n\nriver "of" 19'
     (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
     assert fact.details["lines"] == [33]
 
@@ -268,7 +268,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
         read_to_disk(source, tmp_path / "c", **options("lines"))
     assert caught.value.line == 2
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
-    assert disk.corpus.in_memory().documents.tolist() == ["1", "3"]
+    assert disk.data.in_memory().documents.tolist() == ["1", "3"]
 
 
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001])
@@ -277,7 +277,7 @@ def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
         monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
     source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
-    assert disk.corpus.n_documents == (3 if size <= 1000 else 2)
+    assert disk.data.n_documents == (3 if size <= 1000 else 2)
 
 
 def test_a_file_of_an_archive_that_cannot_be_read(tmp_path):
@@ -290,7 +290,7 @@ def test_a_file_of_an_archive_that_cannot_be_read(tmp_path):
         read_to_disk(out.getvalue(), tmp_path / "c", tokeniser=EVERYTHING)
     assert "broken=" in caught.value.remedy
     disk = read_to_disk(out.getvalue(), tmp_path / "c", tokeniser=EVERYTHING, broken="skip")
-    assert disk.corpus.in_memory().documents.tolist() == ["a", "c"]
+    assert disk.data.in_memory().documents.tolist() == ["a", "c"]
     assert "1 broken file left out" in disk.report.lines()[0]
 
 
@@ -301,7 +301,7 @@ def test_faults_in_other_encodings(tmp_path, encoding):
     disk = read_to_disk(
         text.encode(encoding), tmp_path / "c", broken="skip", encoding=given, **options("counts")
     )
-    assert disk.corpus.n_documents == 99
+    assert disk.data.n_documents == 99
     assert disk.report.count("broken_lines") == 1
 
 

@@ -63,7 +63,7 @@ def assert_near(found, corpus, within: float) -> None:
 def test_an_estimate_is_near(files, name, packed):
     given = files[name]
     source = given if isinstance(given, bytes) else given.encode()
-    whole = load_corpus(source, filename="x.txt").corpus
+    whole = load_corpus(source, filename="x.txt").data
     found = estimate(gzip.compress(source) if packed else source, filename="x.txt")
     # Packed bytes are read 8 kB at a time, much of a file as small as this.
     assert_near(found, whole, 0.4 if packed else 0.1)
@@ -84,7 +84,7 @@ def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
     monkeypatch.setattr(estimates, "_HEAD_TEXTS", 10**7)
     given = files[name]
     source = given if isinstance(given, bytes) else given.encode()
-    whole = load_corpus(source, filename="x.txt").corpus
+    whole = load_corpus(source, filename="x.txt").data
     found = estimate(source, filename="x.txt")
     assert (found.documents, found.words, found.pairs, found.tokens) == (
         *whole.shape,
@@ -106,7 +106,7 @@ def test_settings_of_the_reading_count(files):
 def test_broken_lines_do_not_matter(files):
     lines = files["counts"].encode().splitlines(keepends=True)
     lines[50:60] = [b"x\n"] * 10
-    assert_near(estimate(b"".join(lines)), load_corpus(files["counts"].encode()).corpus, 0.1)
+    assert_near(estimate(b"".join(lines)), load_corpus(files["counts"].encode()).data, 0.1)
 
 
 def test_a_file_that_is_none_is_refused():

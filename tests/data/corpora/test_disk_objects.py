@@ -26,13 +26,13 @@ def test_what_is_in_python_is_read_to_disk_as_into_memory(source, tmp_path):
     loaded = load_corpus(source, name="mine")
     shares: list[float] = []
     disk = read_to_disk(source, tmp_path / "disk", name="mine", progress=shares.append)
-    assert disk.corpus.identity() == loaded.corpus.identity()
-    assert disk.corpus.documents([0, 1, 2]).texts == loaded.corpus.texts
+    assert disk.data.identity() == loaded.data.identity()
+    assert disk.data.documents([0, 1, 2]).texts == loaded.data.texts
     assert disk.report == loaded.report
     assert shares == [1.0]
-    bare = read_to_disk(source, tmp_path / "bare", keep_texts=False).corpus
+    bare = read_to_disk(source, tmp_path / "bare", keep_texts=False).data
     assert not bare.has_texts
-    assert bare.fingerprint == loaded.corpus.fingerprint
+    assert bare.fingerprint == loaded.data.fingerprint
 
 
 def test_a_list_that_is_no_corpus_leaves_no_folder(tmp_path):

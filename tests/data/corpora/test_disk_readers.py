@@ -87,8 +87,8 @@ FILES = {
 
 def assert_same(loaded, disk) -> None:
     """Assert that a corpus on disk and its report are those that were loaded into memory."""
-    corpus, whole = loaded.corpus, disk.corpus.in_memory()
-    assert disk.corpus.identity() == corpus.identity()
+    corpus, whole = loaded.data, disk.data.in_memory()
+    assert disk.data.identity() == corpus.identity()
     np.testing.assert_array_equal(whole.counts.toarray(), corpus.counts.toarray())
     assert whole.vocabulary.tolist() == corpus.vocabulary.tolist()
     assert whole.documents.tolist() == corpus.documents.tolist()
@@ -100,7 +100,7 @@ def assert_same(loaded, disk) -> None:
     for column in corpus.metadata:
         np.testing.assert_array_equal(whole.metadata[column], corpus.metadata[column])
     assert disk.report.to_dict() == loaded.report.to_dict()
-    assert disk.layout == loaded.layout
+    assert disk.schema == loaded.schema
 
 
 @pytest.mark.parametrize("broken", ["refuse", "skip"])
@@ -118,8 +118,8 @@ def test_it_is_what_load_corpus_reads(tmp_path, name, broken):
             **options,
         )
         assert_same(loaded, disk)
-        meta = json.loads((disk.corpus.folder / "meta.json").read_text())
-        assert {path.name for path in disk.corpus.folder.iterdir()} == {*meta["files"], "meta.json"}
+        meta = json.loads((disk.data.folder / "meta.json").read_text())
+        assert {path.name for path in disk.data.folder.iterdir()} == {*meta["files"], "meta.json"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1000000", "2"]
 
 
@@ -138,7 +138,7 @@ def test_texts_in_many_batches_are_cut_as_in_one(tmp_path, monkeypatch):
     how = Tokeniser(ngrams=2, max_share=0.5, max_words=300, numbers=True)
     loaded = load_corpus(text, filename="bible.csv", tokeniser=how)
     assert_same(loaded, read_to_disk(text, tmp_path / "c", filename="bible.csv", tokeniser=how))
-    assert loaded.corpus.n_words == 300
+    assert loaded.data.n_words == 300
     assert {"dropped_stop_word", "dropped_too_rare", "dropped_too_common", "dropped_beyond_cap"} <= {
         fact.name for fact in loaded.report.facts
     }
@@ -200,7 +200,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
     load_corpus(path)
     whole = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert disk.corpus.n_tokens == n
+    assert disk.data.n_tokens == n
     # A block of 0.5 MB of text takes about 25 MB to cut into fields, whatever the file's size.
     assert peak < 30e6 < whole
 
@@ -214,20 +214,20 @@ def test_text_that_memory_would_not_hold_is_read(tmp_path, monkeypatch):
         with pytest.raises(DataError, match="GB of text"):
             load_corpus(text, **options)
         disk = read_to_disk(text, tmp_path / str(at), tokeniser=EVERYTHING, **options)
-        assert disk.corpus.n_documents >= 29_999
+        assert disk.data.n_documents >= 29_999
 
 
 def test_texts_need_not_be_kept(tmp_path):
-    disk = read_to_disk(PROSE, tmp_path / "c", format="lines", keep_texts=False).corpus
+    disk = read_to_disk(PROSE, tmp_path / "c", format="lines", keep_texts=False).data
     assert disk.documents([0, 2]).texts is None
     assert not list(disk.folder.glob("texts*"))
     assert disk.tokeniser == Tokeniser()
 
 
 def test_names_that_are_numbers_take_no_room(tmp_path):
-    assert not list(read_to_disk(PROSE, tmp_path / "a", format="lines").corpus.folder.glob("names*"))
-    assert not list(read_to_disk(UCI, tmp_path / "b").corpus.folder.glob("names*"))
-    assert list(read_to_disk(LONG, tmp_path / "c").corpus.folder.glob("names*"))
+    assert not list(read_to_disk(PROSE, tmp_path / "a", format="lines").data.folder.glob("names*"))
+    assert not list(read_to_disk(UCI, tmp_path / "b").data.folder.glob("names*"))
+    assert list(read_to_disk(LONG, tmp_path / "c").data.folder.glob("names*"))
 
 
 def test_progress_runs_from_nothing_to_all(tmp_path, monkeypatch):

@@ -134,16 +134,16 @@ TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
 def test_texts(form: str) -> None:
     make, options, named = TEXT_FORMS[form]
     loaded = load_corpus(make(), tokeniser=TOKENISER, **options)
-    wanted = load_corpus(TEXTS, tokeniser=TOKENISER).corpus
-    assert loaded.corpus.vocabulary.tolist() == VOCABULARY
-    assert loaded.corpus.counts.toarray().tolist() == COUNTS.tolist()
-    assert loaded.corpus.fingerprint == wanted.fingerprint
-    assert loaded.corpus.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
+    wanted = load_corpus(TEXTS, tokeniser=TOKENISER).data
+    assert loaded.data.vocabulary.tolist() == VOCABULARY
+    assert loaded.data.counts.toarray().tolist() == COUNTS.tolist()
+    assert loaded.data.fingerprint == wanted.fingerprint
+    assert loaded.data.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
     assert loaded.report.count("empty_documents") == 1
     missing = "no text" in form or form in ("masked array", "polars column")
     assert loaded.report.count("missing_texts") == (missing and "frame" not in form)
     of_words = "list" in form.removeprefix("list") or "of arrays" in form
-    assert loaded.corpus.texts == (None if of_words or form == "lists of words" else tuple(TEXTS))
+    assert loaded.data.texts == (None if of_words or form == "lists of words" else tuple(TEXTS))
 
 
 def docword() -> bytes:
@@ -194,23 +194,23 @@ COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
 def test_counts(form: str) -> None:
     make, options, named = COUNT_FORMS[form]
     loaded = load_corpus(make(), **options)
-    assert loaded.corpus.vocabulary.tolist() == VOCABULARY
-    assert loaded.corpus.counts.toarray().tolist() == COUNTS.tolist()
-    assert loaded.corpus.fingerprint == load_corpus(TEXTS, tokeniser=TOKENISER).corpus.fingerprint
+    assert loaded.data.vocabulary.tolist() == VOCABULARY
+    assert loaded.data.counts.toarray().tolist() == COUNTS.tolist()
+    assert loaded.data.fingerprint == load_corpus(TEXTS, tokeniser=TOKENISER).data.fingerprint
     if "ldac" not in form:
-        assert loaded.corpus.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
+        assert loaded.data.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
     assert loaded.report.count("empty_documents") == 1
 
 
 def test_words_without_a_vocabulary_are_numbers() -> None:
-    assert load_corpus(BAGS).corpus.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
-    assert load_corpus(COUNTS).corpus.fingerprint == load_corpus(BAGS).corpus.fingerprint
+    assert load_corpus(BAGS).data.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
+    assert load_corpus(COUNTS).data.fingerprint == load_corpus(BAGS).data.fingerprint
 
 
 @pytest.mark.parametrize("form", ["list", "iterator", "pandas column", "lists of words", "arrow column"])
 def test_runs_take_what_the_reader_takes(form: str) -> None:
     make = TEXT_FORMS[form][0]
-    wanted = acvb_core.fit(load_corpus(make()).corpus, "cvb0", k=2, max_sweeps=3)
+    wanted = acvb_core.fit(load_corpus(make()).data, "cvb0", k=2, max_sweeps=3)
     result = acvb_core.fit(make(), "cvb0", k=2, max_sweeps=3)
     assert result.prepared.fingerprint == wanted.prepared.fingerprint
     assert result.snapshot.lower_bound == wanted.snapshot.lower_bound
@@ -269,15 +269,15 @@ def test_what_is_no_corpus_is_refused_in_one_sentence(
 
 def test_names_of_an_index() -> None:
     levels = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
-    assert load_corpus(pd.Series(["x y", "y z"], levels), tokeniser=TOKENISER_OF_LETTERS).corpus.documents.tolist() == [
+    assert load_corpus(pd.Series(["x y", "y z"], levels), tokeniser=TOKENISER_OF_LETTERS).data.documents.tolist() == [
         "a · 1", "a · 2",
     ]  # fmt: skip
     twice = load_corpus(pd.Series(TEXTS, list("abcab"), name="body"))
-    assert twice.corpus.documents.tolist() == ["a", "b", "c", "a (2)", "b (2)"]
-    assert (twice.corpus.name, twice.report.count("renamed_documents")) == ("body", 2)
+    assert twice.data.documents.tolist() == ["a", "b", "c", "a (2)", "b (2)"]
+    assert (twice.data.name, twice.report.count("renamed_documents")) == ("body", 2)
     kept = pd.Series(TEXTS)[[0, 3, 4]]
-    assert load_corpus(kept).corpus.documents.tolist() == ["0", "3", "4"]
-    assert load_corpus(kept.reset_index(drop=True)).corpus.documents.tolist() == ["1", "2", "3"]
+    assert load_corpus(kept).data.documents.tolist() == ["0", "3", "4"]
+    assert load_corpus(kept.reset_index(drop=True)).data.documents.tolist() == ["1", "2", "3"]
 
 
 def test_a_stream_of_bags_is_not_held() -> None:
@@ -293,7 +293,7 @@ def test_a_stream_of_bags_is_not_held() -> None:
             assert sum(reference() is not None for reference in seen) <= 5
             yield one
 
-    assert load_corpus(stream()).corpus.n_documents == 50
+    assert load_corpus(stream()).data.n_documents == 50
 
 
 def test_the_command_line_has_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

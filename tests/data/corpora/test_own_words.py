@@ -94,7 +94,7 @@ def test_stop_words_are_offered_for_languages_with_blanks():
     assert "的" in stop_words_of("chinese")
     words = load_corpus(
         TEXTS, tokeniser=Tokeniser(function=list, stop_words=["chinese"], max_share=1.0)
-    ).corpus.vocabulary
+    ).data.vocabulary
     assert "习" in words
     assert "很" not in words
 
@@ -108,7 +108,7 @@ def test_marks_belong_to_their_letters():
     hindi = load_corpus(
         [WITH_BLANKS["hindi"], "और हिन्दी"], tokeniser=Tokeniser(stop_words=["hindi"], max_share=1.0)
     )
-    assert hindi.corpus.vocabulary.tolist() == ["हिन्दी"]
+    assert hindi.data.vocabulary.tolist() == ["हिन्दी"]
     text = "Cafe\u0301s, İstanbul"
     spans = tokeniser.spans(text, ["cafe\u0301s", "i\u0307stanbul"])
     assert [text[a:b] for a, b, _ in spans] == ["Cafe\u0301s", "İstanbul"]
@@ -120,11 +120,11 @@ def bigrams(text):
 
 def test_a_function_gives_the_words():
     loaded = load_corpus(["abc abd", "ABD", "xyz"], tokeniser=bigrams)
-    assert loaded.corpus.vocabulary.tolist() == ["ab", "bd"]
-    assert loaded.corpus.tokeniser == Tokeniser(function=bigrams)
+    assert loaded.data.vocabulary.tolist() == ["ab", "bd"]
+    assert loaded.data.tokeniser == Tokeniser(function=bigrams)
     loaded = load_corpus(["abc abd", "ABD"], tokeniser=Tokeniser(function=bigrams, **EVERY))
-    assert loaded.corpus.vocabulary.tolist() == [" a", "ab", "bc", "bd", "c "]
-    assert loaded.corpus.counts.toarray().tolist() == [[1, 2, 1, 1, 1], [0, 1, 0, 1, 0]]
+    assert loaded.data.vocabulary.tolist() == [" a", "ab", "bc", "bd", "c "]
+    assert loaded.data.counts.toarray().tolist() == [[1, 2, 1, 1, 1], [0, 1, 0, 1, 0]]
     kept = Tokeniser(function=str.split, lowercase=False, **EVERY).preview(["Don't \u3000 bank", " "]).kept
     assert kept.words.tolist() == ["Don't", "bank"]
     stopped = Tokeniser(function=str.split, **EVERY | {"stop_words": ("english",)}, extra_stop_words=("x-y",))
@@ -141,12 +141,12 @@ def test_its_words_are_found_again_in_the_text():
 
 def test_memory_and_disk_agree(tmp_path):
     own = Tokeniser(function=bigrams, ngrams=2)
-    memory = load_corpus(LINES, format="lines", tokeniser=own).corpus
-    disk = acvb_core.read_to_disk(LINES, tmp_path / "disk", format="lines", tokeniser=own).corpus
+    memory = load_corpus(LINES, format="lines", tokeniser=own).data
+    disk = acvb_core.read_to_disk(LINES, tmp_path / "disk", format="lines", tokeniser=own).data
     assert disk.fingerprint == memory.fingerprint
     assert disk.vocabulary.tolist() == memory.vocabulary.tolist()
     assert disk.tokeniser == memory.tokeniser == own
-    shorter = acvb_core.read_to_disk(LINES, tmp_path / "other", format="lines", tokeniser=bigrams).corpus
+    shorter = acvb_core.read_to_disk(LINES, tmp_path / "other", format="lines", tokeniser=bigrams).data
     assert shorter.tokeniser == Tokeniser(function=bigrams)
 
 
@@ -185,7 +185,7 @@ MANY = ["a cat and a dog", "a dog in a house", "the house of the cat", "cat dog 
 
 
 def test_a_model_made_with_a_function_needs_it_again(tmp_path):
-    result = acvb_core.fit(load_corpus(MANY, tokeniser=str.split).corpus, "cvb0", k=2, max_sweeps=5)
+    result = acvb_core.fit(load_corpus(MANY, tokeniser=str.split).data, "cvb0", k=2, max_sweeps=5)
     wanted = result.transform(["dog house"]).to_numpy()[:, 1:]
     assert result.prepared.data.identity()["tokeniser"]["function"] == "builtins.str.split"
     path = tmp_path / "model.npz"
@@ -222,13 +222,13 @@ LISTS = [["The", "cat", "1996"], ["The", "dog", "cat"], [], ["dog", "x y", "cat"
 
 def test_lists_of_words_are_taken_as_they_are():
     loaded = load_corpus(LISTS)
-    assert loaded.corpus.vocabulary.tolist() == ["The", "cat", "dog"]
-    assert loaded.corpus.counts.toarray().tolist() == [[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 1]]
-    assert (loaded.corpus.texts, loaded.report.count("dropped_too_rare")) == (None, 3)
+    assert loaded.data.vocabulary.tolist() == ["The", "cat", "dog"]
+    assert loaded.data.counts.toarray().tolist() == [[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 1]]
+    assert (loaded.data.texts, loaded.report.count("dropped_too_rare")) == (None, 3)
     assert loaded.report.count("empty_documents") == 1
-    asked = load_corpus(LISTS, tokeniser=Tokeniser(min_documents=1)).corpus
+    asked = load_corpus(LISTS, tokeniser=Tokeniser(min_documents=1)).data
     assert asked.vocabulary.tolist() == ["cat", "dog", "x y"]
-    pairs = load_corpus(LISTS, tokeniser=Tokeniser(token_pattern="", ngrams=2, **EVERY)).corpus
+    pairs = load_corpus(LISTS, tokeniser=Tokeniser(token_pattern="", ngrams=2, **EVERY)).data
     assert "the cat" in pairs.vocabulary
 
 

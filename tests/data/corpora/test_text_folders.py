@@ -45,15 +45,15 @@ def archive() -> bytes:
 def test_it_is_what_the_zip_of_it_is(folder, tmp_path):
     packed = load_corpus(archive(), filename="news.zip", tokeniser=EVERYTHING)
     loaded = load_corpus(folder, tokeniser=EVERYTHING)
-    assert loaded.corpus.identity() == packed.corpus.identity()
-    assert loaded.corpus.documents.tolist() == ["oil/a", "oil/b.v2", "sport/empty"]
-    assert loaded.corpus.labels.tolist() == packed.corpus.labels.tolist() == ["oil", "oil", "sport"]
-    assert loaded.corpus.texts == packed.corpus.texts
+    assert loaded.data.identity() == packed.data.identity()
+    assert loaded.data.documents.tolist() == ["oil/a", "oil/b.v2", "sport/empty"]
+    assert loaded.data.labels.tolist() == packed.data.labels.tolist() == ["oil", "oil", "sport"]
+    assert loaded.data.texts == packed.data.texts
     assert loaded.report.lines() == [line.replace("zip archive", "folder") for line in packed.report.lines()]
     disk = read_to_disk(str(folder), tmp_path / "disk", tokeniser=EVERYTHING)
-    assert disk.corpus.identity() == packed.corpus.identity()
+    assert disk.data.identity() == packed.data.identity()
     assert disk.report.to_dict() == loaded.report.to_dict()
-    np.testing.assert_array_equal(disk.corpus.in_memory().labels, loaded.corpus.labels)
+    np.testing.assert_array_equal(disk.data.in_memory().labels, loaded.data.labels)
 
 
 def test_it_is_looked_at_as_the_zip_of_it_is(folder):
@@ -73,7 +73,7 @@ def test_faults_name_the_file(folder, tmp_path):
     assert (caught.value.source, caught.value.line) == ("news: oil/bad.txt", 2)
     disk = read_to_disk(folder, tmp_path / "disk", tokeniser=EVERYTHING, broken="skip")
     assert "1 broken file left out" in disk.report.lines()[0]
-    assert disk.corpus.n_documents == 3
+    assert disk.data.n_documents == 3
 
 
 def test_what_is_no_folder_of_texts(folder, tmp_path):
@@ -91,4 +91,4 @@ def test_what_is_no_folder_of_texts(folder, tmp_path):
 def test_a_home_folder_is_found(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder.parent))
     monkeypatch.setenv("USERPROFILE", str(folder.parent))
-    assert load_corpus(os.path.join("~", "news"), tokeniser=EVERYTHING).corpus.name == "news"
+    assert load_corpus(os.path.join("~", "news"), tokeniser=EVERYTHING).data.name == "news"

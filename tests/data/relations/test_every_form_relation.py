@@ -188,7 +188,7 @@ def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) 
     network = data.network
     columns = None if network else data.columns
     wanted = Relation.build(data.cells, row_labels=data.rows, column_labels=columns, network=network)
-    found = load_relation(given, **options, **data.options).relation
+    found = load_relation(given, **options, **data.options).data
     assert found.row_labels.tolist() == data.rows
     assert found.column_labels.tolist() == data.columns
     assert found.fingerprint == wanted.fingerprint
@@ -208,7 +208,7 @@ WITH_ATTRIBUTES: dict[str, Callable[[nx.Graph], Any]] = {
 def test_what_is_known_of_the_nodes_is_the_same(form: str) -> None:
     graph = nx.path_graph(["Ann", "Bob", "Cy", "Dora"])
     nx.set_node_attributes(graph, dict(zip(graph, ["red", "blue", "red", "blue"], strict=True)), "team")
-    found = load_relation(WITH_ATTRIBUTES[form](graph)).relation
+    found = load_relation(WITH_ATTRIBUTES[form](graph)).data
     assert {name: values.tolist() for name, values in found.attributes.items()} == {
         "team": ["red", "blue", "red", "blue"]
     }

@@ -64,13 +64,13 @@ def test_what_networkx_writes_is_read_back(format, directed, packed, tmp_path):
     content = written(drawn, format)
     path.write_bytes(gzip.compress(content) if packed else content)
     found = load_relation(path)
-    assert_same(found.relation, drawn)
-    assert found.relation.network == Network(directed, True)
-    assert found.relation.name == "graph"
-    assert found.relation.attributes["team"].tolist() == ["even", "odd"] * 6
-    assert (found.layout.format, found.layout.gzipped) == (format, packed)
+    assert_same(found.data, drawn)
+    assert found.data.network == Network(directed, True)
+    assert found.data.name == "graph"
+    assert found.data.attributes["team"].tolist() == ["even", "odd"] * 6
+    assert (found.schema.format, found.schema.gzipped) == (format, packed)
     assert inspect_source(content).format == format  # by its content, without a name
-    json.dumps(found.layout.to_dict())
+    json.dumps(found.schema.to_dict())
     assert any("file says so" in line or "go both ways" in line for line in found.report.lines())
 
 
@@ -78,17 +78,17 @@ def test_what_networkx_writes_is_read_back(format, directed, packed, tmp_path):
 def test_parallel_edges_are_merged_and_counted(format):
     drawn = nx.MultiGraph([("a", "b"), ("b", "a"), ("a", "b"), ("b", "c")])
     found = loaded(written(drawn, format))
-    assert (found.relation.n_links, found.report.count("duplicates")) == (2, 2)
+    assert (found.data.n_links, found.report.count("duplicates")) == (2, 2)
     drawn = nx.MultiDiGraph([("a", "b"), ("b", "a"), ("a", "b"), ("b", "c")])
     found = loaded(written(drawn, format))
-    assert (found.relation.n_links, found.report.count("duplicates")) == (3, 1)
+    assert (found.data.n_links, found.report.count("duplicates")) == (3, 1)
 
 
 def test_gml_need_not_announce_parallel_edges():
     text = "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nedge [ source 1 target 2 ]\nedge [ source 2 target 1 ]\n]"
     found = loaded(text)
-    assert (found.relation.n_links, found.report.count("duplicates")) == (1, 1)
-    assert found.relation.row_labels.tolist() == ["1", "2"]
+    assert (found.data.n_links, found.report.count("duplicates")) == (1, 1)
+    assert found.data.row_labels.tolist() == ["1", "2"]
 
 
 @FORMATS
@@ -96,10 +96,10 @@ def test_a_weight_of_zero_is_no_link(format):
     drawn = nx.DiGraph()
     drawn.add_weighted_edges_from([("a", "b", 3.0), ("b", "c", 0.0), ("c", "a", 1.0)])
     found = loaded(written(drawn, format))
-    assert found.relation.n_links == 2
+    assert found.data.n_links == 2
     assert found.report.count("values") == 1
-    assert loaded(written(drawn, format), threshold=1).relation.n_links == 1
-    assert loaded(written(drawn, format), value_column=False).relation.n_links == 3
+    assert loaded(written(drawn, format), threshold=1).data.n_links == 1
+    assert loaded(written(drawn, format), value_column=False).data.n_links == 3
     with pytest.raises(DataError, match="'weight'"):
         loaded(written(drawn, format), value_column="strength")
     with pytest.raises(ParameterError, match="name"):
@@ -112,9 +112,9 @@ def test_weights_by_another_name_and_none():
     drawn.add_edge("b", "c", closeness=0, kind="kin")
     content = written(drawn, "graphml")
     found = loaded(content)
-    assert found.relation.row_labels[found.relation.ones.nonzero()[0]].tolist() == ["b", "c"]
+    assert found.data.row_labels[found.data.ones.nonzero()[0]].tolist() == ["b", "c"]
     assert "Values of the edges not used: closeness, kind." in found.report.lines()
-    assert loaded(content, value_column="closeness").relation.n_links == 1
+    assert loaded(content, value_column="closeness").data.n_links == 1
     with pytest.raises(DataError, match=r"neither a number.*found 'kin'"):
         loaded(content, value_column="kind")
     with pytest.raises(ParameterError, match="threshold"):
@@ -137,27 +137,25 @@ def test_two_sides_stay_two(format):
         women.nodes[node]["kind"] = "woman" if women.nodes[node]["bipartite"] == 0 else "event"
         women.nodes[node]["age"] = len(node) % 3
     found = loaded(written(women, format))
-    assert found.relation.size_text == "18 × 14 · 89 links"
-    for i, j in zip(*found.relation.ones.nonzero(), strict=True):
-        assert women.has_edge(found.relation.row_labels[i], found.relation.column_labels[j])
-    assert found.relation.attributes["age"].tolist() == [
-        str(len(name) % 3) for name in found.relation.row_labels
-    ]
-    assert found.layout.sides.domains == "two"
-    assert "which node is on which side" in found.layout.sides.reason
+    assert found.data.size_text == "18 × 14 · 89 links"
+    for i, j in zip(*found.data.ones.nonzero(), strict=True):
+        assert women.has_edge(found.data.row_labels[i], found.data.column_labels[j])
+    assert found.data.attributes["age"].tolist() == [str(len(name) % 3) for name in found.data.row_labels]
+    assert found.schema.sides.domains == "two"
+    assert "which node is on which side" in found.schema.sides.reason
     whole = loaded(written(women, format), domains="one")
-    assert_same(whole.relation, women)
+    assert_same(whole.data, women)
     nx.set_node_attributes(women, 0, "bipartite")
-    assert loaded(written(women, format)).relation.network == Network(False)
+    assert loaded(written(women, format)).data.network == Network(False)
     women.nodes["E1"]["bipartite"] = 1  # now edges run inside a side
     women.add_edge("E2", "E3")
-    assert loaded(written(women, format)).relation.network == Network(False)
+    assert loaded(written(women, format)).data.network == Network(False)
 
 
 @FORMATS
 def test_an_undirected_file_as_two_clusterings_has_every_link_both_ways(format):
     found = loaded(written(nx.path_graph(4), format), domains="two")
-    assert (found.relation.network, found.relation.n_ones, found.relation.n_missing) == (None, 6, 0)
+    assert (found.data.network, found.data.n_ones, found.data.n_missing) == (None, 6, 0)
     assert found.report.count("links") == 6
 
 
@@ -169,13 +167,13 @@ def test_an_undirected_file_asked_for_as_directed_has_every_link_both_ways(forma
     )
     found = loaded(written(drawn, format), directed=True)
     weights = nx.to_numpy_array(drawn, weight="weight")
-    np.testing.assert_array_equal(found.relation.ones.toarray(), weights > 0)
-    assert found.relation.network == Network(True, True)
-    assert found.relation.n_links == found.report.count("links") == 7
+    np.testing.assert_array_equal(found.data.ones.toarray(), weights > 0)
+    assert found.data.network == Network(True, True)
+    assert found.data.n_links == found.report.count("links") == 7
     assert found.report.count("undirected_both_ways") == 3
     assert "its links have no direction: 3 pairs are linked both ways" in " ".join(found.report.lines())
     arcs = loaded(written(nx.DiGraph([("a", "b"), ("b", "c")]), format), directed=True)
-    assert (arcs.relation.n_links, arcs.report.count("undirected_both_ways")) == (2, 0)
+    assert (arcs.data.n_links, arcs.report.count("undirected_both_ways")) == (2, 0)
 
 
 def test_an_unknown_edge_asked_for_as_directed_is_missing_both_ways():
@@ -183,7 +181,7 @@ def test_an_unknown_edge_asked_for_as_directed_is_missing_both_ways():
         "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nnode [ id 3 ]\n"
         'edge [ source 1 target 2 weight "NA" ]\nedge [ source 3 target 2 weight 1 ]\n]',
         directed=True,
-    ).relation
+    ).data
     np.testing.assert_array_equal(found.missing.toarray(), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     np.testing.assert_array_equal(found.ones.toarray(), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
 
@@ -197,7 +195,7 @@ def test_what_groups_the_nodes_becomes_an_attribute():
         drawn.nodes[node]["mail"] = f"{node}@example.org"
     del drawn.nodes[3]["level"]
     found = loaded(written(drawn, "graphml"))
-    assert {name: values.tolist() for name, values in found.relation.attributes.items()} == {
+    assert {name: values.tolist() for name, values in found.data.attributes.items()} == {
         "level": ["1", "2", "1", ""],
         "share": ["0.5", "1", "0.5", "1"],
         "old": ["true", "false"] * 2,
@@ -213,7 +211,7 @@ def test_defaults_of_a_graphml_file_count():
     )
     nodes = '<node id="a"/><node id="b"><data key="k">blue</data></node><node id="c"/>'
     edges = '<edge source="a" target="b"/><edge source="b" target="c"><data key="w">2</data></edge>'
-    found = loaded(xml(nodes + edges, keys)).relation
+    found = loaded(xml(nodes + edges, keys)).data
     assert found.attributes["team"].tolist() == ["red", "blue", "red"]
     assert found.n_links == 1
 
@@ -223,20 +221,20 @@ def test_nodes_are_named_by_labels_of_their_own():
         nodes = "".join(f'node [ id {i} label "{label}" ]\n' for i, label in enumerate(labels))
         return f"graph [\n{nodes}edge [ source 0 target 1 ]\n]"
 
-    assert loaded(text("Zoë", "Bob")).relation.row_labels.tolist() == ["Zoë", "Bob"]
+    assert loaded(text("Zoë", "Bob")).data.row_labels.tolist() == ["Zoë", "Bob"]
     found = loaded(text("Bob", "Bob"))
-    assert found.relation.row_labels.tolist() == ["0", "1"]
+    assert found.data.row_labels.tolist() == ["0", "1"]
     assert "named by their id" in found.report.lines()[0]
     with pytest.raises(DataError, match="UTF-8"):
         loaded(text("Zoë", "Bob").encode("latin-1"))
     zoe = loaded(text("Zoë", "Bob").encode("latin-1"), encoding="latin-1")
-    assert zoe.relation.row_labels.tolist() == ["Zoë", "Bob"]
+    assert zoe.data.row_labels.tolist() == ["Zoë", "Bob"]
 
 
 def test_all_nodes_in_the_order_of_a_list():
     content = written(nx.DiGraph([("a", "b")]), "gml")
     for side in ("row_nodes", "column_nodes"):
-        found = loaded(content, **{side: ["idle", "b", "a"]}).relation
+        found = loaded(content, **{side: ["idle", "b", "a"]}).data
         assert found.row_labels.tolist() == found.column_labels.tolist() == ["idle", "b", "a"]
         assert list(zip(*found.ones.nonzero(), strict=True)) == [(2, 1)]
     with pytest.raises(ParameterError, match="one kind of node"):
@@ -254,16 +252,16 @@ PAJEK = '*Vertices 3\n1 "Ann Lee" 0.1 0.2 ellipse team red\n2 Bob 0.3 0.4 box te
 
 def test_pajek_arcs_and_edges_together():
     found = loaded(PAJEK + "*Arcs\n1 2 1\n*Edges\n2 3\n")
-    assert found.relation.row_labels.tolist() == ["Ann Lee", "Bob", "Cy"]
-    assert found.relation.attributes["team"].tolist() == ["red", "red", "blue"]
-    assert sorted(zip(*found.relation.ones.nonzero(), strict=True)) == [(0, 1), (1, 2), (2, 1)]
-    assert found.relation.network == Network(True)
+    assert found.data.row_labels.tolist() == ["Ann Lee", "Bob", "Cy"]
+    assert found.data.attributes["team"].tolist() == ["red", "red", "blue"]
+    assert sorted(zip(*found.data.ones.nonzero(), strict=True)) == [(0, 1), (1, 2), (2, 1)]
+    assert found.data.network == Network(True)
     assert found.report.count("edges_both_ways") == 1
 
 
 def test_an_edge_is_the_same_whichever_end_comes_first():
     found = loaded(PAJEK + "*Edges\n1 2\n2 1\n2 3\n")
-    assert (found.relation.n_links, found.report.count("duplicates")) == (2, 1)
+    assert (found.data.n_links, found.report.count("duplicates")) == (2, 1)
     with pytest.raises(DataError, match="disagree"):
         loaded(PAJEK + "*Edges\n1 2 1\n2 1 0\n")
 
@@ -271,26 +269,26 @@ def test_an_edge_is_the_same_whichever_end_comes_first():
 def test_pajek_lists_matrices_and_partitions():
     head = "% a comment\n*Network friends\n" + PAJEK
     listed = loaded(head + "*Arcslist\n1 2 3\n*Edgeslist\n")
-    assert (listed.relation.n_links, listed.relation.network) == (2, Network(True))
-    assert loaded(head + "*Edgeslist\n1 2 3\n").relation.network == Network(False)
+    assert (listed.data.n_links, listed.data.network) == (2, Network(True))
+    assert loaded(head + "*Edgeslist\n1 2 3\n").data.network == Network(False)
     square = loaded(head + "*Matrix\n0 1 0\n1 0 2\n0 1 0\n")
-    assert (square.relation.n_links, square.relation.network) == (2, Network(False))
+    assert (square.data.n_links, square.data.network) == (2, Network(False))
     with_groups = loaded(
         head
         + "*Edges\n1 2 0.5\n2 3\n\n*Partition club\n*Vertices 3\n1\n1\n2\n*Vector v\n*Vertices 3\n.1\n.2\n.3\n"
     )
-    assert with_groups.relation.attributes["club"].tolist() == ["1", "1", "2"]
+    assert with_groups.data.attributes["club"].tolist() == ["1", "1", "2"]
     assert with_groups.report.count("sections_left_aside") == 1
-    unnamed = loaded("*vertices 3\n*edges\n1 3\n").relation
+    unnamed = loaded("*vertices 3\n*edges\n1 3\n").data
     assert (unnamed.row_labels.tolist(), unnamed.n_links) == (["1", "2", "3"], 1)
 
 
 def test_pajek_of_two_modes():
     text = "*Vertices 5 2\n" + "".join(f'{i + 1} "{name}"\n' for i, name in enumerate("abxyz"))
-    found = loaded(text + "*Edges\n1 3\n4 2\n").relation
+    found = loaded(text + "*Edges\n1 3\n4 2\n").data
     assert (found.row_labels.tolist(), found.column_labels.tolist()) == (["a", "b"], ["x", "y", "z"])
     np.testing.assert_array_equal(found.ones.toarray(), [[1, 0, 0], [0, 1, 0]])
-    table = loaded(text + "*Matrix\n1 0 0\n0 1 1\n").relation
+    table = loaded(text + "*Matrix\n1 0 0\n0 1 1\n").data
     np.testing.assert_array_equal(table.ones.toarray(), [[1, 0, 0], [0, 1, 1]])
 
 
@@ -391,10 +389,10 @@ GEXF = """<?xml version="1.0" encoding="UTF-8"?>
 @pytest.mark.parametrize("kind", ["directed", "undirected"])
 def test_what_gephi_writes_is_read(kind):
     found = loaded(GEXF.replace("KIND", kind))
-    assert found.relation.row_labels.tolist() == ["Ann", "Bob", "Cy"]
-    assert found.relation.attributes["team"].tolist() == ["red", "blue", "red"]
-    assert found.relation.network == Network(kind == "directed")
-    assert (found.layout.format, found.relation.n_links) == ("gexf", 1)
+    assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
+    assert found.data.attributes["team"].tolist() == ["red", "blue", "red"]
+    assert found.data.network == Network(kind == "directed")
+    assert (found.schema.format, found.data.n_links) == ("gexf", 1)
 
 
 @pytest.mark.parametrize(
@@ -424,18 +422,18 @@ def test_node_link_data_as_d3_has_them():
     nodes = [{"name": "Ann", "group": 1}, {"name": "Bob", "group": 1}, {"name": "Cy", "group": 2}]
     links = [{"source": 0, "target": 1, "value": 3}, {"source": 1, "target": 2, "value": None}]
     found = loaded(node_link(nodes, links, title="friends"))
-    assert found.layout.format == "node-link"
-    assert found.relation.row_labels.tolist() == ["Ann", "Bob", "Cy"]
-    assert found.relation.attributes["group"].tolist() == ["1", "1", "2"]
-    assert (found.relation.n_links, found.relation.n_unknown) == (1, 1)
+    assert found.schema.format == "node-link"
+    assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
+    assert found.data.attributes["group"].tolist() == ["1", "1", "2"]
+    assert (found.data.n_links, found.data.n_unknown) == (1, 1)
     assert "The network is undirected: no linked pair" in " ".join(found.report.lines())
     arrows = loaded(
         json.dumps({"links": [{"source": "a", "target": "b"}], "nodes": [{"id": "a"}, {"id": "b"}]})
     )
-    assert arrows.relation.row_labels.tolist() == ["a", "b"]
+    assert arrows.data.row_labels.tolist() == ["a", "b"]
     drawn = nx.DiGraph([(1, 2), ((3, 4), 1)])
     spread = loaded(json.dumps(nx.node_link_data(drawn), indent=1))  # NetworkX calls them edges now
-    assert (spread.relation.network, spread.relation.n_links) == (Network(True), 2)
+    assert (spread.data.network, spread.data.n_links) == (Network(True), 2)
 
 
 @pytest.mark.parametrize(
@@ -496,9 +494,9 @@ def test_a_graph_too_large_is_refused(monkeypatch):
 
 def test_a_byte_order_mark_and_comments_do_not_hide_the_format():
     content = written(nx.path_graph(3), "graphml").decode()
-    assert load_relation(content.replace("utf-8", "utf-16").encode("utf-16")).relation.n_links == 2
-    assert load_relation(b"\xef\xbb\xbf" + written(nx.path_graph(3), "pajek")).relation.n_links == 2
+    assert load_relation(content.replace("utf-8", "utf-16").encode("utf-16")).data.n_links == 2
+    assert load_relation(b"\xef\xbb\xbf" + written(nx.path_graph(3), "pajek")).data.n_links == 2
     gml = 'Creator "me"\nVersion 1\n# note\n' + written(nx.path_graph(3), "gml").decode()
-    assert loaded(gml).layout.format == "gml"
+    assert loaded(gml).schema.format == "gml"
     long = "# " + "x" * 600 + "\n" + written(nx.path_graph(3), "gml").decode()
-    assert load_relation(long.encode(), filename="a.gml").layout.format == "gml"
+    assert load_relation(long.encode(), filename="a.gml").schema.format == "gml"

@@ -55,7 +55,7 @@ def test_every_pair_of_a_list_is_as_the_rules_say(of, directed, self_links, unli
         self_links=self_links,
         unlisted=unlisted,
     )
-    relation = found.relation
+    relation = found.data
     assert relation.network == Network(directed, self_links)
     entry = expected(of, directed, self_links, unlisted)
     for i, a in enumerate(relation.row_labels):
@@ -181,19 +181,19 @@ def test_a_column_says_whether_links_have_a_direction(heading: str, word: str, d
     text = f"Source,Target,{heading},Weight\n1,2,{word},1\n2,3,{word},1\n3,1,{word},1\n"
     for form in (text.encode(), gzip.compress(text.encode()), pd.read_csv(io.StringIO(text), dtype=str)):
         loaded = load_relation(form)
-        assert loaded.relation.network.directed is directed
-        assert loaded.relation.n_ones == 3 * (2 - directed)
+        assert loaded.data.network.directed is directed
+        assert loaded.data.n_ones == 3 * (2 - directed)
         said = f"The network is {'' if directed else 'un'}directed: the column {heading!r} says so."
         assert said in loaded.report.lines()
     asked = load_relation(text.encode(), directed=not directed)
-    assert asked.relation.network.directed is not directed
+    assert asked.data.network.directed is not directed
 
 
 def test_links_with_and_without_a_direction_are_asked_about() -> None:
     text = b"Source,Target,Type\n1,2,Directed\n2,3,Undirected\n3,1,Directed\n"
     with pytest.raises(DataError, match="line 3, column 3: some links have a direction and some have none"):
         load_relation(text)
-    assert load_relation(text, directed=True).relation.n_ones == 3
+    assert load_relation(text, directed=True).data.n_ones == 3
     late = b"Source,Target,Type\n" + b"1,2,Directed\n" * 300 + b"3,1,Both\n"
     with pytest.raises(DataError, match="line 302, column 3: 'Both' says neither"):
         load_relation(late)

@@ -67,7 +67,7 @@ def test_edges_round_trip(drawn, packed, delimiter):
     ]
     content = maybe_packed(written(records, delimiter), packed)
     loaded = load_relation(content, format="edges", delimiter=delimiter, header=True, domains="two")
-    assert_same(loaded.relation, rows, columns, table)
+    assert_same(loaded.data, rows, columns, table)
 
 
 @given(tables(), st.booleans())
@@ -86,7 +86,7 @@ def test_links_only_with_node_lists_round_trip(drawn, packed):
         column_nodes=columns,
         domains="two",
     )
-    assert_same(loaded.relation, rows, columns, table)
+    assert_same(loaded.data, rows, columns, table)
 
 
 @given(tables(), st.booleans(), st.sampled_from([("0", "1", ""), ("no", "yes", "?"), ("F", "T", "NaN")]))
@@ -102,7 +102,7 @@ def test_matrix_round_trip(drawn, packed, signs):
         row_column=0,
         domains="two",
     )
-    assert_same(loaded.relation, rows, columns, table)
+    assert_same(loaded.data, rows, columns, table)
 
 
 @given(tables(), st.booleans())
@@ -113,7 +113,7 @@ def test_npz_round_trip(drawn, packed):
     loaded = load_relation(
         maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns, domains="two"
     )
-    assert_same(loaded.relation, rows, columns, table)
+    assert_same(loaded.data, rows, columns, table)
 
 
 @given(tables(), st.booleans())
@@ -124,7 +124,7 @@ def test_matrix_market_round_trip(drawn, packed):
     loaded = load_relation(
         maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns, domains="two"
     )
-    assert_same(loaded.relation, rows, columns, table)
+    assert_same(loaded.data, rows, columns, table)
 
 
 def loaded(text: str, **options):
@@ -132,7 +132,7 @@ def loaded(text: str, **options):
 
 
 def test_labels_are_text():
-    relation = loaded("row,col\n007,NA\n7,1e3\nNaN,null\n").relation
+    relation = loaded("row,col\n007,NA\n7,1e3\nNaN,null\n").data
     assert relation.row_labels.tolist() == ["007", "7", "NaN"]
     assert relation.column_labels.tolist() == ["NA", "1e3", "null"]
 
@@ -147,23 +147,23 @@ def test_a_column_that_numbers_the_lines_is_no_side_of_the_links() -> None:
 
 @pytest.mark.parametrize("header", ["row,col", "source,target", "person,event", "From,To", "user_id,item_id"])
 def test_usual_headers_are_recognised_and_name_the_sides(header):
-    relation = loaded(f"{header}\na,x\nb,y\n").relation
+    relation = loaded(f"{header}\na,x\nb,y\n").data
     row, column = header.split(",")
     assert relation.shape == (2, 2)
     assert (relation.row_kind, relation.column_kind) == (row, "column" if column == "col" else column)
 
 
 def test_integers_without_a_header_are_data():
-    assert loaded("1,2\n3,4\n").relation.row_labels.tolist() == ["1", "3"]
+    assert loaded("1,2\n3,4\n").data.row_labels.tolist() == ["1", "3"]
 
 
 def test_a_name_above_integers_is_a_header():
-    assert loaded("who,what\n1,2\n3,4\n").relation.row_labels.tolist() == ["1", "3"]
+    assert loaded("who,what\n1,2\n3,4\n").data.row_labels.tolist() == ["1", "3"]
 
 
 def test_text_without_a_known_header_is_data_and_the_report_says_so():
     found = loaded("Ann,Fair\nBob,Fair\n")
-    assert found.relation.n_ones == 2
+    assert found.data.n_ones == 2
     assert "the first holds data" in found.report.lines()[0]
 
 
@@ -190,47 +190,47 @@ def test_a_single_node_linked_to_itself_is_no_heading():
 
 
 def test_header_can_be_overridden():
-    assert loaded("Ann,Fair\nBob,Fair\n", header=True).relation.n_ones == 1
-    assert loaded("row,col\nBob,Fair\n", header=False).relation.n_ones == 2
+    assert loaded("Ann,Fair\nBob,Fair\n", header=True).data.n_ones == 1
+    assert loaded("row,col\nBob,Fair\n", header=False).data.n_ones == 2
 
 
 def test_values_words_and_missing():
     text = "row,col,value\na,x,y\na,y,N\nb,x,TRUE\nb,y,false\nc,x,?\nc,y,\nd,x,na\nd,y,NaN\n"
     found = loaded(text)
-    np.testing.assert_array_equal(found.relation.ones.toarray(), [[1, 0], [1, 0], [0, 0], [0, 0]])
-    np.testing.assert_array_equal(found.relation.missing.toarray(), [[0, 0], [0, 0], [1, 1], [1, 1]])
+    np.testing.assert_array_equal(found.data.ones.toarray(), [[1, 0], [1, 0], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(found.data.missing.toarray(), [[0, 0], [0, 0], [1, 1], [1, 1]])
     assert found.report.count("missing") == 4
 
 
 def test_threshold_is_exclusive_and_reported():
     found = loaded("row,col,rating\na,x,3\nb,x,4\nc,x,4.5\n", threshold=4)
-    assert found.relation.ones.toarray().ravel().tolist() == [False, False, True]
+    assert found.data.ones.toarray().ravel().tolist() == [False, False, True]
     assert found.report.count("thresholded") == 2
     assert found.report.count("values") == 1
 
 
 def test_decimal_thresholds_compare_exactly():
     found = loaded("row,col,score\na,x,0.3\nb,x,0.30000000000000004\n", threshold=0.3)
-    assert found.relation.ones.toarray().ravel().tolist() == [False, True]
+    assert found.data.ones.toarray().ravel().tolist() == [False, True]
 
 
 def test_repeated_links_are_merged_and_counted():
     found = loaded("row,col\na,x\nb,y\na,x\na,x\n")
-    assert found.relation.n_ones == 2
+    assert found.data.n_ones == 2
     assert found.report.count("duplicates") == 2
 
 
 def test_repeated_counts_are_added_before_the_threshold():
     text = "row,col,count\na,x,3\na,x,3\nb,x,2\nb,x,1\nc,x,0\nc,x,9\n"
     found = loaded(text, threshold=5)
-    assert found.relation.ones.toarray().ravel().tolist() == [True, False, True]
+    assert found.data.ones.toarray().ravel().tolist() == [True, False, True]
     assert found.report.count("duplicates") == 3
 
 
 def test_a_known_value_prevails_over_missing():
     found = loaded("row,col,value\na,x,1\na,x,NA\nb,x,NA\nb,x,0\nc,x,NA\n")
-    np.testing.assert_array_equal(found.relation.ones.toarray().ravel(), [1, 0, 0])
-    np.testing.assert_array_equal(found.relation.missing.toarray().ravel(), [0, 0, 1])
+    np.testing.assert_array_equal(found.data.ones.toarray().ravel(), [1, 0, 0])
+    np.testing.assert_array_equal(found.data.missing.toarray().ravel(), [0, 0, 1])
     assert found.report.count("known_over_missing") == 2
     assert found.report.count("duplicates") == 0
 
@@ -238,25 +238,25 @@ def test_a_known_value_prevails_over_missing():
 def test_zeros_one_by_one_leave_unlisted_pairs_to_choose():
     text = "row,col,value\na,x,1\na,y,0\nb,x,0\n"
     found = loaded(text)
-    assert (found.relation.n_missing, found.report.count("unlisted")) == (0, 1)
+    assert (found.data.n_missing, found.report.count("unlisted")) == (0, 1)
     assert "choose" in " ".join(found.report.lines())
-    chosen = loaded(text, unlisted="missing").relation
+    chosen = loaded(text, unlisted="missing").data
     np.testing.assert_array_equal(chosen.missing.toarray(), [[0, 0], [0, 1]])
 
 
 def test_value_column_can_be_switched_off_or_chosen():
     text = "source,target,value,weight\na,x,0,1\nb,x,1,0\n"
-    assert loaded(text, value_column=False).relation.n_ones == 2
-    assert loaded(text, value_column=False).layout.value_column is None
-    assert loaded(text, value_column="weight").layout.value_column == 3
-    assert loaded(text, value_column="weight").relation.ones.toarray().ravel().tolist() == [True, False]
-    assert loaded(text, value_column=3).relation.ones.toarray().ravel().tolist() == [True, False]
+    assert loaded(text, value_column=False).data.n_ones == 2
+    assert loaded(text, value_column=False).schema.value_column is None
+    assert loaded(text, value_column="weight").schema.value_column == 3
+    assert loaded(text, value_column="weight").data.ones.toarray().ravel().tolist() == [True, False]
+    assert loaded(text, value_column=3).data.ones.toarray().ravel().tolist() == [True, False]
 
 
 def test_columns_can_be_swapped_by_name():
-    relation = loaded("row,col\na,x\nb,x\n", row_column="col", column_column="row").relation
+    relation = loaded("row,col\na,x\nb,x\n", row_column="col", column_column="row").data
     assert (relation.shape, relation.row_kind) == ((1, 2), "col")
-    assert loaded("row,col\na,x\nb,x\n", row_column="col").relation.shape == (1, 2)
+    assert loaded("row,col\na,x\nb,x\n", row_column="col").data.shape == (1, 2)
 
 
 def test_columns_left_aside_are_told():
@@ -267,14 +267,14 @@ def test_columns_left_aside_are_told():
 
 def test_shape_makes_labels_indices():
     found = loaded("0,1\n2,02\n", shape=(4, 3))
-    np.testing.assert_array_equal(found.relation.ones.toarray(), [[0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(found.data.ones.toarray(), [[0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]])
     assert found.report.count("empty_rows") == 2
     assert found.report.count("empty_columns") == 1
 
 
 def test_one_set_of_objects_on_both_sides():
     found = loaded("source,target\na,b\nc,c\n", same_nodes=True, domains="two")
-    assert found.relation.row_labels.tolist() == found.relation.column_labels.tolist() == ["a", "b", "c"]
+    assert found.data.row_labels.tolist() == found.data.column_labels.tolist() == ["a", "b", "c"]
     assert found.report.count("self_links") == 1
     assert found.report.count("shared_labels") == 3
 
@@ -282,14 +282,14 @@ def test_one_set_of_objects_on_both_sides():
 def test_node_list_files(tmp_path):
     (tmp_path / "people.txt").write_text("node\nZoë\nAnn, Bob\nidle\n", encoding="utf-8")
     found = loaded('row,col\n"Ann, Bob",x\nZoë,x\n', row_nodes=tmp_path / "people.txt")
-    assert found.relation.row_labels.tolist() == ["Zoë", "Ann, Bob", "idle"]
+    assert found.data.row_labels.tolist() == ["Zoë", "Ann, Bob", "idle"]
     assert found.report.count("empty_rows") == 1
     assert found.report.count("node_list_heading") == 1
 
 
 def test_comments_blank_lines_and_blanks_are_told():
     found = loaded("# a note\n% another, note\nrow,col\n\na , x\nb,y\n\n")
-    assert found.relation.row_labels.tolist() == ["a", "b"]
+    assert found.data.row_labels.tolist() == ["a", "b"]
     report = found.report
     assert (report.count("comment_lines"), report.count("blank_lines"), report.count("trimmed")) == (2, 2, 2)
     assert report.count("lines") == 7
@@ -297,66 +297,66 @@ def test_comments_blank_lines_and_blanks_are_told():
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends(end):
-    relation = loaded(end.join(["row,col", "a,x", '"b' + end + 'b",y', ""])).relation
+    relation = loaded(end.join(["row,col", "a,x", '"b' + end + 'b",y', ""])).data
     assert relation.row_labels.tolist() == ["a", f"b{end}b"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
 def test_byte_order_marks_are_understood(encoding):
-    assert load_relation("row,col\nZoë,x\n".encode(encoding)).relation.row_labels.tolist() == ["Zoë"]
+    assert load_relation("row,col\nZoë,x\n".encode(encoding)).data.row_labels.tolist() == ["Zoë"]
 
 
 def test_encoding_can_be_chosen_and_is_told():
     found = load_relation("row,col\nJosé,x\n".encode("cp1252"), encoding="cp1252")
-    assert found.relation.row_labels.tolist() == ["José"]
+    assert found.data.row_labels.tolist() == ["José"]
     assert "The text was decoded as cp1252." in found.report.lines()
 
 
 def test_columns_of_numbers_separated_by_spaces():
-    relation = loaded("# FromNodeId ToNodeId\n1  2\n 3 4 \n").relation
+    relation = loaded("# FromNodeId ToNodeId\n1  2\n 3 4 \n").data
     assert (relation.row_labels.tolist(), relation.column_labels.tolist()) == (["1", "3"], ["2", "4"])
 
 
 def test_names_with_spaces_are_not_cut():
-    relation = loaded("Ann Lee;Fair of May\nBob Ray;Fair of May\n").relation
+    relation = loaded("Ann Lee;Fair of May\nBob Ray;Fair of May\n").data
     assert relation.row_labels.tolist() == ["Ann Lee", "Bob Ray"]
 
 
 def test_a_comma_inside_text_does_not_win_over_semicolons():
-    relation = loaded("Lee, Ann;Fair\nRay, Bob;Ball\n").relation
+    relation = loaded("Lee, Ann;Fair\nRay, Bob;Ball\n").data
     assert relation.row_labels.tolist() == ["Lee, Ann", "Ray, Bob"]
 
 
 def test_unlabelled_matrix():
     found = loaded("0,1,0,1\n1,0,NA,0\n")
-    assert (found.relation.shape, found.layout.format) == ((2, 4), "matrix")
-    assert found.relation.row_labels.tolist() == ["0", "1"]
-    assert found.relation.n_missing == 1
+    assert (found.data.shape, found.schema.format) == ((2, 4), "matrix")
+    assert found.data.row_labels.tolist() == ["0", "1"]
+    assert found.data.n_missing == 1
 
 
 def test_matrix_is_recognised_by_its_empty_corner():
     found = loaded(",x,y\nAnn,1,0\nBob,0,1\n")
-    assert (found.layout.format, found.relation.column_labels.tolist()) == ("matrix", ["x", "y"])
+    assert (found.schema.format, found.data.column_labels.tolist()) == ("matrix", ["x", "y"])
 
 
 def test_matrix_of_counts_with_a_corner_name():
     found = loaded("animal,legs,eyes,tails,ears,wings,fins\ncat,4,2,1,2,0,0\nbee,6,5,0,0,4,0\n", threshold=4)
-    assert (found.layout.format, found.relation.row_kind) == ("matrix", "animal")
-    assert found.relation.n_ones == 2
+    assert (found.schema.format, found.data.row_kind) == ("matrix", "animal")
+    assert found.data.n_ones == 2
 
 
 def test_matrix_objects_without_links_can_be_added():
     found = loaded(",x,y\nAnn,1,0\n", row_nodes=["Zed", "Ann"])
-    np.testing.assert_array_equal(found.relation.ones.toarray(), [[0, 0], [1, 0]])
+    np.testing.assert_array_equal(found.data.ones.toarray(), [[0, 0], [1, 0]])
 
 
 def test_matrix_market_kinds():
     head = "%%MatrixMarket matrix coordinate "
-    symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").relation
+    symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").data
     np.testing.assert_array_equal(symmetric.ones.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     counted = loaded(head + "integer general\n2 2 3\n1 1 2\n1 1 3\n2 1 4\n", threshold=4)
-    np.testing.assert_array_equal(counted.relation.ones.toarray(), [[1, 0], [0, 0]])
-    dense = loaded("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n").relation
+    np.testing.assert_array_equal(counted.data.ones.toarray(), [[1, 0], [0, 0]])
+    dense = loaded("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n").data
     np.testing.assert_array_equal(dense.ones.toarray(), np.eye(2))
 
 
@@ -396,10 +396,10 @@ def test_sources_of_every_sort_and_their_names(tmp_path):
     path.write_bytes(gzip.compress(b"row,col\na,x\n"))
     with path.open("rb") as handle:
         for source in (path, str(path), handle):
-            assert load_relation(source).relation.name == "outings"
+            assert load_relation(source).data.name == "outings"
         assert not handle.closed
-    assert load_relation(path.read_bytes(), filename="a.csv").relation.name == "a"
-    assert load_relation(path, name="mine").relation.name == "mine"
+    assert load_relation(path.read_bytes(), filename="a.csv").data.name == "a"
+    assert load_relation(path, name="mine").data.name == "mine"
 
 
 def test_a_stream_that_cannot_seek():
@@ -413,7 +413,7 @@ def test_a_stream_that_cannot_seek():
         def readinto(self, buffer):
             return self.rest.readinto(buffer)
 
-    assert load_relation(Pipe()).relation.n_ones == 1
+    assert load_relation(Pipe()).data.n_ones == 1
 
 
 def test_report_is_plain_data():
@@ -432,7 +432,7 @@ def test_columns_far_to_the_right_have_names_and_are_looked_at() -> None:
     with pytest.raises(DataError, match="'review' holds long texts"):
         load_relation(content)
     loaded = load_relation(content, row_column="person", column_column="event", value_column=False)
-    assert loaded.relation.shape == (3, 2)
+    assert loaded.data.shape == (3, 2)
 
 
 def test_ids_beside_a_matrix_are_names() -> None:
@@ -441,20 +441,20 @@ def test_ids_beside_a_matrix_are_names() -> None:
     users, items = [str(100 + i) for i in range(12)], [str(j + 1) for j in range(8)]
     frame = pd.DataFrame(cells, pd.Index(range(100, 112), name="userId"), range(1, 9))
     for form in (frame, frame.reset_index(), frame.to_csv().encode()):
-        assert_same(load_relation(form).relation, users, items, cells)
+        assert_same(load_relation(form).data, users, items, cells)
     assert acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in users
 
 
 def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:
     """Three users were four: 1.0 and 1 were two."""
     loaded = load_relation(b"user,item\n1.0,a\n1,b\n2.0,a\n3,c\n")
-    assert loaded.relation.row_labels.tolist() == ["1", "2", "3"]
+    assert loaded.data.row_labels.tolist() == ["1", "2", "3"]
     assert loaded.report.count("whole_ids") == 1
     network = load_relation(b"source,target\n1.0,2\n2.0,3\n3.0,1\n")
-    assert (network.relation.shape, network.relation.row_labels.tolist()) == ((3, 3), ["1", "2", "3"])
+    assert (network.data.shape, network.data.row_labels.tolist()) == ((3, 3), ["1", "2", "3"])
     versions = load_relation(b"package,version\na,1.0\nb,1.0\nb,1.1\n")
-    assert versions.relation.column_labels.tolist() == ["1.0", "1.1"]
-    assert load_relation([(1.0, "a"), (1, "b")]).relation.row_labels.tolist() == ["1"]
+    assert versions.data.column_labels.tolist() == ["1.0", "1.1"]
+    assert load_relation([(1.0, "a"), (1, "b")]).data.row_labels.tolist() == ["1"]
 
 
 @pytest.mark.parametrize("rounded", ["1.23457E+11", "9.007199254740992e+15"])
@@ -463,7 +463,7 @@ def test_ids_that_were_rounded_are_refused(rounded: str) -> None:
     with pytest.raises(DataError, match="line 3, column 1: this id is a rounded number"):
         load_relation(text)
     names = f"user,item\nann,a\n{rounded},b\n".encode()
-    assert load_relation(names).relation.row_labels.tolist() == ["ann", rounded]
+    assert load_relation(names).data.row_labels.tolist() == ["ann", rounded]
 
 
 def test_ids_of_a_frame_that_floats_cannot_tell_apart_are_refused() -> None:
@@ -494,8 +494,6 @@ def test_a_first_line_that_may_be_a_heading_is_asked_about() -> None:
         ) as refused:
             load_relation(content, filename="sales.xlsx" if place == "row" else "sales.csv")
         assert refused.value.remedy == "Say whether it holds names (header=True) or data (header=False)."
-        assert load_relation(content, header=True).relation.shape == (3, 3)
-        assert load_relation(content, header=False).relation.shape == (4, 4)
-    assert load_relation(text.replace(b"cyd,wine", b"cyd,tea")).relation.shape == (4, 5), (
-        "tea, too, occurs once"
-    )
+        assert load_relation(content, header=True).data.shape == (3, 3)
+        assert load_relation(content, header=False).data.shape == (4, 4)
+    assert load_relation(text.replace(b"cyd,wine", b"cyd,tea")).data.shape == (4, 5), "tea, too, occurs once"

@@ -23,7 +23,7 @@ LINKS = pd.DataFrame({"to": ["x", "y", "x"], "who": ["a", "a", "b"], "times": [2
 
 
 def loaded(data: Any, **options: Any) -> Relation:
-    return load_relation(data, **options).relation
+    return load_relation(data, **options).data
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
@@ -32,9 +32,9 @@ def test_a_graph_says_what_its_links_are(kind: type[nx.Graph]) -> None:
     graph.add_weighted_edges_from([("a", "b", 3.0), ("b", "c", 0.0), ("c", "c", 1.0)])
     graph.add_edge("a", "c")
     found = load_relation(graph)
-    assert found.relation.network == Network(graph.is_directed(), True)
-    assert found.relation.name == found.report.source == "friends"
-    assert found.relation.n_links == 3
+    assert found.data.network == Network(graph.is_directed(), True)
+    assert found.data.name == found.report.source == "friends"
+    assert found.data.n_links == 3
     assert loaded(graph, threshold=1).n_links == 2  # an edge without a weight is a link
     assert loaded(graph, value=False).n_links == loaded(graph, value_column=False).n_links == 4
     assert loaded(graph, directed=True, self_links=False, name="us").size_text.startswith("3 nodes")
@@ -45,7 +45,7 @@ def test_a_graph_says_what_its_links_are(kind: type[nx.Graph]) -> None:
 def test_parallel_edges_of_a_graph_count_once() -> None:
     graph = nx.MultiGraph([("a", "b"), ("b", "a"), ("b", "c")])
     found = load_relation(graph)
-    assert (found.relation.n_links, found.report.count("duplicates")) == (2, 1)
+    assert (found.data.n_links, found.report.count("duplicates")) == (2, 1)
 
 
 def test_unknown_weights_and_labels_of_a_graph_are_missing() -> None:
@@ -97,8 +97,8 @@ def test_the_numbers_of_an_array() -> None:
 
 def test_an_array_is_given_names_and_a_shape() -> None:
     found = load_relation(sparse.eye_array(2), row_nodes=["a", "b"], column_nodes=["x", "y"], name="pairs")
-    assert found.relation.row_labels.tolist() == ["a", "b"]
-    assert (found.relation.name, found.layout.format) == ("pairs", "matrix")
+    assert found.data.row_labels.tolist() == ["a", "b"]
+    assert (found.data.name, found.schema.format) == ("pairs", "matrix")
     assert loaded(np.eye(3), domains="one", row_nodes=list("abc")).network == Network(False, True)
     with pytest.raises(DataError, match="the given shape 3 x 3"):
         loaded(np.eye(2), shape=(3, 3))
@@ -184,7 +184,7 @@ def test_many_pairs_come_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "BATCH_ROWS", 3)
     pairs = [(f"p{i}", f"q{i % 4}") for i in range(10)]
     found = load_relation(pair for pair in pairs)
-    assert (found.relation.shape, found.report.count("lines")) == ((10, 4), 10)
+    assert (found.data.shape, found.report.count("lines")) == ((10, 4), 10)
     with pytest.raises(DataError, match="row 11: this is not a pair"):
         loaded([*pairs, ("a", "b", "c")])
 
@@ -230,11 +230,11 @@ def test_a_frame_of_0_and_1_is_a_matrix_however_small(shape: tuple[int, int]) ->
     for names in (None, [f"event {j}" for j in range(shape[1])]):
         frame = pd.DataFrame(cells, columns=names)
         found = load_relation(frame, domains="two")
-        assert (found.layout.format, found.relation.fingerprint) == ("matrix", wanted.fingerprint)
-        assert found.relation.row_labels.tolist() == wanted.row_labels.tolist()
-        assert found.relation.column_labels.tolist() == (names or wanted.column_labels.tolist())
+        assert (found.schema.format, found.data.fingerprint) == ("matrix", wanted.fingerprint)
+        assert found.data.row_labels.tolist() == wanted.row_labels.tolist()
+        assert found.data.column_labels.tolist() == (names or wanted.column_labels.tolist())
     links = pd.DataFrame(cells[:, :2], columns=["source", "target"])
-    assert load_relation(links).layout.format == "edges"
+    assert load_relation(links).schema.format == "edges"
 
 
 def test_a_frame_keeps_its_names_when_it_is_built() -> None:

@@ -66,12 +66,12 @@ def npz(matrix) -> bytes:
 )
 def test_networks_are_found(text, network, why):
     found = loaded(text)
-    assert found.relation.network == network
+    assert found.data.network == network
     assert why in " ".join(found.report.lines())
-    sides = found.layout.sides
+    sides = found.schema.sides
     assert (sides.domains, sides.directed, sides.self_links) == ("one", network.directed, network.self_links)
     assert why in sides.reason
-    assert json.loads(json.dumps(found.layout.to_dict()))["sides"]["domains"] == "one"
+    assert json.loads(json.dumps(found.schema.to_dict()))["sides"]["domains"] == "one"
 
 
 @pytest.mark.parametrize(
@@ -97,31 +97,31 @@ def test_networks_are_found(text, network, why):
 )
 def test_two_kinds_of_objects_stay_two(text, why):
     found = loaded(text)
-    assert found.relation.network is None
+    assert found.data.network is None
     assert why in " ".join(found.report.lines())
-    assert (found.layout.sides.domains, found.layout.sides.directed) == ("two", None)
+    assert (found.schema.sides.domains, found.schema.sides.directed) == ("two", None)
 
 
 def test_a_hundredth_of_the_names_is_enough_under_a_heading():
     lines = "source,target\n" + "".join(f"{i},{i + 99}\n" for i in range(100))
-    assert loaded(lines).relation.network is not None  # 1 of 100
+    assert loaded(lines).data.network is not None  # 1 of 100
 
 
 def test_the_user_has_the_last_word():
     text = "source,target\na,b\nb,a\nb,c\nc,c\n"
     found = loaded(text)
-    assert found.relation.network == Network(True, True)
-    assert loaded(text, domains="two").relation.shape == (3, 3)
-    assert loaded(text, domains="two").relation.network is None
+    assert found.data.network == Network(True, True)
+    assert loaded(text, domains="two").data.shape == (3, 3)
+    assert loaded(text, domains="two").data.network is None
     found = loaded(text, directed=False)
-    assert (found.relation.network, found.relation.n_links) == (Network(False, True), 3)
+    assert (found.data.network, found.data.n_links) == (Network(False, True), 3)
     assert "1 of 2 linked pairs is linked one way only" in " ".join(found.report.lines())
     found = loaded(text, self_links=False)
-    assert (found.relation.network, found.relation.n_links) == (Network(True, False), 3)
+    assert (found.data.network, found.data.n_links) == (Network(True, False), 3)
     assert "1 link of an object to itself was left out" in " ".join(found.report.lines())
     apart = "person,event\nAnn,Fair\nBob,Fair\n"
     for options in ({"domains": "one"}, {"directed": True}, {"self_links": False}, {"same_nodes": True}):
-        relation = loaded(apart, **options).relation
+        relation = loaded(apart, **options).data
         assert sorted(relation.row_labels) == ["Ann", "Bob", "Fair"]
         assert relation.network is not None
         assert (relation.row_kind, relation.column_kind) == ("person", "person")
@@ -141,33 +141,33 @@ NAMES = "a,b\nm1,m2\nm2,m3\nm3,m1\n"
     ],
 )
 def test_sides_that_are_given_as_different_are_two_kinds(text, options, why, shape):
-    assert loaded(text).relation.network is not None
+    assert loaded(text).data.network is not None
     found = loaded(text, **options)
-    assert (found.relation.network, found.relation.shape) == (None, shape)
-    assert (found.layout.sides.domains, found.layout.sides.directed) == ("two", None)
-    assert why in found.layout.sides.reason
-    assert found.layout.sides.reason in found.report.lines()
+    assert (found.data.network, found.data.shape) == (None, shape)
+    assert (found.schema.sides.domains, found.schema.sides.directed) == ("two", None)
+    assert why in found.schema.sides.reason
+    assert found.schema.sides.reason in found.report.lines()
     for asked in ({"domains": "one"}, {"directed": True}, {"self_links": False}):
         with pytest.raises(ParameterError, match=r"one node list.*differ|must be square.*domains='two'"):
             loaded(text, **options, **asked)
 
 
 def test_sides_that_are_given_alike_are_looked_at_as_ever():
-    assert loaded("source,target\n0,1\n1,2\n", shape=(4, 4)).relation.network == Network(True)
-    assert loaded(NAMES, row_nodes=M, column_nodes=M[::-1]).relation.network is not None
+    assert loaded("source,target\n0,1\n1,2\n", shape=(4, 4)).data.network == Network(True)
+    assert loaded(NAMES, row_nodes=M, column_nodes=M[::-1]).data.network is not None
 
 
 def test_guessed_or_asked_for_the_network_is_the_same():
     text = "source,target\nb,a\na,c\nc,b\n"
-    assert loaded(text).relation.fingerprint == loaded(text, domains="one").relation.fingerprint
-    assert loaded(text).relation.row_labels.tolist() == ["b", "a", "c"]
+    assert loaded(text).data.fingerprint == loaded(text, domains="one").data.fingerprint
+    assert loaded(text).data.row_labels.tolist() == ["b", "a", "c"]
 
 
 def test_nodes_without_links_and_the_shape():
     found = loaded("source,target\na,b\nb,a\n", row_nodes=["a", "b", "idle"], domains="one")
-    assert found.relation.row_labels.tolist() == ["a", "b", "idle"]
+    assert found.data.row_labels.tolist() == ["a", "b", "idle"]
     assert "1 node has no link." in found.report.lines()
-    relation = loaded("0,1\n1,0\n", domains="one", shape=(4, 4)).relation
+    relation = loaded("0,1\n1,0\n", domains="one", shape=(4, 4)).data
     assert (relation.shape, relation.n_links) == ((4, 4), 1)
     with pytest.raises(ParameterError, match="square"):
         loaded("0,1\n1,0\n", domains="one", shape=(4, 3))
@@ -183,18 +183,18 @@ def test_size_and_missing_pairs_of_a_network_are_told_once():
     assert "3 nodes, 1 link (50.000% of the known pairs)." in lines
     assert "1 pair is missing." in lines
     assert not any("row objects" in line or "entries are missing" in line for line in lines)
-    assert found.relation.n_missing == 5  # both ways, and the diagonal
+    assert found.data.n_missing == 5  # both ways, and the diagonal
 
 
 def test_square_files_without_names():
     path = np.diag(np.ones(3), 1)
     symmetric, one_way = path + path.T, path
-    assert load_relation(npz(symmetric)).relation.network == Network(False)
-    assert load_relation(npz(one_way)).relation.network is None
-    assert load_relation(npz(one_way), domains="one").relation.network == Network(False)
-    assert load_relation(npz(one_way), domains="one", directed=True).relation.n_links == 3
-    assert load_relation(npz(np.eye(4))).relation.network is None
-    named = load_relation(npz(one_way), domains="one", row_nodes=list("abcd")).relation
+    assert load_relation(npz(symmetric)).data.network == Network(False)
+    assert load_relation(npz(one_way)).data.network is None
+    assert load_relation(npz(one_way), domains="one").data.network == Network(False)
+    assert load_relation(npz(one_way), domains="one", directed=True).data.n_links == 3
+    assert load_relation(npz(np.eye(4))).data.network is None
+    named = load_relation(npz(one_way), domains="one", row_nodes=list("abcd")).data
     assert named.column_labels.tolist() == list("abcd")
     with pytest.raises(DataError, match=r"2 x 3.*square"):
         load_relation(npz(np.ones((2, 3))), domains="one")
@@ -202,16 +202,16 @@ def test_square_files_without_names():
 
 def test_matrix_market_says_that_it_is_symmetric():
     found = load_relation(market(np.diag([1.0, 0]), symmetry="symmetric"))
-    assert found.relation.network == Network(False, True)
-    assert "the file says that the matrix is symmetric" in found.layout.sides.reason
+    assert found.data.network == Network(False, True)
+    assert "the file says that the matrix is symmetric" in found.schema.sides.reason
     assert "The network is undirected: the file says so." in found.report.lines()
     both = load_relation(market(np.ones((2, 2)) - np.eye(2), symmetry="symmetric"), directed=True)
-    assert (both.relation.network, both.relation.n_links) == (Network(True), 2)
+    assert (both.data.network, both.data.n_links) == (Network(True), 2)
     assert "no direction: 1 pair is linked both ways" in " ".join(both.report.lines())
-    assert load_relation(market(np.diag([1.0, 0]), symmetry="general")).relation.network is None
-    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), domains="two").relation.n_ones == 4
+    assert load_relation(market(np.diag([1.0, 0]), symmetry="general")).data.network is None
+    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), domains="two").data.n_ones == 4
     apart = {"row_nodes": ["a", "b"], "column_nodes": ["c", "d"]}
-    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), **apart).relation.shape == (2, 2)
+    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), **apart).data.shape == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -231,11 +231,11 @@ def test_headings_of_two_kinds(names):
 
 
 def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
-    assert loaded("family_1,family_2\nLee,Ray\nRay,Poe\n").layout.header
-    assert loaded("from_user,to_user\nLee,Ray\nRay,Poe\n").layout.header
-    assert loaded("pupil1,pupil2\npupil_ann,pupil_bob\npupil_bob,pupil_cy\n").layout.header
-    assert not loaded("pupil_1,pupil_2\npupil_2,pupil_3\n").layout.header
-    assert not loaded("pupil_1,pupil_2\npupil_3,pupil_4\n").layout.header
+    assert loaded("family_1,family_2\nLee,Ray\nRay,Poe\n").schema.header
+    assert loaded("from_user,to_user\nLee,Ray\nRay,Poe\n").schema.header
+    assert loaded("pupil1,pupil2\npupil_ann,pupil_bob\npupil_bob,pupil_cy\n").schema.header
+    assert not loaded("pupil_1,pupil_2\npupil_2,pupil_3\n").schema.header
+    assert not loaded("pupil_1,pupil_2\npupil_3,pupil_4\n").schema.header
 
 
 @pytest.mark.parametrize(
@@ -256,16 +256,16 @@ def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
 def test_numbered_headings_are_no_link(names, stem):
     lines = "".join(f"{stem}{i},{stem}{3 * i % 7}\n" for i in range(1, 7))
     found = loaded(",".join(names) + "\n" + lines)
-    assert (found.layout.header, found.layout.column_names) == (True, names)
-    assert set(found.relation.row_labels) == {f"{stem}{i}" for i in range(1, 7)}
-    assert found.relation.network is not None
-    assert "named as those of a network" in found.layout.sides.reason
+    assert (found.schema.header, found.schema.column_names) == (True, names)
+    assert set(found.data.row_labels) == {f"{stem}{i}" for i in range(1, 7)}
+    assert found.data.network is not None
+    assert "named as those of a network" in found.schema.sides.reason
 
 
 def test_a_network_may_stand_behind_another_column():
     found = loaded("tie,p_1,p_2\nkin,m1,m2\nwork,m2,m3\nkin,m3,m1\n")
-    assert (found.layout.header, found.layout.row_column, found.layout.column_column) == (True, 1, 2)
-    assert found.relation.row_labels.tolist() == ["m1", "m2", "m3"]
+    assert (found.schema.header, found.schema.row_column, found.schema.column_column) == (True, 1, 2)
+    assert found.data.row_labels.tolist() == ["m1", "m2", "m3"]
 
 
 @pytest.mark.parametrize(
@@ -278,12 +278,12 @@ def test_a_network_may_stand_behind_another_column():
     ],
 )
 def test_objects_named_by_letters_and_numbers_are_no_heading(text):
-    assert not loaded(text).layout.header
+    assert not loaded(text).schema.header
 
 
 def test_two_kinds_of_objects_are_not_linked_to_themselves() -> None:
     found = loaded("userID,artistID\n1,1\n2,2\n3,1\n3,4\n")
-    assert found.relation.network is None
+    assert found.data.network is None
     said = " ".join(found.report.lines())
     assert "itself" not in said
     assert "themselves" not in said

@@ -31,8 +31,8 @@ def test_blocks_do_not_matter(block_bytes):
     source = TRICKY.replace(b'"",x,1\n', b"d,x,1")
     whole = load_relation(source)
     cut = load_relation(source, block_bytes=block_bytes)
-    assert cut.relation.fingerprint == whole.relation.fingerprint
-    assert cut.relation.row_labels.tolist() == ["a\nb", 'say "hi"', "c", "Zoë,\r\n", "d"]
+    assert cut.data.fingerprint == whole.data.fingerprint
+    assert cut.data.row_labels.tolist() == ["a\nb", 'say "hi"', "c", "Zoë,\r\n", "d"]
     assert cut.report.to_dict() == whole.report.to_dict()
 
 
@@ -69,14 +69,14 @@ def test_a_matrix_row_longer_than_a_block():
     table = rng.random((5, 4000)) < 0.3
     out = io.BytesIO()
     np.savetxt(out, table, fmt="%d", delimiter=",")
-    relation = load_relation(out.getvalue(), block_bytes=100).relation
+    relation = load_relation(out.getvalue(), block_bytes=100).data
     np.testing.assert_array_equal(relation.ones.toarray(), table)
 
 
 def test_many_labels_keep_their_codes():
     n = 30_000
     text = b"row,col\n" + b"".join(b"%d,x%d\n" % (i * 7919 % n, i % 3) for i in range(2 * n))
-    relation = load_relation(text, block_bytes=1 << 13).relation
+    relation = load_relation(text, block_bytes=1 << 13).data
     assert relation.row_labels.tolist() == [str(i * 7919 % n) for i in range(n)]
     assert relation.n_ones == n + (n if n % 3 else 0)
 
@@ -85,7 +85,7 @@ def test_values_that_never_repeat(monkeypatch):
     monkeypatch.setattr("acvb_core.data.sources.values._MAX_REMEMBERED", 50)
     numbers = np.random.default_rng(2).random(3000)
     text = "row,col,value\n" + "".join(f"{i},x,{number!r}\n" for i, number in enumerate(numbers.tolist()))
-    relation = load_relation(text.encode(), threshold=0.5, block_bytes=512).relation
+    relation = load_relation(text.encode(), threshold=0.5, block_bytes=512).data
     np.testing.assert_array_equal(relation.ones.toarray().ravel(), numbers > 0.5)
 
 
@@ -122,7 +122,7 @@ def test_lines_are_counted_past_comments_with_two_byte_line_ends(block_bytes):
 @pytest.mark.parametrize("block_bytes", [4, 7, 10_000])
 def test_objects_of_both_sides_keep_their_order_of_appearance(block_bytes):
     source = b"source,target\nc,a\nb,c\na,d\n"
-    relation = load_relation(source, same_nodes=True, block_bytes=block_bytes).relation
+    relation = load_relation(source, same_nodes=True, block_bytes=block_bytes).data
     assert relation.row_labels.tolist() == ["c", "a", "b", "d"]
 
 

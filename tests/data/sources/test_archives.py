@@ -47,7 +47,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[zipfile.ZipFile]:
 
 
 def test_the_list_of_files_is_made_once(parsed: list[zipfile.ZipFile]) -> None:
-    assert load_texts(pack(3)).corpus.n_documents == 3
+    assert load_texts(pack(3)).data.n_documents == 3
     assert len(parsed) == 1
 
 
@@ -73,7 +73,7 @@ def test_too_many_files_are_refused_before_they_are_listed(
 
 def test_as_many_files_as_are_allowed_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "MAX_FILES", 4)
-    assert load_texts(pack(4, comment=b"made by hand")).corpus.n_documents == 4
+    assert load_texts(pack(4, comment=b"made by hand")).data.n_documents == 4
 
 
 @pytest.mark.parametrize("piece", [5, 7, 1 << 20])
@@ -110,7 +110,7 @@ def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyP
 def test_a_file_without_a_name_is_no_document(name: bytes) -> None:
     # zipfile takes a name up to a NUL.
     read = load_texts(pack(2).replace(b"1.txt", name.ljust(5)))
-    assert read.corpus.documents.tolist() == ["0"]
+    assert read.data.documents.tolist() == ["0"]
     told = {fact.name: fact.sentence for fact in read.report.facts}
     assert told["other_files"] == "1 other file in the zip archive not read: a file without a name."
     with pytest.raises(DataError, match=r"no .txt file among the 1 file .* without a name"):

@@ -93,8 +93,8 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 def test_every_form_gives_the_same_relation(form: Any) -> None:
-    expected = load_relation(FORMS["csv"], name="r", threshold=0).relation
-    found = load_relation(form, name="r", threshold=0).relation
+    expected = load_relation(FORMS["csv"], name="r", threshold=0).data
+    found = load_relation(form, name="r", threshold=0).data
     assert found.fingerprint == expected.fingerprint
     assert found.row_labels.tolist() == expected.row_labels.tolist()
     assert found.column_labels.tolist() == expected.column_labels.tolist()
@@ -106,16 +106,16 @@ def test_columns_of_counts_need_a_threshold(form: Any) -> None:
     with pytest.raises(DataError, match=r"'n'.*neither 0 .*'3.*threshold=0 .*value=False") as caught:
         load_relation(form, name="r")
     assert caught.value.line is not None
-    assert load_relation(form, name="r", threshold=1).relation.n_ones == 1
-    assert load_relation(form, name="r", value=False).relation.n_ones == 4
+    assert load_relation(form, name="r", threshold=1).data.n_ones == 1
+    assert load_relation(form, name="r", value=False).data.n_ones == 4
 
 
 def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
     path = database(tmp_path / "a.db", links=TABLE, other=TABLE[:1])
-    expected = load_relation(FORMS["csv"]).relation.fingerprint
-    assert load_relation(path, table="links", threshold=0).relation.fingerprint == expected
+    expected = load_relation(FORMS["csv"]).data.fingerprint
+    assert load_relation(path, table="links", threshold=0).data.fingerprint == expected
     assert (
-        load_relation(path.read_bytes(), query="SELECT * FROM links", threshold=0).relation.fingerprint
+        load_relation(path.read_bytes(), query="SELECT * FROM links", threshold=0).data.fingerprint
         == expected
     )
     with pytest.raises(DataError, match="among 'links', 'other'"):
@@ -125,7 +125,7 @@ def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="not both"):
         load_relation(path, table="links", query="SELECT 1")
     alone = database(tmp_path / "b.db", links=TABLE)
-    assert load_relation(alone, threshold=0).relation.fingerprint == expected
+    assert load_relation(alone, threshold=0).data.fingerprint == expected
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_sheet_is_chosen_and_others_are_reported() -> None:
     book = workbook({"notes": pd.DataFrame(), "links": TABLE, "more": TABLE[:1]})
     loaded = load_relation(book, threshold=0)
     assert "2 sheets with data; 'links' was read, 'more' not" in " ".join(loaded.report.lines())
-    assert load_relation(book, sheet="more").relation.n_ones == 1
-    assert load_relation(book, sheet=2).relation.n_ones == 1
+    assert load_relation(book, sheet="more").data.n_ones == 1
+    assert load_relation(book, sheet=2).data.n_ones == 1
     with pytest.raises(DataError, match="there is no sheet of this name") as caught:
         load_relation(book, sheet="x")
     assert "'notes', 'links', 'more'" in caught.value.remedy
@@ -181,14 +181,14 @@ def test_the_visible_sheet_with_most_rows_is_read(engine: str) -> None:
     numbers = pd.DataFrame({"height": [1.5, 2.0, 4.5, 5.0], "width": [2, 5, 9, 7], "depth": [1, 2, 2, 4]})
     texts = pd.DataFrame({"text": ["deep water", "deep river", "old boat river", "old boat water"]})
     book = workbook({"Read me": about, "links": TABLE, "same": TABLE[::-1]}, engine=engine)
-    assert load_relation(book, threshold=0).relation.shape == load_relation(TABLE, threshold=0).relation.shape
+    assert load_relation(book, threshold=0).data.shape == load_relation(TABLE, threshold=0).data.shape
     assert "'links' was read" in " ".join(load_relation(book, threshold=0).report.lines())
     assert inspect_choices(book).default == "links"
     book = workbook({"Read me": about, "numbers": numbers}, engine=engine)
-    assert load_table(book).table.columns.tolist() == ["height", "width", "depth"]
-    assert load_table(book, sheet=1).table.shape == (4, 3)
+    assert load_table(book).data.columns.tolist() == ["height", "width", "depth"]
+    assert load_table(book, sheet=1).data.shape == (4, 3)
     book = workbook({"Read me": about, "texts": texts}, engine=engine)
-    assert load_corpus(book, text_column="text").corpus.n_documents == 4
+    assert load_corpus(book, text_column="text").data.n_documents == 4
     with pytest.raises(DataError, match="no column of this name"):
         load_corpus(book, text_column="text", sheet="Read me")
 
@@ -197,10 +197,10 @@ def test_a_hidden_sheet_is_read_only_if_it_is_chosen_or_the_only_one() -> None:
     lists = pd.DataFrame({"person": list("abcdefgh"), "event": list("ABABABAB")})
     book = workbook({"links": TABLE, "lists": lists, "empty": pd.DataFrame()}, hidden=["lists"])
     assert inspect_choices(book)[2:] == (("links", "lists", "empty"), "links")
-    assert load_relation(book, threshold=0).relation.shape == load_relation(TABLE, threshold=0).relation.shape
-    assert load_relation(book, sheet="lists").relation.shape == (8, 2)
+    assert load_relation(book, threshold=0).data.shape == load_relation(TABLE, threshold=0).data.shape
+    assert load_relation(book, sheet="lists").data.shape == (8, 2)
     only = workbook({"empty": pd.DataFrame(), "lists": lists}, hidden=["lists"])
-    assert load_relation(only).relation.shape == (8, 2)
+    assert load_relation(only).data.shape == (8, 2)
 
 
 def test_choices_that_a_source_does_not_have_are_refused() -> None:
@@ -245,7 +245,7 @@ def test_missing_cells_are_missing_in_every_form() -> None:
     table = pd.DataFrame([[1, 0, 1], [0, None, 0], [1, 0, None]], index=list("abc"), columns=["x", "y", "z"])
     masked = pa.table({"": list("abc"), "x": [1, 0, 1], "y": [0, None, 0], "z": [1.0, 0.0, np.nan]})
     for form in (table, table.astype("Int64"), masked, pl.from_arrow(masked), table.to_csv().encode()):
-        relation = load_relation(form, format="matrix", domains="two").relation
+        relation = load_relation(form, format="matrix", domains="two").data
         assert relation.missing.nonzero()[0].tolist() == [1, 2]
         assert relation.row_labels.tolist() == list("abc")
         assert relation.column_labels.tolist() == ["x", "y", "z"]
@@ -254,9 +254,9 @@ def test_missing_cells_are_missing_in_every_form() -> None:
 def test_a_crosstab_is_a_matrix_whatever_its_size() -> None:
     counts = pd.crosstab(TABLE.person, TABLE.event)
     found = load_relation(counts)
-    assert found.layout.format == "matrix"
-    assert found.relation.row_labels.tolist() == ["Ann", "Bob", "Cy"]
-    assert found.relation.ones.toarray().tolist() == [[1, 1], [0, 1], [1, 0]]
+    assert found.schema.format == "matrix"
+    assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
+    assert found.data.ones.toarray().tolist() == [[1, 1], [0, 1], [1, 0]]
 
 
 def test_many_batches_number_their_rows() -> None:
@@ -301,7 +301,7 @@ def test_a_workbook_that_claims_to_be_huge_is_refused() -> None:
 
 def test_columns_of_other_types_are_refused_where_they_are_used() -> None:
     table = pa.table({"a": ["x", "y"], "b": ["z", "w"], "c": [[1, 2], [3]]})
-    assert load_relation(table, row_column="a", column_column="b", value_column=False).relation.n_ones == 2
+    assert load_relation(table, row_column="a", column_column="b", value_column=False).data.n_ones == 2
     with pytest.raises(DataError, match="values of the type list") as caught:
         load_relation(table, row_column="a", column_column="c", value_column=False)
     assert caught.value.column == "c"
@@ -342,11 +342,11 @@ def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
     (tmp_path / "forms").mkdir()
     forms = forms_of(frame, tmp_path / "forms")
     assert len(forms) == 9
-    expected = load_corpus(forms["csv"], tokeniser=tokeniser).corpus
+    expected = load_corpus(forms["csv"], tokeniser=tokeniser).data
     sizes = estimate(forms["csv"], tokeniser=tokeniser)
     for number, (form, source) in enumerate(forms.items()):
-        found = load_corpus(source, tokeniser=tokeniser).corpus
-        disk = read_to_disk(source, tmp_path / f"disk{number}", tokeniser=tokeniser).corpus
+        found = load_corpus(source, tokeniser=tokeniser).data
+        disk = read_to_disk(source, tmp_path / f"disk{number}", tokeniser=tokeniser).data
         assert found.fingerprint == expected.fingerprint, form
         assert found.documents.tolist() == expected.documents.tolist(), form
         assert found.vocabulary.tolist() == disk.vocabulary.tolist() == expected.vocabulary.tolist(), form

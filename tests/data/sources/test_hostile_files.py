@@ -95,7 +95,7 @@ def test_sound_matrices_of_every_format_are_read(load: Any, kind: str) -> None:
     out = io.BytesIO()
     sparse.save_npz(out, sparse.csr_array(cells).asformat(kind))
     found = load(out.getvalue(), filename="upload.npz")
-    read = found.relation.ones.toarray() if load is load_relation else found.table.values
+    read = found.data.ones.toarray() if load is load_relation else found.data.values
     np.testing.assert_array_equal(read, cells)
 
 
@@ -109,7 +109,7 @@ def test_numbers_of_any_size_and_byte_order_are_read(load: Any, kind: str, type_
     with np.load(io.BytesIO(out.getvalue())) as arrays:
         parts = {name: arrays[name] for name in arrays.files}
     found = load(npz(**{**parts, "data": parts["data"].astype(type_)}), filename="upload.npz")
-    read = found.relation.ones.toarray() if load is load_relation else found.table.values
+    read = found.data.ones.toarray() if load is load_relation else found.data.values
     np.testing.assert_array_equal(read, cells)
 
 
@@ -149,7 +149,7 @@ def test_an_npy_file_that_claims_what_it_does_not_hold_is_refused(content: bytes
 def test_columns_first_and_structured_arrays() -> None:
     cells = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]])
     content = header((2, 3), fortran=True, held=cells.T.tobytes())
-    np.testing.assert_array_equal(load_table(content, filename="upload.npy").table.values, cells)
+    np.testing.assert_array_equal(load_table(content, filename="upload.npy").data.values, cells)
     out = io.BytesIO()
     np.save(out, np.array([(1, 2.0), (3, 4.0)], dtype=[("a", "<i4"), ("b", "<f8")]))
     with pytest.raises(DataError, match="type"):
@@ -209,7 +209,7 @@ def test_a_size_that_the_user_gives_too_is_believed(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("acvb_core.data.matrix.check_size", refuse)
     text = (BANNER + "general\n3 2 1\n1 1 1\n").encode()
-    assert load_relation(text, filename="upload.mtx", shape=(3, 2)).relation.n_ones == 1
+    assert load_relation(text, filename="upload.mtx", shape=(3, 2)).data.n_ones == 1
     with pytest.raises(AssertionError, match="doubted"):
         load_relation(text, filename="upload.mtx")
 
@@ -227,7 +227,7 @@ def test_vertices_that_no_link_names_are_not_made(content: bytes, words: str) ->
 
 
 def test_some_vertices_need_no_link() -> None:
-    relation = load_relation(b"*Vertices 100000\n*Arcs\n1 2\n", filename="upload.net").relation
+    relation = load_relation(b"*Vertices 100000\n*Arcs\n1 2\n", filename="upload.net").data
     assert relation.shape == (100_000, 100_000)
 
 
@@ -250,7 +250,7 @@ def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch:
     rng = np.random.default_rng(0)
     usual = "\n".join(f"a{i},b{j}" for i, j in rng.integers(300, size=(150_000, 2))).encode()
     assert len(usual) > 1 << 20
-    assert load_relation(gzip.compress(usual, mtime=0), filename="upload.csv.gz").relation.shape == (300, 300)
+    assert load_relation(gzip.compress(usual, mtime=0), filename="upload.csv.gz").data.shape == (300, 300)
 
 
 def test_an_archive_of_many_arrays_is_refused_before_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def test_half_a_byte_order_mark_is_no_text(load: Any, content: bytes) -> None:
 @pytest.mark.parametrize("end", [b"   ", b"\xff\xff", b" x", b""])
 def test_a_matrix_market_file_may_end_without_a_line_end(end: bytes) -> None:
     """SciPy's reader leaves its memory where a line end is missing, and the process ended."""
-    relation = load_relation(MARKET + b"3 3 2\n1 2\n2 1" + end).relation
+    relation = load_relation(MARKET + b"3 3 2\n1 2\n2 1" + end).data
     assert np.argwhere(relation.ones.toarray()).tolist() == [[0, 1], [1, 0]]
 
 
@@ -98,7 +98,7 @@ def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: s
 def test_a_symmetric_array_in_a_matrix_market_file_may_hold_short_numbers() -> None:
     n = 40
     content = f"%%MatrixMarket matrix array integer symmetric\n{n} {n}\n" + "1\n" * (n * (n + 1) // 2)
-    assert load_relation(content.encode()).relation.n_ones == n * n
+    assert load_relation(content.encode()).data.n_ones == n * n
 
 
 def test_the_lines_of_a_matrix_market_file_end_where_its_reader_ends_them() -> None:

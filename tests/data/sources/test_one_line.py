@@ -21,14 +21,14 @@ def test_a_line_of_words_alone_is_no_relation(text: str) -> None:
             read(text.encode(), filename="upload.csv")
         assert (caught.value.source, caught.value.line) == ("upload.csv", 1)
         assert "first line is data" in caught.value.remedy
-    assert load_relation(text.encode(), header=False).relation.n_ones == 1
+    assert load_relation(text.encode(), header=False).data.n_ones == 1
     with pytest.raises(DataError, match="column names and no data"):
         load_relation(text.encode(), header=True)
 
 
 @pytest.mark.parametrize("text", ["1,2\n", "Ann,Fair,1\n", "Ann,Fair,0.5\n", "Ann,Ann\n"])
 def test_a_line_that_cannot_name_columns_is_data(text: str) -> None:
-    assert load_relation(text.encode()).relation.n_ones == 1
+    assert load_relation(text.encode()).data.n_ones == 1
 
 
 def test_a_second_line_of_another_length_is_named_by_itself() -> None:
@@ -52,4 +52,4 @@ def test_a_line_of_words_alone_is_no_corpus(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["The quick, brown fox\n", "river\n", "river, bank\n"])
 def test_one_text_is_a_corpus(text: str) -> None:
-    assert load_corpus(text.encode(), tokeniser=EVERY_WORD, format="lines").corpus.n_documents == 1
+    assert load_corpus(text.encode(), tokeniser=EVERY_WORD, format="lines").data.n_documents == 1

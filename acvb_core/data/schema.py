@@ -1,0 +1,155 @@
+"""The schema of a source: its format, its columns, and which column means what. Readers propose one; users correct it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from acvb_core.core.errors import DataError, ParameterError
+
+Kind = Literal["relation", "corpus", "table"]
+#: A column by its header name or its 0-based position; False: there is none; None: it is guessed.
+ColumnChoice = str | int | Literal[False] | None
+#: Records that a schema shows.
+PREVIEW_ROWS = 20
+#: The roles of columns by format: those that a source cannot do without, and the others.
+ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "edges": (("row_column", "column_column"), ("value_column", "direction_column")),
+    "matrix": ((), ("row_column",)),
+    "counts": (("document_column", "word_column"), ("count_column",)),
+    "table": (("text_column",), ("name_column", "label_column")),
+}
+#: Roles of which the remaining columns are not read.
+_READ_ALONE = ("edges", "counts")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Kinds of the two sides of a relation, and why they are taken so."""
+
+    domains: Literal["one", "two"]  # the same objects on both sides, or two kinds of objects
+    reason: str  # a sentence
+    directed: bool | None = None  # of a network; None for two kinds of objects
+    self_links: bool | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """How a source is (or would be) read; columns are 0-based positions.
+
+    Counts without a count column have one token in each line. Fields of `rows` may be cut; of a zip archive they are
+    the names and sizes of its files. In a table of numbers, columns without a name are "x1", "x2", ….
+    """
+
+    kind: Kind
+    format: str  # a row of the table of formats; of a table also "sparse npz", "array" or "frame"
+    filename: str  # name the user knows the source by
+    gzipped: bool = False
+    encoding: str | None = (
+        None  # None if the format has none, as `delimiter`; of a zip archive, unless it was given
+    )
+    delimiter: str | None = None
+    header: bool = False  # the first line holds names
+    column_names: tuple[str, ...] = ()  # the header's fields, or names such as "column 1", "column 2", …
+    #: The first records of data, at most PREVIEW_ROWS, each with all fields.
+    rows: tuple[tuple[str, ...], ...] = ()
+    n_fields: int = 0  # in each record; 0 if a record has no columns
+    container: str = "text"  # what holds the columns: "text", or that of a `Frame` ("parquet", "excel", …)
+    #: The roles: of links or of a matrix (the names of its rows, as of a table of numbers if no two are the same), …
+    row_column: int | None = None
+    column_column: int | None = None
+    value_column: int | None = None
+    direction_column: int | None = None  # says of each link whether it has a direction
+    #: … of word counts, …
+    document_column: int | None = None
+    word_column: int | None = None
+    count_column: int | None = None
+    #: … of texts.
+    text_column: int | None = None
+    name_column: int | None = None
+    label_column: int | None = None
+    sides: Sides | None = None  # of a relation; known once the whole source was read
+    decimal: str = "."
+    kinds: tuple[str, ...] = ()  # of a table: what each column holds: "numbers", "text", "mixed" or "missing"
+
+    @property
+    def roles(self) -> dict[str, int | None]:
+        """The column of each role that the format has."""
+        needed, optional = ROLES.get(self.format, ((), ()))
+        return {role: getattr(self, role) for role in (*needed, *optional)}
+
+    @property
+    def used_columns(self) -> set[int | None] | None:
+        """The columns that are read; None: all, or whatever else the format has."""
+        return set(self.roles.values()) if self.format in _READ_ALONE else None
+
+    @property
+    def has_texts(self) -> bool:
+        """Return whether documents are texts, which a tokeniser cuts, and no counts."""
+        return self.format in ("table", "lines", "zip")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as JSON-able values."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+    def position(self, choice: ColumnChoice) -> int | None:
+        """Return the 0-based position of a column given by name or position, None for False and None.
+
+        A column that the source does not have is a DataError.
+        """
+        if choice is False or choice is None:
+            return None
+        remedy = f"Choose among {self.list_columns()}."
+        if isinstance(choice, str):
+            if self.header and choice in self.column_names:
+                return self.column_names.index(choice)
+            what = "there is no column of this name"
+            raise DataError(what, source=self.filename, line=1, value=choice, remedy=remedy)
+        if 0 <= choice < self.n_fields:
+            return int(choice)
+        what = f"there is no column at position {choice} (counted from 0)"
+        raise DataError(what, source=self.filename, remedy=remedy)
+
+    def list_columns(self) -> str:
+        """Return the names of the first columns, for a remedy."""
+        return ", ".join(map(repr, self.column_names[:10])) or "the columns of another format"
+
+    def with_columns(self, choices: Mapping[str, ColumnChoice]) -> Schema:
+        """Return the schema with the user's columns, to which guesses give way.
+
+        The choices are by role. A column with two roles is a DataError, a role that the format does not have a
+        ParameterError.
+        """
+        needed, optional = ROLES.get(self.format, ((), ()))
+        given = {role: choice for role, choice in choices.items() if choice is not None}
+        for role in given:
+            if role not in (*needed, *optional):
+                raise ParameterError(f"{role} does not apply: {self.filename} is read as {self.format}.")
+        if not given:
+            return self
+        found = {role: self.position(choice) for role, choice in given.items()}
+        for role in (*needed, *optional):
+            guess = getattr(self, role)
+            found.setdefault(role, None if guess in found.values() else guess)
+        for role in needed:
+            if found[role] is None:
+                free = (at for at in range(self.n_fields) if at not in found.values())
+                found[role] = next(free, None)
+        used = [position for position in found.values() if position is not None]
+        if len(set(used)) < len(used) or any(found[role] is None for role in needed):
+            what = _list_roles((*needed, *optional))
+            remedy = f"Choose different columns among {self.list_columns()}."
+            raise DataError(f"{what} need a column each", source=self.filename, remedy=remedy)
+        return replace(self, **found)  # type: ignore[arg-type]
+
+
+def _list_roles(roles: Sequence[str]) -> str:
+    *first, last = (role.removesuffix("_column") for role in roles)
+    return f"{', '.join(first)} and {last}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return dict(vars(value)) if isinstance(value, Sides) else value
