@@ -116,7 +116,7 @@ def test_a_session_in_a_notebook(tmp_path: Path) -> None:
     path.write_text(
         "person,event\n" + "".join(f"p{i},e{j}\n" for i in range(8) for j in range(6) if i % 2 == j % 2)
     )
-    relation = acvb_core.load_relation(path).relation
+    relation = acvb_core.load_relation(path).data
     assert isinstance(relation, acvb_core.Relation)
     result = acvb_core.fit(relation, "acvb0", k_rows=4, k_cols=4)
     assert isinstance(result, acvb_core.Result)
@@ -135,7 +135,7 @@ def test_a_session_with_texts(tmp_path: Path) -> None:
     lines = [f"{kind}{i},{words[kind]} {words[kind]}\n" for i in range(12) for kind in words]
     path.write_text("name,text\n" + "".join(lines))
     loaded = acvb_core.load_corpus(path, tokeniser=acvb_core.Tokeniser(min_documents=3))
-    corpus = loaded.corpus
+    corpus = loaded.data
     assert isinstance(corpus, acvb_core.Corpus)
     assert corpus.shape == (24, 8)
     result = acvb_core.fit(corpus, "cvb0", k=2, alpha=0.1, hyper="fixed", heldout=0.1)
@@ -154,7 +154,7 @@ def test_a_session_with_a_table(tmp_path: Path) -> None:
     path = tmp_path / "pictures.csv"
     lines = [",".join(f"{cell:.4f}" for cell in row) for row in blocks.values[:200]]
     path.write_text(",".join(blocks.columns) + "\n" + "\n".join(lines) + "\n")
-    table = acvb_core.load_table(path, image="6x6").table
+    table = acvb_core.load_table(path, image="6x6").data
     assert isinstance(table, acvb_core.Table)
     assert table.shape == (200, 36)
     result = acvb_core.fit(table, "fab", heldout=0.1)
@@ -203,15 +203,15 @@ def test_topics_and_documents_have_one_number_in_labels_tables_and_files(tmp_pat
     for table in (result.documents, pd.read_csv(tmp_path / "documents.csv")):
         assert table.drop(columns="document").idxmax(axis=1).tolist() == [f"topic_{k}" for k in labels]
     for topics in (result.topics, pd.read_csv(tmp_path / "topics.csv")):
-        number = dict(zip(loaded.corpus.vocabulary, result.labels("words"), strict=True))
+        number = dict(zip(loaded.data.vocabulary, result.labels("words"), strict=True))
         first = topics[topics["rank"] == 1]
         assert {word: number[word] for word in first["word"]} == dict(
             zip(first["word"], first["topic"], strict=True)
         )
     # Documents without names are numbered alike wherever they come from.
     numbers = [str(i + 1) for i in range(len(texts))]
-    counts = acvb_core.Corpus.build(loaded.corpus.counts)
-    disk = acvb_core.read_to_disk(texts, tmp_path / "disk").corpus
+    counts = acvb_core.Corpus.build(loaded.data.counts)
+    disk = acvb_core.read_to_disk(texts, tmp_path / "disk").data
     for table in (result.documents, result.transform(texts), acvb_core.fit(counts, "cvb0", k=2).documents):
         assert table["document"].tolist() == numbers
     assert disk.document_names(range(len(texts))) == numbers

@@ -99,16 +99,6 @@ class Loaded(Generic[Data]):
     report: ReadReport
     schema: Schema | None = None
 
-    def __getattr__(self, name: str) -> Any:  # LOGGER
-        kind = {"Relation": "relation", "Corpus": "corpus", "DiskCorpus": "corpus", "Table": "table"}
-        if name == "layout" or kind.get(type(self.__dict__.get("data")).__name__) == name:
-            frame = sys._getframe(1)
-            pos = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-            with open("/tmp/dyn_log.txt", "a") as f:
-                f.write(f"{frame.f_code.co_filename}|{pos[0]}|{pos[1]}|{pos[2]}|{pos[3]}|{name}\n")
-            return self.schema if name == "layout" else self.data
-        raise AttributeError(name)
-
     def __repr__(self) -> str:
         return "\n".join([f"{type(self).__name__}({self.data!r})", *self.report._describe()])
 
@@ -150,8 +140,9 @@ def take_apart(given: Any) -> tuple[Any, ReadReport | None]:
     Anything else comes back as it is, without a report.
     """
     report = getattr(given, "report", None)
-    known = isinstance(report, ReadReport) and hasattr(given, "data")
-    return (given.data, report) if known else (given, None)
+    part = next((part for part in ("data", "relation") if hasattr(given, part)), None)
+    known = isinstance(report, ReadReport) and part is not None
+    return (getattr(given, str(part)), report) if known else (given, None)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

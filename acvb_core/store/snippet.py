@@ -66,7 +66,7 @@ def python_snippet(
 def _loading(data: Any, kind: DataKind, source: str | None, given: Mapping[str, Any]) -> str:
     """Return Python that gives the data."""
     if source is not None and source.startswith("sample:"):
-        loading = f"acvb_core.load_sample({source.removeprefix('sample:')!r}).{kind.called}"
+        loading = f"acvb_core.load_sample({source.removeprefix('sample:')!r}).data"
         as_they_are = isinstance(data, Table) and not data.standardise
         return f"replace({loading}, standardise=False)" if as_they_are else loading
     on_disk = isinstance(data, DiskCorpus)
@@ -76,7 +76,7 @@ def _loading(data: Any, kind: DataKind, source: str | None, given: Mapping[str, 
     codes = {name: _code(name, value) for name, value in options.items() if value is not None}
     parts = [repr(source or "FILE.csv"), *(["'FOLDER'"] if on_disk else [])]
     parts += [f"{name}={code}" for name, code in codes.items() if code]
-    return f"acvb_core.{kind.loader}({', '.join(parts)}).{kind.called}"
+    return f"acvb_core.{kind.loader}({', '.join(parts)}).data"
 
 
 def _known_options(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:

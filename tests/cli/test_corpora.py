@@ -86,7 +86,7 @@ def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
     )  # fmt: skip
     corpus = acvb_core.load_corpus(
         texts, tokeniser=tokeniser, text_column="text", name_column=0, label_column="year", name="talks!"
-    ).corpus
+    ).data
     same = acvb_core.fit(
         corpus,
         "cvb0",

@@ -110,7 +110,7 @@ def test_how_many_domains(
 
 def test_the_numbers_are_the_librarys(run: Run, planted: Path) -> None:
     told = run("fit", planted, "--json", "--heldout", "0.1", "--seed", 3, *FEW).json
-    relation = acvb_core.load_relation(planted, domains="one", directed=True).relation
+    relation = acvb_core.load_relation(planted, domains="one", directed=True).data
     same = acvb_core.fit(relation, "acvb0", heldout=0.1, seed=3, k_rows=6)
     assert told["data"] == relation.identity()
     assert told["lower_bound"] == same.snapshot.lower_bound

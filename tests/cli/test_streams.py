@@ -194,7 +194,7 @@ def test_a_large_file_stays_on_disk_for_the_time_being(
     assert list((tmp_path / "tmp").iterdir()) == []
     if out:
         written = pd.read_csv(home / "run" / "documents.csv")
-        everything = list(acvb_core.load_corpus(texts).corpus.documents)
+        everything = list(acvb_core.load_corpus(texts).data.documents)
         assert list(written["document"]) == everything, "those held out as well"
         assert json.loads((home / "run" / "run.json").read_text())["documents_are_a_sample"] is False
     monkeypatch.undo()
@@ -243,7 +243,7 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
         + "".join(f"n{i},{SEA if i % 3 else FARM} lighthouse{i % 2} w{1 + i % 3}\n" for i in range(9))
     )
     trained = load_model(tmp_path / "run")
-    corpus = acvb_core.load_corpus(new, tokeniser=trained.tokeniser).corpus
+    corpus = acvb_core.load_corpus(new, tokeniser=trained.tokeniser).data
     assert "w1" not in corpus.vocabulary, "texts are cut as those before"
     same = acvb_core.fit(corpus, "sdm", k=4, epochs=1.0, window=20, start=trained)
     for model in (tmp_path / "run", tmp_path / "run" / "model.npz"):

@@ -79,7 +79,7 @@ def test_the_numbers_are_the_librarys(run: Run, table: Path) -> None:
     loaded = acvb_core.load_table(
         table, standardise=False, name="pictures!", category_columns=["level"], categories="one-hot", row_labels=0,
         label_column="kind", constants="leave-out", missing=["-999", "x"], leave_out=["p1", 3], decimal=".",
-    ).table  # fmt: skip
+    ).data  # fmt: skip
     assert loaded.shape == (60, 36 - 3 + 3), (
         "two pixels are left out, one is constant; there are three levels"
     )

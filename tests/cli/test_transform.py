@@ -64,7 +64,7 @@ def test_the_file_that_was_fitted_gives_what_the_library_gives(
     done = run("transform", folder, texts, "--format", "lines")
     assert done.code == 0
     tokeniser = acvb_core.Tokeniser(ngrams=ngrams, min_documents=1, max_share=1)
-    corpus = acvb_core.load_corpus(texts, format="lines", tokeniser=tokeniser).corpus
+    corpus = acvb_core.load_corpus(texts, format="lines", tokeniser=tokeniser).data
     result = library(corpus)
     table = table_of(done.out)
     assert list(table) == ["document", "tokens", "unknown", "topic_1", "topic_2"]
@@ -84,7 +84,7 @@ def test_new_texts_are_cut_as_the_fitted_ones(run: Run, texts: Path, tmp_path: P
     assert table["tokens"].tolist() == [2, 1, 0]
     assert table["unknown"].tolist() == [2, 1, 0]
     tokeniser = acvb_core.Tokeniser(extra_stop_words=("harbour",), numbers=True, max_words=6, lowercase=False)
-    corpus = acvb_core.load_corpus(texts, format="lines", tokeniser=tokeniser).corpus
+    corpus = acvb_core.load_corpus(texts, format="lines", tokeniser=tokeniser).data
     result = library(corpus)
     expected = result.transform(NEW)
     np.testing.assert_array_equal(table["topic_1"], expected["topic_1"])
@@ -123,7 +123,7 @@ def test_one_object_of_json(run: Run, folder: Path, texts: Path, tmp_path: Path)
 
 def test_completion_is_the_librarys(run: Run, folder: Path, texts: Path) -> None:
     told = run("transform", folder, texts, "--format", "lines", "--json", "--completion").json
-    corpus = acvb_core.load_corpus(texts, format="lines").corpus
+    corpus = acvb_core.load_corpus(texts, format="lines").data
     expected = library(corpus).completion(corpus)
     assert told["completion"] == expected._asdict()
     shown = run("transform", folder, texts, "--format", "lines", "--completion").err
@@ -147,7 +147,7 @@ def test_what_was_read_as_counts_cannot_say_how_to_cut(run: Run, texts: Path, tm
     folder = fitted(run, counts, tmp_path / "run")
     assert json.loads((folder / "run.json").read_text())["data"]["tokeniser"] is None
     done = run("transform", folder, counts)
-    corpus = acvb_core.load_corpus(counts).corpus
+    corpus = acvb_core.load_corpus(counts).data
     assert_same_table(table_of(done.out), library(corpus).transform(corpus))
     for file in (texts, "sample:bible"):
         failed = run("transform", folder, file, *(() if file == "sample:bible" else ("--format", "lines")))

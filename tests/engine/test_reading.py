@@ -97,7 +97,7 @@ def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> N
     assert fit(graph, "vb", max_sweeps=1).prepared.data.size_text == size
     assert compare(graph, ["vb"], max_sweeps=1).results[0].prepared.data.size_text == size
     assert plan_experiment(graph, ["vb"], heldout=0.5).data.size_text == size
-    assert acvb_core.load_relation(graph).relation.size_text == size
+    assert acvb_core.load_relation(graph).data.size_text == size
     if not hasattr(graph, "is_directed"):
         return
     for read, wanted in ((acvb_core.load_corpus, "texts"), (acvb_core.load_table, "table of numbers")):
@@ -120,11 +120,11 @@ def test_what_a_reader_returns_is_taken_everywhere(tmp_path: Path) -> None:
     (tmp_path / "links.csv").write_text("person,event\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
     links: Any = acvb_core.load_relation(tmp_path / "links.csv")
     result = fit(links, "vb", k_rows=2, k_cols=2, max_sweeps=2)
-    assert result.prepared.data is links.relation
+    assert result.prepared.data is links.data
     assert result.report is links.report
-    assert fit(links.relation, "vb", max_sweeps=1).report is None
+    assert fit(links.data, "vb", max_sweeps=1).report is None
     assert compare(links, ["vb"], max_sweeps=1).results[0].report is links.report
-    assert plan_experiment(links, ["vb"]).data is links.relation
+    assert plan_experiment(links, ["vb"]).data is links.data
     sample = acvb_core.load_sample("bars")
     assert acvb_core.grid(sample, [2], max_sweeps=1).results[0].prepared.data is sample.data
     assert plan_search(sample, "cvb0", 1, ranges=(Range("beta", 0.1, 1.0),), k=2).data is sample.data
@@ -197,7 +197,7 @@ def test_options_of_the_readers_go_through_every_call(tmp_path: Path) -> None:
     plan = plan_experiment(links, ["vb"], threshold=2, splits=2, heldout=0.3, **few)
     assert plan.data.n_ones == 3
     with pytest.raises(ParameterError, match="no setting 'threshold'"):
-        acvb_core.fit(acvb_core.load_relation(links, threshold=2).relation, "vb", threshold=2, **few)
+        acvb_core.fit(acvb_core.load_relation(links, threshold=2).data, "vb", threshold=2, **few)
     (tmp_path / "posts.csv").write_text("id;body\n1;river bank water\n2;money bank loan\n3;river water\n")
     corpus = acvb_core.grid(str(tmp_path / "posts.csv"), [2], text_column="body", max_sweeps=2).results[0]
     assert corpus.prepared.data.n_documents == 3

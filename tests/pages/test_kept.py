@@ -338,7 +338,7 @@ def test_data_that_can_be_read_again_do_not_fill_the_memory(monkeypatch: pytest.
     prints = []
     for number in range(12):
         links = "".join(f"x{row},y\n" for row in range(number + 2))
-        relation = load_relation(f"a,b\n{links}".encode(), name=f"file {number}").relation
+        relation = load_relation(f"a,b\n{links}".encode(), name=f"file {number}").data
         with monkeypatch.context() as disk:
             if number < 2:
                 disk.setattr(np, "savez", no_room)

@@ -247,7 +247,7 @@ def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path) -> None:
     path.write_text("w|v|who\nx|3|Ann\ny|1|Ann\ny|4|Bob\n")
     options = {"row_column": "who", "column_column": 0, "value_column": "v", "threshold": 2.0, "header": None}
     loaded = load_relation(path, **{name: value for name, value in options.items() if value is not None})
-    result = fit(loaded.relation, "vb", k_rows=2, k_cols=2)
+    result = fit(loaded.data, "vb", k_rows=2, k_cols=2)
     snippet = python_snippet(result, str(path), options)
     assert "header" not in snippet
     assert_same_answer(result, repeated(snippet))

@@ -119,7 +119,7 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
     before = (tmp_path / "whole").read_bytes()
     with pytest.raises(StoreError, match="cannot be written"):
         result.save(tmp_path / "no folder" / "x")
-    kept = acvb_core.read_to_disk(["river lake", "bank loan", "river bank"], tmp_path / "disk").corpus
+    kept = acvb_core.read_to_disk(["river lake", "bank loan", "river bank"], tmp_path / "disk").data
     with pytest.raises(StoreError, match="kept on disk, and are too many"):
         acvb_core.fit(kept, "sdm", k=2, epochs=1.0).save(tmp_path / "whole")
     assert (tmp_path / "whole").read_bytes() == before

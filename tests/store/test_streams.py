@@ -385,9 +385,9 @@ def test_the_snippet_reads_the_file_to_disk(tmp_path: Path, monkeypatch: pytest.
     file = tmp_path / "docword.txt"
     file.write_text("3\n2\n4\n1 1 2\n1 2 1\n2 2 3\n3 1 1\n")
     loaded = acvb_core.read_to_disk(file, tmp_path / "corpus")
-    result = fit(loaded.corpus, "scvb0", k=2, epochs=1.0)
+    result = fit(loaded.data, "scvb0", k=2, epochs=1.0)
     snippet = python_snippet(result, str(file), {"format": "docword"})
-    assert f"acvb_core.read_to_disk({str(file)!r}, 'FOLDER', format='docword').corpus" in snippet
+    assert f"acvb_core.read_to_disk({str(file)!r}, 'FOLDER', format='docword').data" in snippet
     monkeypatch.chdir(tmp_path)
     assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
 

@@ -62,7 +62,7 @@ LDA = ModelSpec(
     {},
     DISPLAY,
     references_to("evaluate.heldout")("WordScore"),
-    streamed=references_to("data.disk_corpus")("DiskCorpus"),
+    streamed=references_to("data.disk")("DiskCorpus"),
     hold_out_documents=_SPLIT("hold_out_documents"),
     sweep_seconds=_MEMORY("sweep_seconds"),
     observed=lambda corpus: corpus.n_tokens,

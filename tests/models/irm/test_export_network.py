@@ -124,7 +124,7 @@ def repeated(snippet: str) -> Result:
 def test_the_snippet_reads_the_same_network(tmp_path: Path, told: dict[str, Any]) -> None:
     path = tmp_path / "net.csv"
     path.write_text("left,right\n" + "".join(f"n{i},n{(i * 7 + 3) % 20}\n" for i in range(20)))
-    relation = load_relation(path, **told).relation
+    relation = load_relation(path, **told).data
     result = fit(relation, "cvb0", max_sweeps=4, k_rows=3)
     for snippet in (
         python_snippet(result, str(path), told),

@@ -156,7 +156,7 @@ def test_the_snippet_repeats_the_run(method: str) -> None:
     given = few(method, 4, 7) | {"alpha": 0.1 + 0.2, "seed": 3, "heldout": 0.2, "heldout_seed": 6}
     result = fit(BARS, method, **given)
     snippet = python_snippet(result)
-    assert "corpus = acvb_core.load_sample('bars').corpus" in snippet
+    assert "corpus = acvb_core.load_sample('bars').data" in snippet
     assert "model=" not in snippet, "the data say which model it is"
     for name in given:
         assert f"    {name}=" in snippet
@@ -188,7 +188,7 @@ def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path, tokeniser: To
         "tokeniser": tokeniser,
     }
     loaded = load_corpus(path, **options)
-    result = fit(loaded.corpus, "cvb0", **{**FEW, "k": 2})
+    result = fit(loaded.data, "cvb0", **{**FEW, "k": 2})
     snippet = python_snippet(result, str(path), options)
     assert "label_column" not in snippet
     assert ("Tokeniser(lowercase=False" in snippet) == (tokeniser not in (None, Tokeniser()))
@@ -207,7 +207,7 @@ def test_the_snippet_reads_counts_with_a_vocabulary(tmp_path: Path) -> None:
     path, words = tmp_path / "docword.txt", tmp_path / "vocab.txt"
     path.write_text("3\n2\n4\n1 1 2\n1 2 1\n2 2 3\n3 1 1\n")
     words.write_text("cat\ndog\n")
-    result = fit(load_corpus(path, vocabulary=words).corpus, "cvb0", k=2, max_sweeps=3)
+    result = fit(load_corpus(path, vocabulary=words).data, "cvb0", k=2, max_sweeps=3)
     snippet = python_snippet(result, str(path), {"vocabulary": words})
     assert "Tokeniser" not in snippet
     assert_same_answer(result, repeated(snippet))

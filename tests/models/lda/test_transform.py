@@ -96,7 +96,7 @@ def test_topics_complete_new_documents_better_than_word_frequencies() -> None:
 def test_texts_are_cut_as_the_fitted_ones_were() -> None:
     lines = "\n".join(["sun moon star sky sun", "bread butter milk bread"] * 12).encode()
     tokeniser = Tokeniser(min_documents=1, max_share=1.0)
-    corpus = corpus_of_texts(read_texts(lines, format="lines"), tokeniser).corpus
+    corpus = corpus_of_texts(read_texts(lines, format="lines"), tokeniser).data
     result = fit(corpus, "cvb0", k=2, hyper="fixed")
     table = result.transform(["The SUN and the moon!", "Milk, bread, bread.", "nothing of it"])
     assert table["tokens"].tolist() == [2, 3, 0]
@@ -111,7 +111,7 @@ def test_texts_are_cut_as_the_fitted_ones_were() -> None:
 def test_texts_give_what_their_corpus_gives(ngrams: int) -> None:
     lines = ["sun moon star sky sun", "bread butter milk bread", "", "new york bread"] * 5
     tokeniser = Tokeniser(ngrams=ngrams, min_documents=1, max_share=1.0)
-    corpus = corpus_of_texts(read_texts("\n".join(lines).encode(), format="lines"), tokeniser).corpus
+    corpus = corpus_of_texts(read_texts("\n".join(lines).encode(), format="lines"), tokeniser).data
     result = fit(corpus, "cvb0", k=2, hyper="fixed")
     table = result.transform(lines)
     assert (table["tokens"] == corpus.lengths).all(), "phrases are counted beside their words"
@@ -121,7 +121,7 @@ def test_texts_give_what_their_corpus_gives(ngrams: int) -> None:
 def test_what_drops_words_of_a_corpus_drops_none_of_other_texts() -> None:
     lines = ["sun moon star", "sun moon sky", "sun bread", "sun milk bread"] * 3
     tokeniser = Tokeniser(min_documents=2, max_share=0.9, max_words=3)
-    corpus = corpus_of_texts(read_texts("\n".join(lines).encode(), format="lines"), tokeniser).corpus
+    corpus = corpus_of_texts(read_texts("\n".join(lines).encode(), format="lines"), tokeniser).data
     assert "sun" not in corpus.vocabulary
     table = fit(corpus, "cvb0", k=2, hyper="fixed").transform(["moon sun"])
     assert table[["tokens", "unknown"]].to_numpy().tolist() == [[1, 1]]

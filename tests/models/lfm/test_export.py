@@ -134,7 +134,7 @@ def test_the_snippet_repeats_a_run_on_a_sample(standardise: bool, capsys: pytest
     table = replace(load_sample("fertility").table, standardise=standardise)
     result = fit(table, "em", heldout=0.1, seed=3, k_max=4, max_sweeps=6)
     snippet = python_snippet(result)
-    assert "load_sample('fertility').table" in snippet
+    assert "load_sample('fertility').data" in snippet
     assert ("standardise" in snippet) == (not standardise)
     assert_repeats(result, snippet)
     assert snippet == python_snippet(result, "sample:fertility")
@@ -148,7 +148,7 @@ def test_the_snippet_reads_a_file_as_it_was_read(tmp_path: Path) -> None:
     frame.to_csv(path, index=False)
     given = {"label_column": "group", "row_labels": False, "missing": ["-9"]}
     loaded = acvb_core.load_table(path, standardise=False, image="6x6", constants="leave-out", **given)  # type: ignore[arg-type]
-    result = fit(loaded.table, "fab", max_sweeps=5)
+    result = fit(loaded.data, "fab", max_sweeps=5)
     snippet = python_snippet(result, str(path), given)
     for words in ("standardise=False", "image=(6, 6)", "constants='leave-out'", "label_column='group'"):
         assert words in snippet, words
