@@ -134,7 +134,7 @@ def _read_bible(name: str) -> LoadedSample:
     from acvb_core.data.corpora.readers import load_corpus
     from acvb_core.data.corpora.tokenise import Tokeniser
 
-    tokeniser = Tokeniser(min_documents=5, max_share=0.5)
+    tokeniser = Tokeniser(stop_words=("english",), min_documents=5, max_share=0.5)
     loaded = load_corpus(_find(f"{name}.csv.gz"), name=name, tokeniser=tokeniser)
     return LoadedSample(loaded.data, loaded.report)
 

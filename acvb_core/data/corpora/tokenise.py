@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
@@ -131,31 +132,26 @@ def find_spans(texts: Sequence[str], pattern: str, first: int = 1) -> Iterator[l
         yield from ([match.span() for match in _usual().finditer(text)] for text in texts)
         return
     pieces = groupby(zip(texts, accumulate(map(len, texts)), strict=True), lambda one: one[1] // LETTERS)
-    for _, piece in pieces:
-        spans = _spans([text for text, _ in piece], pattern, first)
-        yield from spans
-        first += len(spans)
-
-
-def _spans(texts: list[str], pattern: str, first: int) -> list[list[Span]]:
-    seconds = SECONDS + SECONDS_A_LETTER * sum(map(len, texts))
-    job = json.dumps({"pattern": pattern, "seconds": seconds, "texts": texts}).encode("ascii")
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _WORK],
-        input=job,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        check=False,
-    )
-    lines = done.stdout.split(b"\n")[:-1]
-    if done.returncode or len(lines) < len(texts):
-        raise ParameterError(
-            f"The word pattern (token_pattern) is {pattern!r}; it takes more than {seconds:.2g} seconds on text "
-            f"{first + len(lines):,} ({shorten(texts[len(lines)])!r}). "
-            "Repeats inside repeats, such as (a+)+, can take forever: write a+."
+    for _, numbered in pieces:
+        piece = [text for text, _ in numbered]
+        seconds = SECONDS + SECONDS_A_LETTER * sum(map(len, piece))
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _WORK],
+            input=json.dumps({"pattern": pattern, "seconds": seconds, "texts": piece}).encode("ascii"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            check=False,
         )
-    return [[(start, end) for start, end in json.loads(line)] for line in lines]
+        lines = done.stdout.split(b"\n")[:-1]
+        if done.returncode or len(lines) < len(piece):
+            raise ParameterError(
+                f"The word pattern (token_pattern) is {pattern!r}; it takes more than {seconds:.2g} seconds on text "
+                f"{first + len(lines):,} ({shorten(piece[len(lines)])!r}). "
+                "Repeats inside repeats, such as (a+)+, can take forever: write a+."
+            )
+        yield from ([(start, end) for start, end in json.loads(line)] for line in lines)
+        first += len(piece)
 
 
 def check_pattern(pattern: str) -> None:
@@ -172,42 +168,38 @@ def check_pattern(pattern: str) -> None:
 
 
 def explain_uncut(words: Iterable[tuple[str, float]]) -> str | None:
-    """Return what to do where most words are longer than words of their script are, None where they are not.
+    """Return what to do if most words are longer than words of their script are, otherwise None.
 
-    With each word comes how often it stands in the texts; phrases, which have blanks, are passed over. Each script
-    with a tenth of the letters is judged by itself: more than half of its letters stand in such words.
+    Each word comes with its count in the texts; phrases, which contain blanks, are skipped. Each script with a tenth
+    of the letters is judged by itself: more than half of its letters are in such words.
     """
-    letters: dict[str, float] = {}
+    letters: dict[str, float] = defaultdict(float)
     longer: dict[str, list[tuple[float, str]]] = {}
     for word, count in words:
-        if " " in word:
-            continue
-        script, length = _script(word), sum(unicodedata.category(letter)[0] != "M" for letter in word)
-        letters[script] = letters.get(script, 0.0) + length * count
-        if length > _LONGEST[script]:
-            longer.setdefault(script, []).append((length * count, word))
+        if " " not in word:
+            script = _script(word)
+            length = sum(unicodedata.category(letter)[0] != "M" for letter in word)
+            letters[script] += length * count
+            if length > _LONGEST[script]:
+                longer.setdefault(script, []).append((length * count, word))
     for script, found in longer.items():
-        of_them = sum(weight for weight, _ in found)
-        if of_them > 0.5 * letters[script] and letters[script] > 0.1 * sum(letters.values()):
-            return _explain_uncut(script, max(found)[1])
+        if sum(weight for weight, _ in found) > 0.5 * letters[script] > 0.05 * sum(letters.values()):
+            what = f"Most words are longer than words are, such as {shorten(max(found)[1], 30)!r}"
+            remedy = "give a tokeniser of your own in Python: load_corpus(…, tokeniser=function)."
+            if not script:
+                return f"{what}. Check the column of texts and the token pattern, or {remedy}"
+            language = _SCRIPTS.get(script, script.capitalize())
+            return (
+                f"{what}: {language} text without blanks between words cannot be cut here. Put blanks between the "
+                rf"words (the token pattern \w+ keeps words of one letter), or {remedy}"
+            )
     return None
-
-
-def _explain_uncut(script: str, example: str) -> str:
-    what = f"Most words are longer than words are, such as {shorten(example, 30)!r}"
-    remedy = "give a tokeniser of your own in Python: load_corpus(…, tokeniser=function)."
-    if not script:
-        return f"{what}. Check the column of texts and the token pattern, or {remedy}"
-    return (
-        f"{what}: {_SCRIPTS.get(script, script.capitalize())} text without blanks between words cannot be cut here. "
-        rf"Put blanks between the words (the token pattern \w+ keeps words of one letter), or {remedy}"
-    )
 
 
 def _script(word: str) -> str:
     """Return the script of a word as `_LONGEST` knows it; of Japanese the Chinese letters decide."""
     found = [_script_of(letter) for letter in word]
-    return "CJK" if "CJK" in found else next((script for script in found if script), "")
+    return "CJK" if "CJK" in found else next(filter(None, found), "")
 
 
 @lru_cache(maxsize=4096)
@@ -217,7 +209,7 @@ def _script_of(letter: str) -> str:
 
 
 class DropReason(NamedTuple):
-    """Why words are not kept: what people call it, the setting that decides it, and how to keep more."""
+    """Why words are not kept: a label for people, the setting that decides it, and how to keep more."""
 
     label: str
     setting: str
@@ -240,15 +232,14 @@ DROP_REASONS: dict[str, DropReason] = {
 }
 #: Counts, texts by words, and the words.
 Counted = tuple[sparse.csr_array, NDArray[Any]]
-#: Words of a list that tell whether the texts were cut into words.
+#: Words of a list that are looked at to see whether the texts were cut into words.
 _LOOKED_AT = 2_000
-#: Words of a list that a fact names.
-_SHOWN = 5
+#: Words of a list that a fact keeps, and that its sentence names.
+_SHOWN, _NAMED = 5, 3
 
 
-@dataclass(frozen=True, eq=False)
-class WordList:
-    """Words (objects of str), how often each stands in all documents, and in how many of them; shape (n,) each."""
+class WordList(NamedTuple):
+    """Words (objects of str), the count of each in all documents, and in how many it occurs; shape (n,) each."""
 
     words: NDArray[Any]
     counts: NDArray[np.int64]
@@ -261,13 +252,12 @@ class WordList:
 
     @property
     def n_tokens(self) -> int:
-        """How often all of them stand in all documents."""
+        """Sum of the counts."""
         return int(self.counts.sum())
 
     def top(self, count: int) -> list[tuple[str, int, int]]:
         """Return word, count and document count of the first words."""
-        head = self.words[:count], self.counts[:count].tolist(), self.documents[:count].tolist()
-        return list(zip(*head, strict=True))
+        return list(zip(*(part[:count].tolist() for part in self), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +272,7 @@ class TokeniserPreview:
         By reason, the keys of `DROP_REASONS`; a reason that dropped nothing has an empty list.
     n_documents : int
     empty : int array
-        Documents (0-based) that no word is left of.
+        Documents (0-based) without any word left.
     """
 
     kept: WordList
@@ -292,7 +282,7 @@ class TokeniserPreview:
 
     @cached_property
     def uncut(self) -> str | None:
-        """Why words seem to be whole sentences, and what to do. Of many words some thousands are looked at."""
+        """Why words seem to be whole sentences, and what to do; in long lists some thousands of words are looked at."""
         looked_at: list[tuple[str, float]] = []
         for listed in (self.kept, *self.dropped.values()):
             step = max(listed.n_words // _LOOKED_AT, 1)
@@ -303,29 +293,27 @@ class TokeniserPreview:
     def blame(self) -> str | None:
         """Return the reason to look at first when too little is left, None when nothing was dropped.
 
-        What the limits drop comes before stop words and numbers, which nearly every text has.
+        The limits come before stop words and numbers, which nearly every text has.
         """
-        for reasons in (("too_rare", "too_common", "beyond_cap"), ("stop_word", "number")):
-            worst = max(reasons, key=lambda reason: self.dropped[reason].n_tokens)
-            if self.dropped[worst].n_words:
-                return worst
-        return None
+        found = [name for name, words in self.dropped.items() if words.n_words]
+        usual = ("stop_word", "number")
+        return max(found, key=lambda name: (name not in usual, self.dropped[name].n_tokens), default=None)
 
     def facts(self) -> list[Fact]:
-        """Return the facts about the words that are dropped, and about those that are no words."""
+        """Return the facts about the words that are dropped, and about texts that are not cut into words."""
         facts = [] if self.uncut is None else [Fact("uncut_words", 1, self.uncut)]
         for name, words in self.dropped.items():
             if words.n_words:
-                reason = DROP_REASONS[name]
-                tokens = plural(words.n_tokens, "token")
-                told = f"Dropped {plural(words.n_words, 'word')} ({tokens}): {reason.label}."
-                first = words.words[:_SHOWN].tolist()
-                details = {"tokens": words.n_tokens, "setting": reason.setting, "first": first}
+                label, setting, _ = DROP_REASONS[name]
+                first, tokens = words.words[:_SHOWN].tolist(), plural(words.n_tokens, "token")
+                named = ", ".join(shorten(word, 30) for word in first[:_NAMED])
+                told = f"Dropped {plural(words.n_words, 'word')} ({tokens}): {label}, such as {named}."
+                details = {"tokens": words.n_tokens, "setting": setting, "first": first}
                 facts.append(Fact(f"dropped_{name}", words.n_words, told, details))
         return facts
 
     def explain_nothing_left(self, tokeniser: Tokeniser, source: str) -> DataError:
-        """Return the error for texts that the tokeniser leaves no word of: which setting dropped most."""
+        """Return the error for texts without any word left: it names the setting that dropped most."""
         where = f"the {plural(self.n_documents, 'text')}"
         worst = self.blame()
         if worst is None:
@@ -437,15 +425,22 @@ def apply_limits(
 
     def list_words(reason: str) -> WordList:
         chosen = by_count[reasons[by_count] == reason]
-        return WordList(words.words[chosen], words.counts[chosen], words.documents[chosen])
+        return WordList(*(part[chosen] for part in words))
 
     preview = TokeniserPreview(list_words(""), {name: list_words(name) for name in DROP_REASONS}, n_documents)
     return alphabetical[reasons[alphabetical] == ""], preview
 
 
+#: The default list of stop words: those of "english" without the words that say what a text is about.
+SHORT_ENGLISH = "english-short"
+_CONTENT_WORDS = frozenset(
+    "amount bill bottom cry detail empty fill fire front interest mill serious side sincere system thick thin".split()
+)
 #: Languages whose stop words are offered, by their English names. Chinese and Japanese are written without blanks:
 #: only a tokeniser of one's own finds their stop words.
-STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(sorted(set(AVAILABLE_LANGUAGES) - {"chinese", "japanese"}))
+STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(
+    sorted({*AVAILABLE_LANGUAGES, SHORT_ENGLISH} - {"chinese", "japanese"})
+)
 TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "lowercase", "bool", True, "Write everything in lower case, so that The and the are one word.", "Lower case",
@@ -480,6 +475,8 @@ TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
 @lru_cache(maxsize=64)
 def stop_words_of(language: str) -> frozenset[str]:
     """Return the stop words of one language, in lower case; ParameterError where no list is known."""
+    if language == SHORT_ENGLISH:
+        return stop_words_of("english") - _CONTENT_WORDS
     if language not in AVAILABLE_LANGUAGES:
         known = ", ".join(STOP_WORD_LANGUAGES)
         raise ParameterError(f"There are no stop words for the language {language!r}; choose among {known}.")
@@ -489,7 +486,8 @@ def stop_words_of(language: str) -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # takes a second to import
 
     # The library's English list is meant for search engines: with computer, microsoft, problem and state it
-    # drops what topics are made of. scikit-learn's is shorter, but knows no contractions (don't, she'll).
+    # drops what topics are made of. scikit-learn's is shorter, but knows no contractions (don't, she'll). It holds
+    # content words too: the corpora that were cut with it keep it, and new ones have SHORT_ENGLISH.
     return frozenset(ENGLISH_STOP_WORDS) | {word for word in words if "'" in word}
 
 
@@ -523,7 +521,8 @@ class Tokeniser:
     numbers : bool
         Keep words that have digits and no letter.
     stop_words : tuple of str
-        Languages whose stop words are dropped (`STOP_WORD_LANGUAGES`), whatever their case.
+        Languages whose stop words are dropped (`STOP_WORD_LANGUAGES`), whatever their case. "english-short" is
+        "english" without content words such as fire, interest and system.
     extra_stop_words : tuple of str
         Further words to drop. They are cut like the texts: "don't" drops "don".
     ngrams : int
@@ -552,7 +551,7 @@ class Tokeniser:
     lowercase: bool = True
     token_pattern: str = TOKEN_PATTERN
     numbers: bool = False
-    stop_words: tuple[str, ...] = ("english",)
+    stop_words: tuple[str, ...] = (SHORT_ENGLISH,)
     extra_stop_words: tuple[str, ...] = ()
     ngrams: int = 1
     min_documents: int = 2

@@ -11,6 +11,7 @@ from acvb_core.core.parameters import Parameter
 from acvb_core.data.corpora.build import Texts
 from acvb_core.data.corpora.tokenise import (
     DROP_REASONS,
+    SHORT_ENGLISH,
     STOP_WORD_LANGUAGES,
     TOKEN_PATTERN,
     TOKENISER_PARAMETERS,
@@ -64,7 +65,7 @@ def _edit_settings(prefix: str) -> Tokeniser:
     languages = st.multiselect(
         "Stop words of",
         STOP_WORD_LANGUAGES,
-        default=["english"],
+        default=[SHORT_ENGLISH],
         format_func=str.capitalize,
         placeholder="no language",
         key=f"{prefix}_stop_words",

@@ -99,7 +99,7 @@ FAULTS = {
     "pdf": (b"%PDF-1.7\n", {}, None, None, None, "a PDF document"),
     "no zip": (b"a river\n", {"format": "zip"}, 1, None, "a river", "this does not start like a zip archive"),
     "no word": (b"... !\n", {}, None, None, Tokeniser().token_pattern, "there is no word in the 1 text"),
-    "stop words only": (b"the of\nand the\n", {}, None, None, "stop_words=('english',)", "3 words by stop_words"),
+    "stop words only": (b"the of\nand the\n", {}, None, None, "stop_words=('english-short',)", "3 words by stop_words"),
     "numbers only": (b"1996\n1997\n", {}, None, None, "numbers=False", "2 words by numbers"),
     "too rare": (b"the river\nthe bank\n", {}, None, None, "min_documents=2", "2 words by min_documents"),
     "too common": (TWO * 2, {}, None, None, "max_share=0.95", "2 words by max_share"),

@@ -241,7 +241,24 @@ def test_stop_words_leave_the_subject():
     english = stop_words_of("english")
     assert {"the", "and", "she'll"} <= english
     assert not {"computer", "microsoft", "state", "states", "problem", "million", "room"} & english
+    short = stop_words_of(*Tokeniser().stop_words)
+    assert {"the", "and", "she'll", "found", "show"} <= short < english
     assert all(word == word.lower() for language in STOP_WORD_LANGUAGES for word in stop_words_of(language))
+
+
+@pytest.mark.parametrize(
+    "word",
+    "amount bill bottom computer cry detail empty fill fire front interest mill serious side sincere system thick thin".split(),
+)
+def test_a_content_word_is_no_stop_word(word):
+    assert Tokeniser().drops(word) is None
+    stored = Tokeniser.from_dict({"stop_words": ["english"]})  # what was cut with it before keeps its list
+    assert stored.drops(word) == (None if word == "computer" else "stop_word")
+
+
+def test_a_fact_names_the_most_frequent_words():
+    told = [fact.sentence for fact in Tokeniser(max_share=1.0).preview(TEXTS).facts()]
+    assert told[0] == "Dropped 7 words (14 tokens): stop words, such as the, and, of."
 
 
 def test_contractions_are_cut_like_the_texts():
