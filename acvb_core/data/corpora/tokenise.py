@@ -433,9 +433,10 @@ def apply_limits(
 
 #: The default list of stop words: those of "english" without the words that say what a text is about.
 SHORT_ENGLISH = "english-short"
-_CONTENT_WORDS = frozenset(
-    "amount bill bottom cry detail empty fill fire front interest mill serious side sincere system thick thin".split()
-)
+_CONTENT_WORDS = {
+    "amount", "bill", "bottom", "cry", "detail", "empty", "fill", "fire", "front", "interest", "mill", "serious",
+    "side", "sincere", "system", "thick", "thin",
+}  # fmt: skip
 #: Languages whose stop words are offered, by their English names. Chinese and Japanese are written without blanks:
 #: only a tokeniser of one's own finds their stop words.
 STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(

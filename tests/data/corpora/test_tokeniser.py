@@ -246,10 +246,23 @@ def test_stop_words_leave_the_subject():
     assert all(word == word.lower() for language in STOP_WORD_LANGUAGES for word in stop_words_of(language))
 
 
-@pytest.mark.parametrize(
-    "word",
-    "amount bill bottom computer cry detail empty fill fire front interest mill serious side sincere system thick thin".split(),
-)
+CONTENT = [
+    "bill",
+    "computer",
+    "cry",
+    "fill",
+    "fire",
+    "front",
+    "interest",
+    "mill",
+    "side",
+    "system",
+    "thick",
+    "thin",
+]
+
+
+@pytest.mark.parametrize("word", CONTENT)
 def test_a_content_word_is_no_stop_word(word):
     assert Tokeniser().drops(word) is None
     stored = Tokeniser.from_dict({"stop_words": ["english"]})  # what was cut with it before keeps its list
