@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import gzip
 import io
+import sqlite3
 import zipfile
+from contextlib import closing
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.corpora import build
 from acvb_core.data.corpora import estimate as estimates
 from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.sources import parse, source
 
 N = 2000
 
 
 @pytest.fixture(autouse=True)
 def _small_heads(monkeypatch):
-    monkeypatch.setattr(estimates, "_HEAD_COUNTS", 60_000)
-    monkeypatch.setattr(estimates, "_HEAD_TEXTS", 60_000)
-    monkeypatch.setattr(estimates, "_BLOCK", 1000)
+    monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 60_000)
+    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 5_000)
+    # Files of a few kilobytes are read in blocks and batches that are as much smaller.
+    monkeypatch.setattr(build, "_BATCH_TEXTS", 50)
+    monkeypatch.setattr(source, "_BLOCK", 1000)
+    given = parse.RecordReader.__init__
+    monkeypatch.setattr(
+        parse.RecordReader, "__init__", lambda *args, **kw: given(*args, **({"block_bytes": 4000} | kw))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,58 +66,70 @@ def assert_near(found, corpus, within: float) -> None:
     sizes = {"documents": corpus.n_documents, "pairs": corpus.n_pairs, "tokens": corpus.n_tokens}
     for what, size in sizes.items():
         assert abs(getattr(found, what) / size - 1) < within, what
-    assert abs(found.words / corpus.n_words - 1) < 0.5  # rough by its nature
+    assert 0.5 < found.words / corpus.n_words < 2.0  # rough by its nature
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("name", ["counts", "mixed counts", "docword", "ldac", "lines", "table", "zip"])
 def test_an_estimate_is_near(files, name, packed):
     given = files[name]
-    source = given if isinstance(given, bytes) else given.encode()
-    whole = load_corpus(source, filename="x.txt").data
-    found = estimate(gzip.compress(source) if packed else source, filename="x.txt")
+    content = given if isinstance(given, bytes) else given.encode()
+    whole = load_corpus(content, filename="x.txt").data
+    found = estimate(gzip.compress(content) if packed else content, filename="x.txt")
     # Packed bytes are read 8 kB at a time, much of a file as small as this.
-    assert_near(found, whole, 0.4 if packed else 0.1)
-    assert found.head_bytes < len(source) / 2
+    assert_near(found, whole, 0.5 if packed else 0.15)
+    assert found.head_bytes < found.text_bytes / 2
     if name != "zip":
-        assert abs(found.text_bytes / len(source) - 1) < (0.4 if packed else 0.001)
+        assert abs(found.text_bytes / len(content) - 1) < (0.4 if packed else 0.001)
+    assert not found.exact
     assert found.sentence.startswith("About ")
-    known = {"docword": ("documents", "words", "pairs"), "zip": ("documents",)}.get(name, ())
-    assert found.known == known
-    assert {what: getattr(found, what) for what in known} == {
-        what: {"documents": N, "words": 3000, "pairs": whole.n_pairs}[what] for what in known
-    }
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "sqlite", "frame"])
+def test_an_estimate_of_columns_is_near(files, tmp_path, form):
+    frame = pd.read_csv(io.StringIO(files["table"]))
+    path = tmp_path / f"x.{form}"
+    if form == "parquet":
+        frame.to_parquet(path)
+    elif form == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif form == "sqlite":
+        with closing(sqlite3.connect(path)) as base:
+            frame.to_sql("texts", base, index=False)
+    found = estimate(frame if form == "frame" else path)
+    assert_near(found, load_corpus(files["table"].encode()).data, 0.3)
+    assert 0.7 < found.text_bytes / len(files["table"]) < 1.5
 
 
 @pytest.mark.parametrize("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
 def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
-    monkeypatch.setattr(estimates, "_HEAD_COUNTS", 10**7)
-    monkeypatch.setattr(estimates, "_HEAD_TEXTS", 10**7)
+    monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 10**7)
+    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 10**7)
     given = files[name]
-    source = given if isinstance(given, bytes) else given.encode()
-    whole = load_corpus(source, filename="x.txt").data
-    found = estimate(source, filename="x.txt")
+    content = given if isinstance(given, bytes) else given.encode()
+    whole = load_corpus(content, filename="x.txt").data
+    found = estimate(content, filename="x.txt")
     assert (found.documents, found.words, found.pairs, found.tokens) == (
         *whole.shape,
         whole.n_pairs,
         whole.n_tokens,
     )
-    assert set(found.known) == {"documents", "words", "pairs", "tokens"}
+    assert found.exact
     assert found.sentence.startswith("2,000 documents, ")
 
 
 def test_settings_of_the_reading_count(files):
-    source = files["table"].encode()
-    layout = inspect_corpus(source, "x.csv").with_columns({"text_column": "id", "name_column": "text"})
-    assert estimate(source, layout, tokeniser=Tokeniser(numbers=True, min_documents=1)).tokens < 1.2 * N
-    some = estimate(source, tokeniser=Tokeniser(max_words=7, numbers=True))
+    content = files["table"].encode()
+    schema = inspect_corpus(content, "x.csv").with_columns({"text_column": "id", "name_column": "text"})
+    assert estimate(content, schema, tokeniser=Tokeniser(numbers=True, min_documents=1)).tokens < 1.2 * N
+    some = estimate(content, tokeniser=Tokeniser(max_words=7, numbers=True))
     assert some.words == 7
 
 
 def test_broken_lines_do_not_matter(files):
     lines = files["counts"].encode().splitlines(keepends=True)
     lines[50:60] = [b"x\n"] * 10
-    assert_near(estimate(b"".join(lines)), load_corpus(files["counts"].encode()).data, 0.1)
+    assert_near(estimate(b"".join(lines)), load_corpus(files["counts"].encode()).data, 0.15)
 
 
 def test_a_file_that_is_none_is_refused():
@@ -117,7 +140,7 @@ def test_a_file_that_is_none_is_refused():
 
 
 def test_head_of_a_file_of_texts() -> None:
-    """As they stand, quotes and line ends within them included; a record that the head cuts in two is left out."""
+    """As they stand, quotes and line ends within them included."""
     texts = [f'number {i} "quoted"\nand, a second line {"x" * 50}' for i in range(3_000)]
     lines = ["id,text\n"] + [f'{i},"{text.replace(chr(34), chr(34) * 2)}"\n' for i, text in enumerate(texts)]
     data = "".join(lines).encode()
@@ -151,7 +174,6 @@ def test_a_stream_of_text_is_estimated() -> None:
     assert len(head_texts(io.StringIO("one text here\nanother text there\n")).texts) == 2
 
 
-@pytest.mark.parametrize("digits", [20, 400, 5_000])
-def test_a_count_of_endless_digits_is_not_counted(digits: int) -> None:
-    text = f"2\n2\n2\n1 1 3\n2 2 {'9' * digits}\n"
-    assert estimate(text.encode(), filename="docword.txt").tokens == 6
+def test_a_count_of_endless_digits_is_left_out() -> None:
+    text = f"2\n2\n2\n1 1 3\n2 2 {'9' * 400}\n"
+    assert estimate(text.encode(), filename="docword.txt").tokens == 3
