@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from acvb_core.cli.parser import Parser
-from acvb_core.cli.reading import find_reading
-from acvb_core.cli.reading_flags import add_documents, add_reading, add_texts
+from acvb_core.cli.reading import MODEL_FOR, add_corpus, add_reading
 from acvb_core.cli.settings import add_method_settings, group_adder
 from acvb_core.cli.typed import parse_count, parse_names, parse_number, parse_port, parse_seeds
 from acvb_core.evaluate.split import MAX_ENTRIES
@@ -126,17 +125,17 @@ def _add_tune(tune: Parser) -> None:
 
 
 def _add_read(read: Parser) -> None:
-    add_texts(read)
+    add_corpus(read, "", "it may be larger than the memory", texts=True)
     text = "where to keep it; `acvb fit FOLDER` goes on from there"
     read.add_argument("folder", metavar="FOLDER", help=text)
     read.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def _add_transform(transform: Parser) -> None:
-    model = find_reading("corpus").model
-    text = f"folder that `acvb fit --model {model} … --out` wrote, or the model.npz in it; texts are cut as its were"
+    text = f"folder that `acvb fit --model {MODEL_FOR['corpus']} … --out` wrote, or the model.npz in it; texts are cut "
+    text += "as its were"
     transform.add_argument("folder", metavar="RUN", help=text)
-    add_documents(transform)
+    add_corpus(transform, "documents: ", "or sample:NAME", texts=False)
     text = "also score how well four fifths of each document's words predict the rest"
     transform.add_argument("--completion", action="store_true", help=text)
     transform.add_argument(

@@ -12,11 +12,14 @@ from typing import Any
 
 from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, holds_texts, read_once
 from acvb_core.cli.progress import ReadingProgress
-from acvb_core.cli.reading import Reading, reader_options, refuse_reader_flags
+from acvb_core.cli.reading import reader_options, refuse_reader_flags, typed_options
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.rows import ModelSpec
 from acvb_core.core.scratch import remove_abandoned, scratch_prefix
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.disk import DiskCorpus
+from acvb_core.data.options import options_of
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources.frames import FrameChoices
 
 #: A file of less is never looked at twice: it fits into memory.
@@ -27,70 +30,68 @@ LARGE = 1 << 30
 SHARE = 0.25
 #: Bytes in memory for a (document, word) pair while a corpus is put together, and for a byte of text.
 _PAIR, _TEXT = 40, 3
-_INSPECTED = ("format", "encoding", "delimiter", "header", *FrameChoices._fields)
-
-Cutter = Callable[[], Tokeniser]
+_INSPECTED = (
+    *FrameChoices._fields,
+    *(name for name, row in options_of("corpus").items() if row.inspects),
+)
 
 
 def load_documents(
-    arguments: argparse.Namespace, reading: Reading, cutter: Cutter | None, streamed: bool
-) -> tuple[Any, list[str]]:
-    """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, and what reading them found.
+    arguments: argparse.Namespace, model: ModelSpec, cutter: Callable[[], Tokeniser] | None, streamed: bool
+) -> tuple[Any, ModelSpec, list[str]]:
+    """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, their model, and what reading them found.
 
     `cutter` gives the tokeniser of a file of texts where none was typed; `streamed` says that documents may stay on
     disk for all that is to be done with them.
 
     Raises DataError, ParameterError: it cannot be read as asked.
     """
-    file, folder_asked = arguments.file, getattr(arguments, "on_disk", None)
-    _check_streamed(folder_asked, streamed)
+    file, asked = arguments.file, getattr(arguments, "on_disk", None)
+    _check_streamed(asked, streamed)
     # A folder without texts is a corpus that is damaged, or none: opening it says so.
     if holds_corpus(file) or (Path(file).is_dir() and not holds_texts(file)):
-        if folder_asked is not None:
+        if asked is not None:
             raise ParameterError(f"{file} is a folder, which is on disk already; leave --on-disk out.")
-        refuse_reader_flags(arguments, reading, "A corpus on disk")
-        return DiskCorpus.open(file), []
-    options = reader_options(arguments, reading)
-    if cutter is not None and "tokeniser" not in options and _has_texts(file, options):
+        refuse_reader_flags(arguments, "corpus", "A corpus on disk")
+        return DiskCorpus.open(file), model, []
+    options = reader_options(arguments, "corpus")
+    if cutter is not None and "tokeniser" not in options and _inspect(file, options).has_texts:
         options["tokeniser"] = cutter()
-    broken = getattr(arguments, "broken", None) or "refuse"
-    if folder_asked is None and not (streamed and _is_large(file, options)):
-        return _in_memory(arguments, options, broken)
-    options["broken"] = broken
-
-    def read(folder: Path, **more: Any) -> tuple[DiskCorpus, list[str]]:
-        return read_file(file, folder, quiet=_quiet(arguments), **options, **more)
-
-    if folder_asked is not None:
-        return read_once(Path(folder_asked), describe_origin(file, options), read)
-    folder = _temporary_folder(arguments)
-    if not _quiet(arguments):
-        sys.stderr.write(
-            f"{Path(file).name} is large: its documents stay on disk, in {folder} until the end; --on-disk FOLDER "
-            "keeps them.\n"
+    broken = typed_options(arguments, ["broken"])
+    if asked is not None:
+        options = options | {"broken": "refuse"} | broken
+        corpus, lines = read_once(
+            Path(asked), describe_origin(file, options), lambda folder: read_file(arguments, folder, options)
         )
-    return read(folder, keep_texts=False)
-
-
-def read_file(file: str, folder: Path, *, quiet: bool, **options: Any) -> tuple[DiskCorpus, list[str]]:
-    """Read a file to disk, telling how far it is."""
-    from acvb_core.data.corpora.disk_build import read_to_disk
-
-    progress = ReadingProgress(sys.stderr, Path(file).name, quiet=quiet)
-    loaded = read_to_disk(file, folder, progress=progress, **options)
-    return loaded.data, loaded.report.lines()
-
-
-def _in_memory(arguments: argparse.Namespace, options: dict[str, Any], broken: str) -> tuple[Any, list[str]]:
+        return corpus, model, lines
+    if streamed and _is_large(file, options):
+        folder = _temporary_folder(arguments)
+        if not arguments.quiet:
+            sys.stderr.write(
+                f"{Path(file).name} is large: its documents stay on disk, in {folder} until the end; --on-disk FOLDER "
+                "keeps them.\n"
+            )
+        corpus, lines = read_file(arguments, folder, options | broken | {"keep_texts": False})
+        return corpus, model, lines
+    if broken.get("broken") == "skip":  # only the readers to disk can go on behind a broken line
+        corpus, lines = read_file(arguments, _temporary_folder(arguments), options | broken)
+        return corpus.in_memory(), model, lines
     from acvb_core.data.corpora.readers import load_corpus
 
-    if broken == "refuse":
-        documents = load_corpus(arguments.file, **options)
-        return documents.data, documents.report.lines()
-    # Only the readers to disk can go on behind a broken line.
-    folder = _temporary_folder(arguments)
-    corpus, lines = read_file(arguments.file, folder, quiet=_quiet(arguments), broken=broken, **options)
-    return corpus.in_memory(), lines
+    documents = load_corpus(file, **options)
+    return documents.data, model, documents.report.lines()
+
+
+def read_file(
+    arguments: argparse.Namespace, folder: Path, options: dict[str, Any]
+) -> tuple[DiskCorpus, list[str]]:
+    """Read FILE to disk, and show how much is read."""
+    from acvb_core.data.corpora.disk_build import read_to_disk
+
+    quiet = getattr(arguments, "quiet", False)  # of a table on standard output, progress is no part
+    progress = ReadingProgress(sys.stderr, Path(arguments.file).name, quiet=quiet)
+    loaded = read_to_disk(arguments.file, folder, progress=progress, **options)
+    return loaded.data, loaded.report.lines()
 
 
 def _temporary_folder(arguments: argparse.Namespace) -> Path:
@@ -108,19 +109,11 @@ def _temporary_folder(arguments: argparse.Namespace) -> Path:
     return Path(home) / "corpus"
 
 
-def _quiet(arguments: argparse.Namespace) -> bool:
-    return bool(getattr(arguments, "quiet", False))
-
-
-def _inspect(file: str | Path, options: dict[str, Any]) -> Any:
+def _inspect(file: str | Path, options: dict[str, Any]) -> Schema:
     """Return the schema of a file, as far as its head shows it."""
     from acvb_core.data.corpora.readers import inspect_corpus
 
     return inspect_corpus(file, **{name: options[name] for name in _INSPECTED if name in options})
-
-
-def _has_texts(file: str, options: dict[str, Any]) -> bool:
-    return _inspect(file, options).has_texts
 
 
 def _is_large(file: str, options: dict[str, Any]) -> bool:
@@ -132,10 +125,10 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
     from acvb_core.engine.free_memory import available_memory
 
     schema = _inspect(path, options)
-    part = {name: options[name] for name in FrameChoices._fields if name in options}
-    size = estimate(
-        path, schema, tokeniser=options.get("tokeniser"), encoding=options.get("encoding"), **part
-    )
+    more: dict[str, Any] = {
+        name: options.get(name) for name in ("tokeniser", "encoding", *FrameChoices._fields)
+    }
+    size = estimate(path, schema, **more)
     needed = _PAIR * size.pairs + (_TEXT * size.text_bytes if schema.has_texts else 0)
     free = available_memory()
     return size.text_bytes > LARGE or (free is not None and needed > SHARE * free)
@@ -150,12 +143,11 @@ def _check_streamed(asked: str | None, streamed: bool) -> None:
 
 
 def write_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> tuple[DiskCorpus, list[str]]:
-    """Return a sample's documents, kept in the folder that was asked for."""
+    """Return a sample's documents, kept in the folder that was asked for, and what reading them found."""
     from acvb_core.data.corpora.disk_build import write_disk_corpus
 
     _check_streamed(arguments.on_disk, streamed)
-
-    def read(folder: Path) -> tuple[DiskCorpus, list[str]]:
-        return write_disk_corpus([corpus], folder), []
-
-    return read_once(Path(arguments.on_disk), describe_origin(arguments.file, {}), read)
+    origin = describe_origin(arguments.file, {})
+    return read_once(
+        Path(arguments.on_disk), origin, lambda folder: (write_disk_corpus([corpus], folder), [])
+    )

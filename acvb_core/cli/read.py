@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, read_once
 from acvb_core.cli.documents import read_file
-from acvb_core.cli.reading import find_reading, reader_options
+from acvb_core.cli.reading import reader_options
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.printable import printable
 from acvb_core.store.export import to_plain
@@ -20,13 +20,10 @@ def read(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
     if holds_corpus(arguments.file):
         raise ParameterError(f"{arguments.file} is a corpus on disk already.")
-    options = reader_options(arguments, find_reading("corpus"))
+    options = reader_options(arguments, "corpus")
     options["broken"] = arguments.broken or "refuse"
-    corpus, lines = read_once(
-        folder,
-        describe_origin(arguments.file, options),
-        lambda where: read_file(arguments.file, where, quiet=arguments.quiet, **options),
-    )
+    origin = describe_origin(arguments.file, options)
+    corpus, lines = read_once(folder, origin, lambda where: read_file(arguments, where, options))
     size = corpus.bytes_on_disk
     if arguments.json:
         summary = {"data": corpus.identity(), "folder": str(folder), "bytes": size, "report": lines}

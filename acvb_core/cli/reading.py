@@ -1,114 +1,148 @@
-"""Options that were typed about reading FILE, by the kind of data that it is to be read as."""
+"""The flags that say how FILE is read, made from the table of options, and what was typed for them."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from acvb_core.cli.settings import parse_setting
+from acvb_core.cli.settings import Add, Flag, add_setting, group_adder, parse_setting, setting_help
+from acvb_core.cli.typed import parse_column, parse_columns, parse_words
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.tokenise import TOKENISER_PARAMETERS, Tokeniser
-from acvb_core.data.sources.formats import choices_of
-from acvb_core.data.sources.frames import FrameChoices
+from acvb_core.data.options import (
+    CUTTING,
+    KINDS,
+    Option,
+    list_formats,
+    options_of,
+    parse_shape,
+    parse_threshold,
+)
+from acvb_core.data.sources.formats import files_of
 from acvb_core.registry import MODELS
 
 #: In front of the names of a tokeniser's settings in the parsed arguments, which keeps them separate from all others.
 TOKENISER = "tokeniser:"
-#: Options that every kind of data has.
-SHARED = ("name", "delimiter", "encoding", "header", *FrameChoices._fields)
 #: What only one set of objects has, and its reader takes.
 ONE_DOMAIN = ("directed", "self_links")
-#: Options whose flag is not their name with dashes.
-FLAGS = {"vocabulary": "--vocab"}
+#: The first model for each kind of data, which a message can propose.
+MODEL_FOR: dict[str, str] = {kind: next(row.name for row in MODELS if row.kind == kind) for kind in KINDS}
+_OPTIONS: dict[str, dict[str, Option]] = {kind: options_of(kind) for kind in KINDS}
+_FORMATS: dict[str, dict[str, str]] = {
+    kind: list_formats(kind) for kind in KINDS if "format" in options_of(kind)
+}
+#: Options that every kind of data has, or most.
+_SHARED = tuple(name for name, row in _OPTIONS["corpus"].items() if row.kinds == KINDS or name == "format")
+#: Arguments that only one kind of data has and that do not say how FILE is read.
+_FURTHER = {
+    "relation": ("labels", "links"),
+    "corpus": ("on_disk", "start", "heldout_documents"),
+    "table": (),
+}
+_TYPES = {"column": parse_column, "columns": parse_columns, "words": parse_words, "number": parse_threshold}
+_METAVARS = {"column": "COLUMN", "columns": "A,B,…", "words": "A,B,…", "file": "FILE"}
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The options of one kind of data, by their names among the parsed arguments."""
-
-    kind: str  #: what the data are, in a word; that of the store, and of a model
-    #: Those of its reader that not every kind has; a tokeniser's settings are left out.
-    options: tuple[str, ...]
-    #: Those that only this kind has and that say how to take the data, of a sample too.
-    beyond: tuple[str, ...]
-    formats: tuple[str, ...] = ()  #: its file formats, where a user may choose one
-
-    @property
-    def model(self) -> str:
-        """The first model for such data, which a message can propose."""
-        return next(row.name for row in MODELS if row.kind == self.kind)
+def add_reading(to: argparse.ArgumentParser) -> None:
+    """Add FILE and every flag that says how to read it."""
+    to.add_argument(
+        "file",
+        metavar="FILE",
+        help=f"a relation or a network ({files_of('relation')}); with --model {MODEL_FOR['corpus']}, a corpus "
+        f"({files_of('corpus')}); with --model {MODEL_FOR['table']}, a table of numbers ({files_of('table')}); gzipped "
+        "or not; - for the standard input; or a folder that `acvb read` wrote; or sample:NAME",
+    )
+    _add_options(to, KINDS)
 
 
-READINGS = (
-    Reading(
-        "relation",
-        (
-            "row_column",
-            "column_column",
-            "value_column",
-            "threshold",
-            "shape",
-            "row_nodes",
-            "column_nodes",
-            "same_nodes",
-            "unlisted",
-        ),
-        ("domains", *ONE_DOMAIN, "labels", "links"),
-        tuple(choices_of("relation")),
-    ),
-    Reading(
-        "corpus",
-        (
-            "vocabulary",
-            "text_column",
-            "name_column",
-            "label_column",
-            "document_column",
-            "word_column",
-            "count_column",
-        ),
-        ("on_disk", "broken", "start", "heldout_documents"),
-        tuple(choices_of("corpus")),
-    ),
-    Reading(
-        "table",
-        (
-            "row_labels",
-            "label_column",
-            "missing",
-            "categories",
-            "category_columns",
-            "leave_out",
-            "constants",
-            "image",
-            "decimal",
-        ),
-        ("standardise",),
-    ),
-)
+def add_corpus(to: argparse.ArgumentParser, before: str, after: str, *, texts: bool) -> None:
+    """Add FILE, which is a corpus, and the flags that say how to read it; `texts`: and how to cut its texts."""
+    text = f"{before}{files_of('corpus')}; gzipped or not; - for the standard input; {after}"
+    to.add_argument("file", metavar="FILE", help=text)
+    _add_options(to, ("corpus",), texts=texts)
 
 
-def find_reading(kind: str) -> Reading:
-    """Return the options of one kind of data."""
-    return next(reading for reading in READINGS if reading.kind == kind)
+def _add_options(to: argparse.ArgumentParser, kinds: Sequence[str], *, texts: bool = True) -> None:
+    add = group_adder(to, "how to read FILE (guessed where not given)")
+    listed = set(_SHARED)
+    for name in _SHARED:
+        _add_option(add, _OPTIONS["corpus"][name], kinds)
+    for kind in kinds:
+        model = "" if kind == "relation" else f" (--model {MODEL_FOR[kind]})"
+        add = group_adder(to, f"how to read FILE as a {kind}{model if len(kinds) > 1 else ''}")
+        for name, row in _OPTIONS[kind].items():
+            if name not in listed and (texts or name != "broken"):
+                _add_option(add, row, kinds)
+        listed |= _OPTIONS[kind].keys()
+        if len(kinds) > 1:
+            _add_further(add, kind)
+    if texts:
+        add = group_adder(to, "how to cut the texts of a corpus into words")
+        for row in CUTTING:
+            _add_option(add, row, kinds, TOKENISER)
+        for parameter in TOKENISER_PARAMETERS:
+            add_setting(add, parameter, TOKENISER + parameter.name, setting_help(parameter))
 
 
-def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str, Any]:
+def _add_option(add: Add, row: Option, kinds: Sequence[str], before: str = "") -> None:
+    """Add the flag of an option; the name of its argument begins with `before`."""
+    more: dict[str, Any] = {"dest": before + row.name, "also": row.flags}
+    text = row.help
+    if row.name == "format":
+        known = {kind: _FORMATS[kind] for kind in kinds if kind in _FORMATS}
+        more |= {
+            "choices": ["auto", *(name for names in known.values() for name in names)],
+            "metavar": "FORMAT",
+        }
+        text = f"{text} {'; '.join(f'{kind}: ' + ', '.join(names) for kind, names in known.items())}."
+    elif row.ask == "flag":
+        more |= {"action": Flag, "also": [_negative(row)]}
+    elif row.ask == "choice":
+        more["choices"] = list(row.choices)
+        text += f" ({'; '.join(f'{value}: {words}' for value, words in row.choices.items())})"
+    else:
+        names = {words: value for value, words in row.choices.items()} | {r"\t": "\t"}
+        usual = parse_shape if row.name == "shape" else lambda typed: names.get(typed, typed)
+        more |= {
+            "type": _TYPES.get(row.ask, usual),
+            "metavar": _METAVARS.get(row.ask, row.hint or row.name.upper()),
+        }
+    if row.ask == "column":
+        none = f"; `none`: {row.none.removeprefix('none: ')}" if row.none else ""
+        text += f" By name or by position from 0{none}."
+    add(row.flag, f"{text} [{', '.join(row.formats)}]" if row.formats else text, **more)
+
+
+def _add_further(add: Add, kind: str) -> None:
+    if kind == "relation":
+        text = (
+            "known labels of the objects (of the row objects, where there are two sets): names in the first column, "
+            "labels in the others; the clusters are compared with them, and never see them"
+        )
+        add("--labels", text, metavar="FILE")
+    elif kind == "corpus":
+        text = (
+            "methods that stream: read FILE to this folder and keep it there; used again as long as FILE is the same "
+            "(default: a folder that is removed at the end, where FILE is large)"
+        )
+        add("--on-disk", text, metavar="FOLDER")
+
+
+def reader_options(arguments: argparse.Namespace, kind: str) -> dict[str, Any]:
     """Return what was typed about reading FILE, as arguments of the reader of this kind of data.
 
     Raises ParameterError: a flag, or the format, is for another kind of data.
     """
-    for other in READINGS:
-        if other is not reading:
-            for flag in _typed_flags(arguments, other, reading.options):
+    own = _OPTIONS[kind]
+    for other in KINDS:
+        if other != kind:
+            for flag in _typed_flags(arguments, other, own):
                 raise ParameterError(
-                    f"{flag} is for a {other.kind}, but FILE is to be read as a {reading.kind}. Leave it out, or "
-                    f"give --model {other.model}."
+                    f"{flag} is for a {other}, but FILE is to be read as a {kind}. Leave it out, or give "
+                    f"--model {MODEL_FOR[other]}."
                 )
-    shared = ("format", *SHARED) if reading.formats else SHARED
-    options = typed_options(arguments, (*shared, *reading.options))
+    options = typed_options(arguments, [name for name, row in own.items() if not row.beyond])
     known = {parameter.name: parameter for parameter in TOKENISER_PARAMETERS}
     settings = {
         name: parse_setting(known[name], value) if name in known else value
@@ -117,30 +151,35 @@ def reader_options(arguments: argparse.Namespace, reading: Reading) -> dict[str,
     return options | ({"tokeniser": Tokeniser.from_dict(settings)} if settings else {})
 
 
-def refuse_reader_flags(arguments: argparse.Namespace, reading: Reading, what: str = "A sample") -> None:
+def refuse_reader_flags(arguments: argparse.Namespace, kind: str, what: str = "A sample") -> None:
     """Refuse what cannot be said of data of this kind that are there already, as a sample is.
 
     Raises ParameterError: a flag says how to read FILE, or is for another kind of data.
     """
-    for other in READINGS:
-        if other is not reading and other.kind != "relation":
-            for flag in _flags(arguments, other.beyond):
-                raise ParameterError(f"{flag} is for a {other.kind}; {arguments.file} is a {reading.kind}.")
-    flags = ["--" + name for name in typed_options(arguments, ("format", *SHARED))]
-    for kind in READINGS:
-        flags += _typed_flags(arguments, kind, reading.beyond if kind is reading else ())
+    for other in KINDS:
+        if other not in (kind, "relation"):
+            for flag in _flags(arguments, _beyond(other)):
+                raise ParameterError(f"{flag} is for a {other}; {arguments.file} is a {kind}.")
+    flags = ["--" + name for name in typed_options(arguments, _SHARED)]
+    for one in KINDS:
+        flags += _typed_flags(arguments, one, _beyond(one) if one == kind else ())
     flags += _flags(arguments, ("broken",))
     if flags:
         raise ParameterError(f"{what} is read as it is; leave {flags[0]} out.")
 
 
-def _typed_flags(arguments: argparse.Namespace, reading: Reading, allowed: Sequence[str] = ()) -> list[str]:
+def _beyond(kind: str) -> list[str]:
+    """Return the arguments of one kind of data that say how to take data that were read."""
+    return [*(name for name, row in _OPTIONS[kind].items() if row.beyond), *_FURTHER[kind]]
+
+
+def _typed_flags(arguments: argparse.Namespace, kind: str, allowed: Iterable[str]) -> list[str]:
     """Return the flags that were typed and that one kind of data has, those of some options left out."""
-    names = (*reading.options, *reading.beyond)
-    flags = _flags(arguments, [name for name in names if name not in allowed])
-    if arguments.format in reading.formats:
+    skipped = {*allowed, *_SHARED}
+    flags = _flags(arguments, [name for name in (*_OPTIONS[kind], *_FURTHER[kind]) if name not in skipped])
+    if arguments.format in _FORMATS.get(kind, ()):
         flags.append(f"--format {arguments.format}")
-    if reading.kind == "corpus":
+    if kind == "corpus":
         flags += [flag_of(name) for name in _tokeniser_settings(arguments)]
     return flags
 
@@ -151,11 +190,19 @@ def _flags(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
 
 def flag_of(name: str, value: Any = None) -> str:
     """Return the flag that was typed to give an argument this value."""
-    if value is False and name == "directed":
-        return "--undirected"
-    if value is False and name in ("self_links", "standardise", "check_memory", "header"):
-        return f"--no-{name.replace('_', '-')}"
-    return FLAGS.get(name, "--" + name.replace("_", "-"))
+    row = find_option(name)
+    if value is False and (name == "check_memory" or (row is not None and row.ask == "flag")):
+        return f"--no-{name.replace('_', '-')}" if row is None else _negative(row)
+    return "--" + name.replace("_", "-")
+
+
+def find_option(name: str) -> Option | None:
+    """Return the first option of this name of any kind of data."""
+    return next((options[name] for options in _OPTIONS.values() if name in options), None)
+
+
+def _negative(row: Option) -> str:
+    return row.negative or f"--no-{row.flag[2:]}"
 
 
 def typed_options(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
+from typing import Any
 
-from acvb_core.cli.reading import ONE_DOMAIN, READINGS, SHARED, flag_of
+from acvb_core.cli.reading import MODEL_FOR, find_option, flag_of
 from acvb_core.core.errors import AcvbError, DataError
+from acvb_core.data.options import rename_arguments
 
-_MODELS = {row.kind: row.model for row in READINGS}
-_OPTIONS = {
-    "check_memory",
-    "broken",
-    "domains",
-    *SHARED,
-    *ONE_DOMAIN,
-    *(name for row in READINGS for name in row.options),
-}
 #: A reading function.
-_READER = re.compile(rf"\bload_({'|'.join(_MODELS)})\b")
-#: An argument: (leave_out) in brackets, categories='one-hot', sheet=... with a value that is to be chosen.
-_ARGUMENT = re.compile(
-    rf"""\((?P<bare>{"|".join(_OPTIONS)})\)
-    |\b(?P<name>{"|".join(_OPTIONS)})=(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\.\.\.|\w+)""",
-    re.VERBOSE,
-)
+_READER = re.compile(rf"\bload_({'|'.join(MODEL_FOR)})\b")
 
 
 def name_flags(error: AcvbError) -> str:
@@ -34,19 +20,14 @@ def name_flags(error: AcvbError) -> str:
     The part that says what is wrong in data, and where, stays as it is.
     """
     own = error.remedy if isinstance(error, DataError) else str(error)
-    in_models = _READER.sub(lambda match: f"--model {_MODELS[match[1]]}", own)
-    return str(error).removesuffix(own) + _ARGUMENT.sub(_flag, in_models)
+    in_models = _READER.sub(lambda match: f"--model {MODEL_FOR[match[1]]}", own)
+    return str(error).removesuffix(own) + rename_arguments(in_models, _name_flag)
 
 
-def _flag(match: re.Match[str]) -> str:
-    if match["bare"] is not None:
-        return f"({flag_of(match['bare'])})"
-    name, typed = match["name"], match["value"]
-    if typed == "...":
-        return f"{flag_of(name)} ..."
-    try:
-        value = ast.literal_eval(typed)
-    except (ValueError, SyntaxError):
-        value = typed
+def _name_flag(name: str, value: Any) -> str | None:
+    if name != "check_memory" and find_option(name) is None:
+        return None
     flag = flag_of(name, value)
-    return flag if isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
+    if value is None or isinstance(value, bool):
+        return flag
+    return f"{flag} ..." if value is ... else f"{flag} {shlex.quote(str(value))}"

@@ -25,7 +25,7 @@ def group_adder(to: argparse.ArgumentParser, title: str) -> Add:
 
     def add(flag: str, text: str, *, also: Sequence[str] = (), **more: Any) -> None:
         if also:
-            more["action"] = _Once
+            more.setdefault("action", _Once)
         group.add_argument(flag, *also, help=text.replace("%", "%%"), default=None, **more)
 
     return add
@@ -33,6 +33,8 @@ def group_adder(to: argparse.ArgumentParser, title: str) -> Add:
 
 class _Once(argparse.Action):
     """Store what is typed; a second value, by whichever name of the flag, is refused."""
+
+    fault = "are two names of one choice: give it once."
 
     def __call__(
         self,
@@ -42,8 +44,27 @@ class _Once(argparse.Action):
         flag: str | None = None,
     ) -> None:
         if getattr(namespace, self.dest) is not None:
-            parser.error(f"{' and '.join(self.option_strings)} are two names of one choice: give it once.")
+            parser.error(f"{' and '.join(self.option_strings)} {self.fault}")
         setattr(namespace, self.dest, values)
+
+
+class Flag(_Once):
+    """Store whether the first name of the flag was typed, or the other one, which says no."""
+
+    fault = "answer one question: give one of them, once."
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(nargs=0, **given)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        flag: str | None = None,
+    ) -> None:
+        """Store it."""
+        super().__call__(parser, namespace, flag == self.option_strings[0], flag)
 
 
 def add_setting(add: Add, parameter: Parameter, dest: str, text: str) -> None:

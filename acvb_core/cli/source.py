@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acvb_core.cli.corpus_folders import holds_corpus, holds_texts
 from acvb_core.cli.documents import load_documents, write_sample
-from acvb_core.cli.reading import (
-    ONE_DOMAIN,
-    find_reading,
-    flag_of,
-    reader_options,
-    refuse_reader_flags,
-    typed_options,
-)
+from acvb_core.cli.reading import ONE_DOMAIN, flag_of, reader_options, refuse_reader_flags, typed_options
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import ModelSpec
 from acvb_core.data.corpora.tokenise import Tokeniser
@@ -99,22 +92,21 @@ def load(
     Raises DataError: it cannot be read as asked.
     Raises ParameterError: there is no such sample, or a reader's flag makes no sense.
     """
-    reading, model = find_reading(models[0].kind), models[0]
-    if arguments.file.startswith(_SAMPLE):
+    model, file = models[0], arguments.file
+    if file.startswith(_SAMPLE):
         return _load_sample(arguments, models, streamed)
-    if reading.kind == "table":
+    if model.kind == "corpus":
+        return Source(*load_documents(arguments, model, cutter, streamed))
+    options = reader_options(arguments, model.kind)
+    if model.kind == "table":
         from acvb_core.data.table_build import load_table
 
-        table = load_table(arguments.file, **reader_options(arguments, reading))
-        return _scale_as_typed(arguments, table.data, model, table.report.lines())
-    if reading.kind == "corpus":
-        data, lines = load_documents(arguments, reading, cutter, streamed)
-        return Source(data, model, lines)
+        table = load_table(file, **options)
+        return _scale_as_typed(arguments, Source(table.data, model, table.report.lines()))
     from acvb_core.data.relation_readers import load_relation
 
-    options = reader_options(arguments, reading)
     domains: Domains = "auto" if len(models) > 1 else "one" if model.one_domain else "two"
-    loaded = load_relation(arguments.file, domains=domains, **_network_kind(arguments), **options)
+    loaded = load_relation(file, domains=domains, **_network_kind(arguments), **options)
     hints = _hints(loaded.data, domains, arguments.directed)
     if loaded.report.count("lone_first_line"):
         hints.append("Use --header if the first line names the columns.")
@@ -124,31 +116,31 @@ def load(
 def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelSpec], streamed: bool) -> Source:
     from acvb_core.samples.catalogue import load_sample
 
-    reading, model = find_reading(models[0].kind), models[0]
-    refuse_reader_flags(arguments, reading)
+    model = models[0]
+    refuse_reader_flags(arguments, model.kind)
     sample = load_sample(arguments.file.removeprefix(_SAMPLE))
     data, lines = sample.data, sample.report.lines()
-    if isinstance(data, Relation) and reading.kind == "relation":
+    if isinstance(data, Relation) and model.kind == "relation":
         relation, notes = _with_domains(data, arguments, models)
         return _add_labels(arguments, relation, models, [*lines, *notes])
     if getattr(arguments, "on_disk", None) is not None and model.data_class.is_instance(data):
         corpus, notes = write_sample(arguments, data, streamed)
         return Source(corpus, model, notes)
-    return _scale_as_typed(arguments, data, model, lines)
+    return _scale_as_typed(arguments, Source(data, model, lines))
 
 
 def _network_kind(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in ONE_DOMAIN}
 
 
-def _scale_as_typed(arguments: argparse.Namespace, data: Any, model: ModelSpec, lines: list[str]) -> Source:
+def _scale_as_typed(arguments: argparse.Namespace, source: Source) -> Source:
     """Return data as they are, a table standardised or not as was typed, with a line where it is not."""
+    if not isinstance(source.data, Table):
+        return source
     asked = getattr(arguments, "standardise", None)
-    if isinstance(data, Table) and asked is not None:
-        data = data.with_standardise(asked)
-    unscaled = isinstance(data, Table) and not data.standardise
-    notes = ["Columns are taken as they are, not standardised."] if unscaled else []
-    return Source(data, model, [*lines, *notes])
+    table = source.data if asked is None else source.data.with_standardise(asked)
+    notes = [] if table.standardise else ["Columns are taken as they are, not standardised."]
+    return replace(source, data=table, lines=[*source.lines, *notes])
 
 
 def _hints(relation: Relation, domains: Domains, directed: bool | None) -> list[str]:

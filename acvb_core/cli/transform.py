@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from acvb_core.cli.output import as_json, data_text, format_facts
-from acvb_core.cli.reading import find_reading
+from acvb_core.cli.reading import MODEL_FOR
 from acvb_core.cli.source import Source, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
@@ -21,7 +21,7 @@ from acvb_core.registry import model_row
 from acvb_core.store.export import csv_text
 from acvb_core.store.topics import load_topics
 
-_MODEL = model_row(find_reading("corpus").model)
+_MODEL = model_row(MODEL_FOR["corpus"])
 
 
 def transform(arguments: argparse.Namespace) -> int:

@@ -11,14 +11,6 @@ def parse_words(text: str) -> list[str]:
     return [] if text == "none" else [word.strip() for word in text.split(",") if word.strip()]
 
 
-def parse_shape(text: str) -> tuple[int, int]:
-    """Return the two sides of 1892x1892."""
-    sides = re.fullmatch(r"(\d+)[x×,](\d+)", text.strip().lower())
-    if not sides:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 1892x1892")
-    return int(sides[1]), int(sides[2])
-
-
 def parse_number(text: str) -> float:
     """Return the number that was typed."""
     try:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.reading import READINGS, find_reading
-from acvb_core.registry import METHODS, MODELS, method_row, methods_of
+from acvb_core.cli.reading import MODEL_FOR
+from acvb_core.registry import METHODS, MODELS, method_row, methods_of, model_row
 from acvb_core.samples.catalogue import SAMPLES
 from tests.cli.support import NUMBER, WOMEN, Run
 
@@ -44,8 +44,7 @@ def test_every_model_has_its_text_and_its_reader() -> None:
     for row in MODELS:
         text = row.part("text")
         assert all(map(callable, (text.facts, text.lines, text.held_out, text.write_further_files)))
-        assert find_reading(row.kind).kind == row.kind
-    assert {reading.model for reading in READINGS} <= {row.name for row in MODELS}
+        assert model_row(MODEL_FOR[row.kind]).kind == row.kind
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         (["FILE", "--min-documents", "3"], "--min-documents is for a corpus"),
         (["FILE", "--no-lowercase"], "--lowercase is for a corpus"),
         (["FILE", "--model", "irm", "--stop-words", "none"], "--stop-words is for a corpus"),
-        ([BARS, "--vocab", "words"], "A sample is read as it is; leave --vocab out"),
+        ([BARS, "--vocab", "words"], "A sample is read as it is; leave --vocabulary out"),
         ([BARS, "--ngrams", "2"], "leave --ngrams out"),
         ([BARS, "--name", "mine"], "leave --name out"),
         ([BARS, "--model", "irm"], "model 'irm' is for a relation; this is a corpus"),

@@ -304,7 +304,7 @@ def test_a_sample_may_be_taken_as_one_set_or_two(
         (["FILE", "--domains", "two", "--no-self-links"], "--no-self-links is for one set of objects"),
         (["FILE", "--domains", "two", "--model", "network"], "--model network is for one set of objects"),
         (["sample:karate", "--domains", "two", "--directed"], "give --domains one"),
-        (["FILE", "--directed", "--undirected"], "--undirected: not allowed with argument --directed"),
+        (["FILE", "--directed", "--undirected"], "--directed and --undirected answer one question: give one of them"),
         (["FILE", "--domains", "three"], "invalid choice: 'three'"),
         (["FILE", "--k-cols", "3"], "--k-cols is not a setting of model 'network'; irm has it (--domains two)"),
         (["FILE", "--domains", "one", "--k-cols", "3"], "irm has it (--domains two)"),

@@ -177,7 +177,7 @@ def test_a_sample_of_texts_is_cut_as_the_run_was(run: Run, folder: Path) -> None
         (["FOLDER", "FILE", "--format", "edges"], "invalid choice: 'edges'"),
         (["FOLDER", "FILE", "--min-documents", "1"], "unrecognized arguments: --min-documents 1"),
         (["FOLDER", "FILE", "--same-nodes"], "unrecognized arguments: --same-nodes"),
-        (["FOLDER", "sample:bars", "--vocab", "x"], "leave --vocab out"),
+        (["FOLDER", "sample:bars", "--vocab", "x"], "leave --vocabulary out"),
         (["FOLDER", "FILE", "--format", "lines", "--out", "no/where.csv"], "no/where.csv: No such file"),
         (["FOLDER"], "required: FILE"),
     ],
