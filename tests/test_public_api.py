@@ -143,7 +143,7 @@ def test_a_session_with_texts(tmp_path: Path) -> None:
     assert dict(result.snapshot.effective_k) == {"topics": 2}
     best = result.topics[result.topics["rank"] <= 4].groupby("topic")["word"].agg(set)
     assert sorted(map(sorted, best)) == sorted(sorted(kind.split()) for kind in words.values())
-    assert list(result.documents.columns) == ["document", "topic_1", "topic_2"]
+    assert list(result.documents.columns) == ["document", "tokens", "topic_1", "topic_2"]
     comparison = acvb_core.compare(corpus, ["cvb0", "acvb0"], seeds=2, k=2, max_sweeps=5)
     assert len(comparison.table()) == 4
     assert comparison.agreement("documents").shape == (4, 4)
@@ -201,7 +201,7 @@ def test_topics_and_documents_have_one_number_in_labels_tables_and_files(tmp_pat
     write_run(result, tmp_path)
     labels = result.labels("documents")
     for table in (result.documents, pd.read_csv(tmp_path / "documents.csv")):
-        assert table.drop(columns="document").idxmax(axis=1).tolist() == [f"topic_{k}" for k in labels]
+        assert table.filter(like="topic_").idxmax(axis=1).tolist() == [f"topic_{k}" for k in labels]
     for topics in (result.topics, pd.read_csv(tmp_path / "topics.csv")):
         number = dict(zip(loaded.data.vocabulary, result.labels("words"), strict=True))
         first = topics[topics["rank"] == 1]

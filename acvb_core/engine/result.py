@@ -262,7 +262,7 @@ class Result:
 
     @property
     def documents(self) -> pd.DataFrame:
-        """Documents: document, then the share of each topic."""
+        """Documents: document, tokens, then the share of each topic; NaN if a document has no words."""
         return self._table("documents")
 
     def labels(self, name: str) -> np.ndarray:
@@ -271,7 +271,8 @@ class Result:
         Parameters
         ----------
         name : str
-            "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of) or "words".
+            "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of; 0: it has no words) or
+            "words".
 
         Raises
         ------
@@ -288,7 +289,9 @@ class Result:
         ]
         if name not in ready:
             raise ParameterError(f"no {name!r} have labels here; {' and '.join(ready)} have.")
-        return self.posterior.labels(name) + 1
+        labels = self.posterior.labels(name) + 1
+        table = self.tables.get(name)
+        return labels if table is None or "tokens" not in table else np.where(table["tokens"] > 0, labels, 0)
 
     def transform(self, given: Any) -> pd.DataFrame:
         """Return the topic shares of documents that were not fitted (LDA): document, tokens, unknown, topic_1 …

@@ -18,7 +18,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
-from acvb_core.models.lda.topics import build_topics, word_probability
+from acvb_core.models.lda.topics import build_topics, document_table, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
@@ -29,7 +29,8 @@ CHUNK = 5_000
 #: Files that a run may leave, and how each is recognised.
 OWN_FILES = (
     ("topics.csv", has_heading("topic", "rank", "word", "probability")),
-    ("documents.csv", has_heading("document", "topic_1")),
+    ("documents.csv", has_heading("document", "tokens", "topic_1")),
+    ("documents.csv", has_heading("document", "topic_1")),  # of an earlier version
     (MODEL, is_model),
 )
 
@@ -99,7 +100,7 @@ def name_columns(
 ) -> pd.DataFrame:
     """Return a table of documents with the topics' names in its heading ("topic_1: sport") and the known labels.
 
-    `documents`: document, topic_1 ….
+    `documents`: document, tokens, topic_1 ….
     `names`: the user's name of each topic, topic 1 first.
     `labels`: the known label of each document, which becomes the second column.
     """
@@ -161,8 +162,5 @@ def _document_tables(result: Result) -> Iterator[_Part]:
     numbers = np.setdiff1d(np.arange(data.n_all), data.left_out, assume_unique=True)
     for begin in range(0, len(numbers), CHUNK):
         corpus = data.documents(numbers[begin : begin + CHUNK])
-        frame = pd.DataFrame(
-            fold_in(corpus.counts, phi, alpha), columns=[f"topic_{k + 1}" for k in range(len(alpha))]
-        )
-        frame.insert(0, "document", corpus.documents)
+        frame = document_table(fold_in(corpus.counts, phi, alpha), corpus)
         yield _Part(frame, corpus.labels, begin, begin + corpus.n_documents, len(numbers))

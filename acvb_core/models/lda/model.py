@@ -294,7 +294,7 @@ class LdaModel:
         topics = self.topics(posterior)
         return {
             "topics": word_table(topics.word_probability, self.corpus.vocabulary),
-            "documents": document_table(topics, self.shown_documents.documents),
+            "documents": document_table(topics.document_share, self.shown_documents),
         }
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.clusters import Order, order_by_size
 from acvb_core.core.protocols import Array, Posterior
+from acvb_core.data.corpus import Corpus
 
 #: Words of each topic in the table of topics.
 TABLE_WORDS = 50
@@ -88,9 +89,13 @@ def word_table(
     )
 
 
-def document_table(topics: Topics, documents: NDArray[np.object_]) -> pd.DataFrame:
-    """Return the share of each topic in each document: columns document, topic_1 … topic_K."""
-    names = [f"topic_{k + 1}" for k in range(topics.document_share.shape[1])]
-    frame = pd.DataFrame(topics.document_share, columns=names)
-    frame.insert(0, "document", documents)
+def document_table(document_share: Array, corpus: Corpus) -> pd.DataFrame:
+    """Return the share of each topic in each document: columns document, tokens, topic_1 … topic_K.
+
+    A document without words has no shares (NaN): they would be those of the prior.
+    """
+    frame = pd.DataFrame(document_share, columns=[f"topic_{k + 1}" for k in range(document_share.shape[1])])
+    frame[corpus.lengths == 0] = np.nan
+    frame.insert(0, "tokens", corpus.lengths)
+    frame.insert(0, "document", corpus.documents)
     return frame

@@ -23,6 +23,7 @@ from acvb_core.data.report import take_apart
 from acvb_core.evaluate.completion import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace
 from acvb_core.models.lda.state import Tokens, padded_zeros
+from acvb_core.models.lda.topics import document_table
 
 #: A document is done when its tokens' topics move less than this (mean over tokens of the L1 norm) …
 SETTLED = 1e-4
@@ -98,15 +99,15 @@ class FixedTopics:
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
         """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
 
+        A document without known words has no shares (NaN).
+
         `documents`: over any vocabulary; texts are cut as those of the topics were.
         """
         corpus = as_corpus(documents, self.tokeniser, self.name)
         mapped = map_onto_vocabulary(corpus, self.vocabulary)
         theta = fold_in(mapped.counts, self.word_probability, self.alpha)
-        frame = pd.DataFrame(theta, columns=[f"topic_{k + 1}" for k in range(theta.shape[1])])
-        frame.insert(0, "unknown", mapped.unknown)
-        frame.insert(0, "tokens", np.asarray(mapped.counts.sum(axis=1, dtype=np.int64)).ravel())
-        frame.insert(0, "document", corpus.documents)
+        frame = document_table(theta, Corpus(mapped.counts, self.vocabulary, corpus.documents))
+        frame.insert(2, "unknown", mapped.unknown)
         return frame
 
     def completion(

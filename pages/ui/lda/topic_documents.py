@@ -135,6 +135,11 @@ def show_document(view: TopicView, names: Names, topic: int, number: int) -> Non
         facts.append(f"label {corpus.labels[number]}")
     st.html(f"<div class='document-name'>{html.escape(str(corpus.documents[number]))}</div>")
     st.text(" · ".join(facts))
+    if not corpus.lengths[number]:
+        st.caption("None of its words was kept, so this document has no topics.")
+        if corpus.texts is not None:
+            st.text(corpus.texts[number])
+        return
 
     def go_to(chosen: int) -> None:
         st.session_state[OPENED] = (view.run, chosen, number)

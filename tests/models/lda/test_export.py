@@ -77,7 +77,7 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
         arrays = dict(file)
     n_topics = len(arrays["alpha"])
     assert list(topics.columns) == ["topic", "rank", "word", "probability"]
-    assert list(documents.columns) == ["document", *(f"topic_{k + 1}" for k in range(n_topics))]
+    assert list(documents.columns) == ["document", "tokens", *(f"topic_{k + 1}" for k in range(n_topics))]
     vocabulary = json.loads(arrays["vocabulary"].tobytes())
     assert vocabulary == list(BARS.vocabulary)
     assert json.loads(arrays["document_names"].tobytes()) == list(documents["document"])
@@ -88,7 +88,7 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
     phi = (n_wk.T + beta) / (n_wk.sum(axis=0)[:, None] + len(vocabulary) * beta)
     np.testing.assert_allclose(arrays["theta"], theta, rtol=1e-6)
     np.testing.assert_allclose(arrays["phi"], phi, rtol=1e-6)
-    shares = documents.iloc[:, 1:].to_numpy(arrays["theta"].dtype)
+    shares = documents.filter(like="topic_").to_numpy(arrays["theta"].dtype)
     assert np.array_equal(shares, arrays["theta"]), "numbers come back bit for bit"
     column = [vocabulary.index(word) for word in topics["word"]]
     phi = arrays["phi"]

@@ -93,6 +93,6 @@ def test_tables() -> None:
         place = {word: w for w, word in enumerate(CORPUS.vocabulary)}
         np.testing.assert_array_equal(phi[k][[place[word] for word in rows["word"]]], wanted)
     assert len(word_table(topics.word_probability, CORPUS.vocabulary, 3)) == 12
-    shares = document_table(topics, CORPUS.documents)
+    shares = document_table(topics.document_share, CORPUS)
     np.testing.assert_array_equal(shares[[f"topic_{k}" for k in range(1, 5)]], theta)
     assert shares["document"].tolist() == CORPUS.documents.tolist()

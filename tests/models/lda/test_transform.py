@@ -74,10 +74,10 @@ def test_the_order_of_the_vocabulary_does_not_matter_and_unknown_words_are_count
     np.testing.assert_allclose(shares(result, other), shares(result, corpus), atol=2e-3)
 
 
-def test_a_document_without_known_words_has_the_shares_of_the_prior(result: Result) -> None:
+def test_a_document_without_known_words_has_no_shares(result: Result) -> None:
     other = Corpus.build(np.array([[3]]), vocabulary=["never-seen"])
-    alpha = result.posterior["alpha"]
-    np.testing.assert_allclose(shares(result, other)[0], alpha / alpha.sum())
+    assert result.transform(other)["tokens"].tolist() == [0]
+    assert np.isnan(shares(result, other)).all()
     assert map_onto_vocabulary(other, result.prepared.data.vocabulary).unknown.tolist() == [3]
 
 

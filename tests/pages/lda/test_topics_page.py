@@ -98,7 +98,7 @@ def test_the_table_of_documents_carries_names_and_labels(open_app: Open, found: 
     open_topic_names().rename(view.run, view.identifying_words, 2, "night, sky")
     (offer,) = list_document_files(view)
     table = pd.read_csv(io.StringIO(str(offer.make())))
-    assert list(table.columns) == ["document", "label", "topic_1", "topic_2: night, sky"]
+    assert list(table.columns) == ["document", "label", "tokens", "topic_1", "topic_2: night, sky"]
     assert table["label"].tolist() == found.prepared.data.labels.tolist()
 
 

@@ -33,11 +33,11 @@ def top_documents(
       of one topic alone; long ones lead by tokens.
     `min_length`: documents with fewer tokens are left out.
     Returns: one row for each document, the one with most first, ties in the order of the corpus: document (0-based),
-      share, tokens (expected), length.
+      share (NaN if it has no tokens), tokens (expected), length.
     """
     shares = np.asarray(document_share)
-    share = shares[:, check_topics(topic, shares.shape[1])[0]].astype(np.float64)
     length = np.asarray(lengths)
+    share = shares[:, check_topics(topic, shares.shape[1])[0]] * (length > 0.0)
     if by not in ("share", "tokens"):
         raise ParameterError(f"Documents are ordered by share or tokens, not by {by!r}.")
     long_enough = np.flatnonzero(length >= min_length)
@@ -48,7 +48,7 @@ def top_documents(
     return pd.DataFrame(
         {
             "document": document,
-            "share": share[document],
+            "share": np.where(length[document] > 0, share[document], np.nan),
             "tokens": tokens[document],
             "length": length[document],
         }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from acvb_core.core.rows import MethodSpec
@@ -13,11 +15,14 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
+from acvb_core.models.lda.evaluate.topic_documents import top_documents
 from acvb_core.models.lda.export import arrays, pyldavis_json
 from acvb_core.models.lda.grid import grid_row
 from acvb_core.models.lda.text import lines
+from acvb_core.models.lda.topics import document_share
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.registry import methods_of
+from acvb_core.store.export import write_run
 from acvb_core.views.conclusion import describe_run
 
 #: Two subjects, 30 words each, and 10 topics to put them into.
@@ -37,7 +42,7 @@ def test_every_method_counts_only_topics_that_hold_a_word(row: MethodSpec) -> No
     used = int((expected >= 1.0).sum())
     assert result.snapshot.effective_k == {"topics": used}
     assert result.topics["topic"].nunique() == used
-    assert list(result.documents) == ["document", *(f"topic_{k + 1}" for k in range(used))]
+    assert list(result.documents) == ["document", "tokens", *(f"topic_{k + 1}" for k in range(used))]
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +78,19 @@ def test_empty_topics_do_not_come_back(empty: Result) -> None:
     used = empty.snapshot.effective_k["topics"]
     posterior = empty.snapshot.posterior
     assert count_alike_topics([posterior, posterior]) == (used, used)
+
+
+@pytest.mark.parametrize("method", ["cvb0", "gibbs", "sdm"])
+def test_a_document_without_words_has_no_topic(method: str, tmp_path: Path) -> None:
+    short = {"epochs": 1.0} if method == "sdm" else {"max_sweeps": 5}
+    counts = np.array([[3, 2, 0, 0], [0, 0, 0, 0], [0, 0, 2, 4]])
+    result = fit(Corpus.build(counts, documents=["a", "none", "c"]), method, k=2, **short)
+    write_run(result, tmp_path)
+    for table in (result.documents, pd.read_csv(tmp_path / "documents.csv")):
+        assert table["tokens"].tolist() == [5, 0, 6]
+        assert table.filter(like="topic_").isna().all(axis=1).tolist() == [False, True, False]
+    assert (result.labels("documents") == 0).tolist() == [False, True, False]
+    shares = document_share(result.posterior)
+    found = top_documents(shares, [5, 0, 6], 0, min_length=0).set_index("document")
+    assert found["share"].isna().to_dict() == {0: False, 1: True, 2: False}
+    assert found.index[-1] == 1
