@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,14 +20,63 @@ from acvb_core.data.sources.arrays import to_sparse
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.tokenise import Tokeniser
-    from acvb_core.data.disk import DiskCorpus
 
 
 _MAX_COUNT = 2**31 - 1
 
 
-@dataclass(frozen=True, eq=False)
-class Corpus:
+class WordCounts:
+    """The sizes and the identity of a corpus in memory or on disk."""
+
+    name: str
+    vocabulary: NDArray[Any]
+    n_documents: Any
+    n_tokens: Any
+    fingerprint: Any
+    tokeniser: Tokeniser | None
+
+    @property
+    def n_words(self) -> int:
+        """Number of words in the vocabulary."""
+        return len(self.vocabulary)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of documents and of words in the vocabulary."""
+        return self.n_documents, self.n_words
+
+    @property
+    def size_text(self) -> str:
+        """Size in words: documents, vocabulary, tokens."""
+        sizes = {"document": self.n_documents, "word": self.n_words, "token": self.n_tokens}
+        return " · ".join(plural(size, unit) for unit, size in sizes.items())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}: {self.size_text})"
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, size, fingerprint and tokeniser as plain values: what distinguishes these data from others."""
+        return {
+            "name": self.name,
+            "documents": self.n_documents,
+            "words": self.n_words,
+            "tokens": self.n_tokens,
+            "fingerprint": self.fingerprint,
+            "tokeniser": None if self.tokeniser is None else self.tokeniser.to_dict(),
+        }
+
+    def further_words(self, words: ArrayLike) -> NDArray[Any]:
+        """Return words to be added to the vocabulary; DataError if one is in it already, or given twice."""
+        new = text_array(np.atleast_1d(np.asarray(words, dtype=object)))
+        repeated = (word for word, times in Counter([*self.vocabulary, *new]).items() if times > 1)
+        if (word := next(repeated, None)) is not None:
+            what = "a word to be added to the vocabulary is there already"
+            raise _fault(what, self.name, "Add words that it does not have, each once.", word)
+        return new
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus(WordCounts):
     """Word counts of documents (a bag of words), with the texts where they are known.
 
     Attributes
@@ -111,19 +161,9 @@ class Corpus:
         )
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of documents and of words in the vocabulary."""
-        return self.n_documents, self.n_words
-
-    @property
     def n_documents(self) -> int:
         """Number of documents, empty ones included."""
         return int(self.counts.shape[0])
-
-    @property
-    def n_words(self) -> int:
-        """Number of words in the vocabulary."""
-        return int(self.counts.shape[1])
 
     @property
     def n_pairs(self) -> int:
@@ -154,18 +194,6 @@ class Corpus:
         digest.update(self.counts.data.astype("<i4", copy=False).tobytes())
         return digest.hexdigest()
 
-    def __repr__(self) -> str:
-        return f"Corpus({self.name!r}: {self.size_text})"
-
-    @property
-    def size_text(self) -> str:
-        """Size in words: documents, vocabulary, tokens."""
-        return describe_size(self)
-
-    def identity(self) -> dict[str, Any]:
-        """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
-        return identify(self)
-
     def with_counts(self, counts: NDArray[np.integer]) -> Corpus:
         """Return the same documents with other counts of the stored pairs, shape (n_pairs,); those of 0 are dropped."""
         old = self.counts
@@ -190,43 +218,13 @@ class Corpus:
 
         DataError where a word is there already, or given twice.
         """
-        new = further_words(self.vocabulary, words, self.name)
+        new = self.further_words(words)
         if not len(new):
             return self
         old = self.counts
         shape = (self.n_documents, self.n_words + len(new))
         counts = sparse.csr_array((old.data, old.indices, old.indptr), shape=shape)
         return replace(self, counts=counts, vocabulary=np.concatenate([self.vocabulary, new]))
-
-
-def describe_size(corpus: Corpus | DiskCorpus) -> str:
-    """Return the size in words: documents, vocabulary, tokens."""
-    sizes = {"document": corpus.n_documents, "word": corpus.n_words, "token": corpus.n_tokens}
-    return " · ".join(plural(size, unit) for unit, size in sizes.items())
-
-
-def identify(corpus: Corpus | DiskCorpus) -> dict[str, Any]:
-    """Return name, size, fingerprint and how texts were cut as plain values."""
-    return {
-        "name": corpus.name,
-        "documents": corpus.n_documents,
-        "words": corpus.n_words,
-        "tokens": corpus.n_tokens,
-        "fingerprint": corpus.fingerprint,
-        "tokeniser": None if corpus.tokeniser is None else corpus.tokeniser.to_dict(),
-    }
-
-
-def further_words(vocabulary: NDArray[Any], words: ArrayLike, name: str) -> NDArray[Any]:
-    """Return words to go behind a vocabulary; DataError where one is in it already, or given twice."""
-    new = np.array([str(word) for word in np.atleast_1d(np.asarray(words, dtype=object))], dtype=object)
-    known = set(vocabulary.tolist())
-    for word in new.tolist():
-        if word in known:
-            what = "a word to be added to the vocabulary is there already"
-            raise _fault(what, name, "Add words that it does not have, each once.", word)
-        known.add(word)
-    return new
 
 
 def _counts(given: Any, name: str) -> sparse.csr_array:

@@ -21,7 +21,7 @@ from scipy import sparse
 from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, with_function
-from acvb_core.data.corpus import Corpus, describe_size, further_words, identify
+from acvb_core.data.corpus import Corpus, WordCounts
 from acvb_core.data.names import KindGuess, ValueKind, kind_of, number_repeated, string_values, typed_values
 
 FORMAT = "acvb corpus on disk"
@@ -294,8 +294,8 @@ def _common_kind(kinds: set[ValueKind]) -> ValueKind:
     return "time" if kinds == {"day", "time"} else "string"
 
 
-@dataclass(frozen=True, eq=False)
-class DiskCorpus:
+@dataclass(frozen=True, eq=False, repr=False)
+class DiskCorpus(WordCounts):
     """Word counts of documents that stay on disk; what is held in memory does not grow with the documents.
 
     `read_to_disk` makes one of a file, `write_disk_corpus` of pieces of documents. Sizes and frequencies are those
@@ -400,16 +400,6 @@ class DiskCorpus:
         return replace(corpus, tokeniser=with_function(corpus.tokeniser, tokeniser))
 
     @property
-    def n_words(self) -> int:
-        """Number of words in the vocabulary."""
-        return len(self.vocabulary)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of documents that are in, and of words in the vocabulary."""
-        return self.n_documents, self.n_words
-
-    @property
     def n_all(self) -> int:
         """Number of documents of the folder, those left out included."""
         return int(self.begins[-1])
@@ -424,13 +414,10 @@ class DiskCorpus:
         """Documents that are in, of each shard."""
         return tuple(np.diff(self.begins - np.searchsorted(self.left_out, self.begins)).tolist())
 
-    def __repr__(self) -> str:
-        return f"DiskCorpus({self.name!r}: {self.size_text})"
-
     @property
     def size_text(self) -> str:
         """Size in words: documents, vocabulary, tokens."""
-        return f"{describe_size(self)} · on disk"
+        return f"{super().size_text} · on disk"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -448,10 +435,6 @@ class DiskCorpus:
     def bytes_on_disk(self) -> int:
         """Size of the folder."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
-
-    def identity(self) -> dict[str, Any]:
-        """Return name, size, fingerprint and how texts were cut as plain values: what tells these data from others."""
-        return identify(self)
 
     def shard(self, number: int) -> Shard:
         """Return the documents of one shard that are in, read into memory; threads may call it at once."""
@@ -525,7 +508,7 @@ class DiskCorpus:
 
         A word that is there already, or given twice, is a DataError.
         """
-        new = further_words(self.vocabulary, words, self.name)
+        new = self.further_words(words)
         if not len(new):
             return self
         return replace(
