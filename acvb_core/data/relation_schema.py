@@ -16,11 +16,21 @@ from acvb_core.data.sources.formats import (
     resolve_format,
     wanted_format,
 )
-from acvb_core.data.sources.frames import Frame, FrameChoices, FrameSource
+from acvb_core.data.sources.frames import Frame, FrameChoices, FrameSource, column_types, is_text_type
 from acvb_core.data.sources.parse import BLOCK_BYTES, GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.source import ByteSource
-from acvb_core.data.sources.values import ILLEGAL, read_value, value_kind
+from acvb_core.data.sources.values import (
+    ILLEGAL,
+    PLAIN,
+    NumberStyle,
+    check_decimal,
+    find_style,
+    read_value,
+    value_kind,
+)
 
+#: A number, or a quantile of the positive values ("90%").
+Threshold = float | str | None
 Domains = Literal["auto", "one", "two"]
 DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
 #: The roles that a user chooses columns for.
@@ -45,7 +55,7 @@ class ReadOptions:
     source: ColumnChoice = None
     target: ColumnChoice = None
     value: ColumnChoice = None
-    threshold: float | None = None
+    threshold: Threshold = None
     shape: tuple[int, int] | None = None
     row_nodes: list[str] | None = None
     column_nodes: list[str] | None = None
@@ -56,6 +66,7 @@ class ReadOptions:
     self_links: bool | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    decimal: str | None = None
     header: Literal["auto"] | bool | None = None
     sheet: str | int | None = None
     table: str | None = None
@@ -63,6 +74,10 @@ class ReadOptions:
     block_bytes: int = BLOCK_BYTES
 
     def __post_init__(self) -> None:
+        check_decimal(self.decimal)
+        if isinstance(self.threshold, str) and not re.fullmatch(r"\d{1,2}(\.\d+)? ?%", self.threshold):
+            told = f"not {self.threshold!r}"
+            raise ParameterError(f"threshold is a number, or a quantile from '0%' to below '100%', {told}.")
         if self.unlisted not in ("zero", "missing"):
             raise ParameterError(f"unlisted is 'zero' or 'missing', not {self.unlisted!r}.")
         for name, other in (("source", "row_column"), ("target", "column_column"), ("value", "value_column")):
@@ -157,7 +172,8 @@ def no_data_fault(name: str) -> DataError:
 
 
 Records = Sequence[Sequence[str]]
-Heading = Literal["directed", "network"] | None
+#: A network whose links have a direction, one whose columns are the ends of links ("from", "to"), or any network.
+Heading = Literal["directed", "ends", "network"] | None
 # What heads the columns of an edge list.
 _ROW_NAMES = {"source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid"}
 _ROW_NAMES |= {"user_id", "member", "sender", "head", "subject", "document", "doc", "author", "package"}
@@ -200,7 +216,8 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     header = None if options.header == "auto" else options.header
     bits = False
     if isinstance(source, FrameSource):
-        frame, records = source.frame, source.first_rows(GUESS_RECORDS)
+        frame, head = source.frame, source.read_head(GUESS_RECORDS)
+        records = head.records
         _check_frame(source, format, records)
         bits, header = _holds_bits(frame, records), True if frame.named else header
         schema = Schema(
@@ -211,7 +228,7 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         if known is not None:
             return Schema("relation", known.name, source.name, source.gzipped)
         head = read_head(source, options.encoding, options.delimiter)
-        records = head.even
+        records = head.records
         schema = Schema(
             "relation",
             "edges",
@@ -220,8 +237,10 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
             head.encoding,
             head.delimiter,
             n_fields=head.usual,
+            title_lines=head.title_lines,
         )
-        if format != "matrix" and header is None and len(head.records) == 1 and _may_be_heading(records[0]):
+        alone = len(records) == 1 and head.share == 1.0
+        if format != "matrix" and header is None and alone and _may_be_heading(records[0]):
             raise one_line_fault(records[0], source.name)
     if format == "matrix" or (format is None and (bits or _is_matrix(records))):
         indexed = isinstance(source, FrameSource) and source.frame.has_index
@@ -241,7 +260,24 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         )
     names = records[0] if header else [f"column {i + 1}" for i in range(schema.n_fields)]
     rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
-    return replace(schema, header=header, column_names=tuple(names), rows=rows)
+    lines = head.lines[header:][:PREVIEW_ROWS]
+    schema = replace(schema, header=header, column_names=tuple(names), rows=rows, lines=lines)
+    style = _find_style(source, schema, options, records[header:])
+    return replace(schema, decimal=style.decimal, thousands=style.thousands)
+
+
+def _find_style(
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, body: Records
+) -> NumberStyle:
+    """Return how numbers are written in the columns that hold values."""
+    chosen = options.columns[2]
+    at = schema.value_column if chosen is None else schema.position(chosen)
+    start, end = (
+        (schema.row_column is not None, None) if schema.format == "matrix" else (at or 0, (at or 0) + 1)
+    )
+    if isinstance(source, FrameSource) and not all(map(is_text_type, column_types(source)[start:end])):
+        return PLAIN
+    return find_style(list(zip(*body, strict=True))[start:end], options.decimal)
 
 
 def _check_frame(source: FrameSource, format: str | None, records: Records) -> None:
@@ -309,21 +345,39 @@ def heading(row: str, column: str) -> Heading:
     """Return whether the names of two columns are such as those of a network have, and give its links a direction.
 
     >>> heading("Source", "Target"), heading("node_1", "node_2"), heading("userID", "friendID"), heading("user", "item")
-    ('directed', 'network', 'network', None)
+    ('ends', 'network', 'network', None)
     """
     # In lower case, without marks and what only says that it is a name.
     plain = (re.sub(r"[\W_]+", "", name.lower()) for name in (row, column))
     first, second = (re.sub(r"(id|name|label)$", "", word) or word for word in plain)
     # One word after "from" and "to", or two words that belong together.
-    if (first, second) in _DIRECTED_PAIRS or any(
+    if (first, second) in _DIRECTED_PAIRS:
+        return "directed"
+    if any(
         first.startswith(one) and second.startswith(other) and first[len(one) :] == second[len(other) :]
         for one, other in _DIRECTED_STARTS
     ):
-        return "directed"
+        return "ends"
     # One word before two numbers or letters: node1 and node2.
     numbered = len(first) > 1 and first[:-1] == second[:-1] and (first[-1:], second[-1:]) in _NUMBERED_ENDS
     undirected = (first, second) in _UNDIRECTED_PAIRS or second.startswith("friend") or numbered
     return "network" if undirected else None
+
+
+def read_heading(schema: Schema, head: bytes) -> Heading:
+    """Return what the names of a list's two columns say; a comment in the head of a file may name them too."""
+    if schema.row_column is None or schema.column_column is None:
+        return None
+    names = list(schema.column_names)
+    if not schema.header:
+        lines = head.decode("utf-8", errors="replace").splitlines()
+        comments = [
+            line.lstrip("#% \t").replace(",", " ").split() for line in lines if line[:1] in ("#", "%")
+        ]
+        names = next((words for words in reversed(comments) if len(words) == schema.n_fields), [])
+    if max(schema.row_column, schema.column_column) >= len(names):
+        return None
+    return heading(names[schema.row_column], names[schema.column_column])
 
 
 def _is_matrix(records: Records) -> bool:

@@ -1,4 +1,4 @@
-"""The schema of a source: its format, its columns, and which column means what. Readers propose one; users correct it."""
+"""The schema of a source: its format, its columns, and which column means what; readers propose, users correct."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.sources.values import NumberStyle
 
 Kind = Literal["relation", "corpus", "table"]
 #: A column by its header name or its 0-based position; False: there is none; None: it is guessed.
@@ -70,8 +71,16 @@ class Schema:
     name_column: int | None = None
     label_column: int | None = None
     sides: Sides | None = None  # of a relation; known once the whole source was read
-    decimal: str = "."
+    decimal: str = "."  # how numbers are written (`NumberStyle`)
+    thousands: str = ""
     kinds: tuple[str, ...] = ()  # of a table: what each column holds: "numbers", "text", "mixed" or "missing"
+    lines: tuple[int, ...] = ()  # the 1-based line of the file, or row, that each of `rows` starts on
+    title_lines: int = 0  # lines above the table that are passed over
+
+    @property
+    def style(self) -> NumberStyle:
+        """How numbers are written."""
+        return NumberStyle(self.decimal, self.thousands)
 
     @property
     def roles(self) -> dict[str, int | None]:

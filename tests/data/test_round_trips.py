@@ -50,7 +50,7 @@ def relations(draw: st.DrawFn) -> tuple[list[str], list[str], np.ndarray]:
 def assert_same(
     loaded: Any, cells: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None
 ) -> None:
-    relation = loaded.relation
+    relation = loaded.data
     np.testing.assert_array_equal(relation.ones.toarray(), cells == 1)
     np.testing.assert_array_equal(relation.missing.toarray(), np.isnan(cells))
     for labels, expected in ((relation.row_labels, rows), (relation.column_labels, columns)):
@@ -116,9 +116,9 @@ def test_tables_come_back(data: st.DataObject) -> None:
         read = load_table(
             content, **({"delimiter": mark, "header": True} if content[:2] not in (b"PK", b"PA") else {})
         )
-        np.testing.assert_array_equal(read.table.values, values)
-        assert list(read.table.rows) == rows
-        assert list(read.table.columns) == columns
+        np.testing.assert_array_equal(read.data.values, values)
+        assert list(read.data.rows) == rows
+        assert list(read.data.columns) == columns
 
 
 @FEW
@@ -141,12 +141,12 @@ def test_word_counts_come_back(data: st.DataObject) -> None:
         for row in matrix
     )
     for format, content in (("docword", docword), ("ldac", ldac)):
-        corpus = load_corpus(f"{content}\n".encode(), format=format, vocabulary=vocabulary).corpus
+        corpus = load_corpus(f"{content}\n".encode(), format=format, vocabulary=vocabulary).data
         np.testing.assert_array_equal(corpus.counts.toarray(), matrix)
         assert list(corpus.vocabulary) == words
     documents = data.draw(names(n_documents))
     table = delimited([["doc", "word", "count"], *([documents[d], words[w], n] for d, w, n in entries)], ",")
-    corpus = load_corpus(table, format="counts").corpus
+    corpus = load_corpus(table, format="counts").data
     given_there = [d for d in range(n_documents) if matrix[d].any()]
     assert sorted(corpus.documents) == sorted(documents[d] for d in given_there)
     total = {

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.reading import CountsFound, Reading, RecordLines, change_fault
+from acvb_core.data.corpora.reading import CountsFound, Reading
 from acvb_core.data.corpora.schema import choose_files, list_first, open_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural
 from acvb_core.data.schema import Schema
+from acvb_core.data.sources.containers import encoding_facts, open_records, reading_facts
 from acvb_core.data.sources.frames import FrameSource, read_texts
-from acvb_core.data.sources.parse import read_records
-from acvb_core.data.sources.source import refuse_too_large
+from acvb_core.data.sources.source import MAX_TEXT, refuse_too_large
 
 if TYPE_CHECKING:
     from acvb_core.data.corpora.disk_build import DiskSink
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 #: Texts that are handed on at once, and characters after which a batch is closed.
 _BATCH_TEXTS = 5_000
 _BATCH_CHARACTERS = 1 << 21
-_RAGGED_REMEDY = (
-    "Quote a text that holds the delimiter; choose the format lines when each line is one document."
-)
+#: Bytes of a text at most where broken lines are left out: a quote that is never closed is then read again.
+_PATIENT_TEXT = 1 << 22
 #: A text, its name (None: it is called by its position), its label (None: there are no groups) and further values.
 Document = tuple[str, str | None, str | None, tuple[str, ...]]
 
@@ -106,7 +105,11 @@ def _read_lines(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
             reading.leave_out(reading.unfit_line(number, line))
         else:
             yield line.rstrip("\r\n"), str(number), None, ()
-    facts += _line_facts(reading, number, 0)
+    details = {"header": False, "delimiter": None, "encoding": reading.schema.encoding}
+    facts += [
+        Fact("lines", number, f"Read {plural(number, 'line')}.", details),
+        *encoding_facts(reading.schema),
+    ]
 
 
 def _read_files(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
@@ -199,46 +202,26 @@ def _frame_rows(
 
 
 def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[str]]:
-    """Give the rows of a delimited text below its header; behind a broken one reading goes on with the next line."""
+    """Give the rows of a delimited text below its header."""
     schema = reading.schema
-    lines = RecordLines(reading)
-    header = schema.header
-    while True:
-        try:
-            for fields in read_records(lines, schema.delimiter or ",", reading.name):
-                if len(fields) != schema.n_fields:
-                    what = f"this record has {plural(len(fields), 'field')} where the first has {schema.n_fields:,}"
-                    place = {"line": lines.before + 1, "column": min(len(fields), schema.n_fields) + 1}
-                    raise reading.fault(
-                        what, _RAGGED_REMEDY, **place, value=(schema.delimiter or " ").join(fields)
-                    )
-                unfit = next((at for at, line in enumerate(lines.record) if "\0" in line), None)
-                if unfit is not None:
-                    reading.leave_out(reading.unfit_line(lines.before + unfit + 1, lines.record[unfit]))
-                elif header:
-                    header = False
-                else:
-                    yield fields
-                lines.end_record()
-            break
-        except DataError as fault:
-            if not reading.skip or not lines.record:
-                raise
-            reading.leave_out(change_fault(fault, line=lines.before + 1))
-            lines.go_back()
-    facts += _line_facts(reading, lines.before, lines.blank)
-
-
-def _line_facts(reading: Reading, lines: int, blank: int) -> list[Fact]:
-    schema = reading.schema
-    details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
-    first = f"; the first holds {'names' if schema.header else 'data'}" if schema.delimiter else ""
-    facts = [Fact("lines", lines, f"Read {plural(lines, 'line')}{first}.", details)]
-    if schema.encoding not in ("utf-8-sig", "utf-8"):
-        facts.append(Fact("encoding", 0, f"The text was decoded as {schema.encoding}."))
-    if blank:
-        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
-    return facts
+    reader = open_records(
+        reading.file,
+        schema,
+        encoding=reading.encoding,
+        n_fields=schema.n_fields if reading.skip else None,
+        on_fault=reading.leave_out,
+        longest=_PATIENT_TEXT if reading.skip else MAX_TEXT,
+        whole=reading.whole,
+    )
+    for batch in reader:
+        for at, line in enumerate(batch.lines.tolist()):
+            row = batch.record(at)
+            before, nul, _ = "".join(row).partition("\0")
+            if nul:
+                reading.leave_out(reading.unfit_line(line + before.count("\n"), before))
+            else:
+                yield row
+    facts += reading_facts(reader, schema)
 
 
 _READERS: dict[str, Callable[[Reading, list[Fact]], tuple[Sequence[str], Iterator[Document]]]] = {

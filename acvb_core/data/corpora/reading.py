@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +29,7 @@ from acvb_core.data.sources.source import (
     long_line_fault,
     open_lines,
 )
-from acvb_core.data.sources.values import LabelTable, RecordBatch
+from acvb_core.data.sources.values import PLAIN, LabelTable, NumberStyle, RecordBatch, ask_style
 
 if TYPE_CHECKING:
     pass
@@ -40,8 +39,6 @@ _SHOWN = 5
 #: Share of the work that is reading; the rest is sorting and writing.
 _READING = 0.9
 _SECONDS = 0.25
-#: Characters of a record of which some may have to be read again, when broken lines are left out.
-_PATIENT_RECORD = 1 << 22
 _TOO_LONG = "\0 too long\n"
 
 
@@ -169,51 +166,6 @@ def change_fault(fault: DataError, **changes: Any) -> DataError:
     return DataError(fault.what, **(known | changes))
 
 
-class RecordLines:
-    """Lines; those of the record that is being read are kept, so that it can be read again from its second.
-
-    `record` holds the lines of the record so far, `before` counts those in front of them, and `blank` the blank lines
-    between records, which are passed over.
-    """
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._lines = reading.lines()
-        self._again: deque[str] = deque()
-        self._size = 0
-        self.record: list[str] = []
-        self.before = self.blank = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        if len(self.record) == 1 and not self.record[0].strip("\r\n"):
-            self.blank += 1
-            self.end_record()
-        if self._reading.skip and self._size > _PATIENT_RECORD:
-            raise self._reading.fault(
-                f"a quote that opens in this record is not closed within {_PATIENT_RECORD:,} characters",
-                "Close the quote, or double a literal one.",
-            )
-        line = self._again.popleft() if self._again else next(self._lines)
-        self.record.append(line)
-        self._size += len(line)
-        return line
-
-    def end_record(self) -> None:
-        """Forget the record's lines."""
-        self.before += len(self.record)
-        self.record.clear()
-        self._size = 0
-
-    def go_back(self) -> None:
-        """Let the lines behind the record's first come again."""
-        self._again.extendleft(reversed(self.record[1:]))
-        del self.record[1:]
-        self.end_record()
-
-
 class Vocabulary(NamedTuple):
     """The words of a vocabulary file, and what the user calls it."""
 
@@ -271,9 +223,8 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     columns = _CountColumns(reading, vocabulary)
     reader = open_records(
         source,
-        schema.delimiter or ",",
+        schema,
         encoding=reading.encoding,
-        header=schema.header,
         n_fields=schema.n_fields if reading.skip else None,
         used=columns.used,
         on_fault=reading.leave_out,
@@ -307,7 +258,7 @@ class _CountColumns:
         self._count: NumberColumn | None = None
         if schema.count_column is not None:
             self.used.append(schema.count_column)
-            self._count = NumberColumn(schema.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
+            self._count = NumberColumn(schema.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY, schema.style)
         self.documents, self.words = LabelTable(), LabelTable()
         if vocabulary is not None:
             self.words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers
@@ -377,16 +328,25 @@ class NumberColumn(NamedTuple):
     low: int
     high: int
     remedy: str
+    style: NumberStyle = PLAIN
 
     def read(self, batch: RecordBatch, reading: Reading, good: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return each record's number; records whose number is broken are no longer `good`."""
         found = np.empty(batch.n_records, dtype=np.int64)
-        _parse(batch.text, batch.starts, batch.ends, batch.n_fields, self.column, self.low, self.high, found)
+        if self.style != PLAIN:
+            numbers = batch.numbers([self.column], self.style)[:, 0]
+            whole = (numbers >= self.low) & (numbers <= self.high) & (numbers == np.floor(numbers))
+            found[:] = np.where(whole, numbers, -1)
+        else:
+            _parse(
+                batch.text, batch.starts, batch.ends, batch.n_fields, self.column, self.low, self.high, found
+            )
         for at in np.flatnonzero((found < 0) & good).tolist():
             text = batch.field(at, self.column)
             what = number_fault(text, self.what, self.low, self.high)
             place = {"line": int(batch.lines[at]), "column": self.column + 1}
-            reading.leave_out(reading.fault(what, self.remedy, **place, value=text or None))
+            remedy = ask_style(text, self.style) or self.remedy
+            reading.leave_out(reading.fault(what, remedy, **place, value=text or None))
         good &= found >= 0
         return found
 

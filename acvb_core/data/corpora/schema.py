@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import os
@@ -27,16 +28,13 @@ from acvb_core.data.sources.formats import (
 )
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.data.sources.parse import (
-    MAX_FIELDS,
     Head,
-    TooManyFieldsError,
     best_head,
     delimiter_code,
+    first_bytes,
     one_line_fault,
-    read_head_lines,
-    read_records,
 )
-from acvb_core.data.sources.source import ByteSource, is_repeated, open_lines, refuse_too_large
+from acvb_core.data.sources.source import MAX_TEXT, ByteSource, is_repeated, open_lines, refuse_too_large
 from acvb_core.data.sources.values import read_value
 
 
@@ -56,6 +54,7 @@ class CorpusOptions(TypedDict, total=False):
     count_column: ColumnChoice
     encoding: str | None
     delimiter: str | None
+    decimal: str | None
     header: Literal["auto"] | bool
     sheet: str | int | None
     table: str | None
@@ -79,6 +78,8 @@ def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
 
 Records = Sequence[Sequence[str]]
 _GUESS_RECORDS = 200
+#: Of a text that is looked at.
+_HEAD_BYTES = 1 << 22
 _PREVIEW_CHARACTERS = 1_000
 TEXT_NAMES = (
     "text", "texts", "fulltext", "full_text", "content", "contents", "body", "abstract", "review", "message",
@@ -276,17 +277,24 @@ def _guess_layout(source: CorpusSource, options: CorpusOptions) -> Schema:
     refuse_text_format(source)
     if delimiter is not None:
         delimiter_code(delimiter)
-    lines, found_encoding = read_head_lines(source, encoding)
+    block, whole, found_encoding = first_bytes(source, encoding, _HEAD_BYTES)
+    if not block.strip():
+        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
+    head = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    lines = [line.rstrip("\r\n") for line in itertools.islice(head, PREVIEW_ROWS)]
     blank = Schema("corpus", "lines", source.name, source.gzipped, found_encoding)
     format = format or _numbered_format(lines)
     table = None
     if format == "counts":
         return _counts_layout(source, options, delimiter)
     if format in (None, "table"):
-        table = _find_table(lines, source.name, delimiter, given=format == "table" or delimiter is not None)
+        given = format == "table" or delimiter is not None
+        table = _find_table(block, whole, source.name, delimiter, given=given)
     if table is None:
-        rows = tuple((line.rstrip("\r\n")[:_PREVIEW_CHARACTERS],) for line in lines[:PREVIEW_ROWS])
-        return replace(blank, format=format or "lines", column_names=("line",), rows=rows, n_fields=1)
+        rows = tuple((line[:_PREVIEW_CHARACTERS],) for line in lines)
+        numbers = tuple(range(1, len(rows) + 1))
+        blank = replace(blank, column_names=("line",), rows=rows, lines=numbers, n_fields=1)
+        return replace(blank, format=format or "lines")
     if format is None and _is_counts(table.records):
         return _counts_layout(source, options, table.delimiter)
     return _table_layout(blank, table, options)
@@ -299,13 +307,14 @@ def _frame_layout(source: FrameSource, format: str | None, options: CorpusOption
         what = f"this is {frame.what}, but it was to be read as {format}"
         remedy = "Let the format be recognised, or choose table or counts."
         raise DataError(what, source=source.name, remedy=remedy)
-    records = source.first_rows(_GUESS_RECORDS)
+    head = source.read_head(_GUESS_RECORDS)
+    records = head.records
     if format == "counts" or (format is None and len(frame.names) > 1 and _is_counts(records)):
         return _counts_layout(source, options, None)
     blank = Schema("corpus", "table", source.name, container=frame.container)
     if frame.named:
         options = {**options, "header": True}
-    return _table_layout(blank, Head(records, len(frame.names), 1.0, ""), options)
+    return _table_layout(blank, head, options)
 
 
 def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> Schema:
@@ -319,9 +328,16 @@ def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> Sche
 
 def _counts_layout(source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None) -> Schema:
     # A list of (document, word, count) is a list of links with values: the same look, the same reader.
-    encoding, header = options.get("encoding"), options.get("header", "auto")
     links = inspect(
-        source, ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=header)
+        source,
+        ReadOptions(
+            format="edges",
+            value_column=resolve_columns(options).get("count_column"),
+            encoding=options.get("encoding"),
+            delimiter=delimiter,
+            decimal=options.get("decimal"),
+            header=options.get("header", "auto"),
+        ),
     )
     return replace(
         links,
@@ -353,28 +369,13 @@ def _table_layout(blank: Schema, table: Head, options: CorpusOptions) -> Schema:
         header=has_header,
         column_names=tuple(given if has_header else (f"column {i + 1}" for i in range(width))),
         rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS]),
+        lines=table.lines[has_header:][:PREVIEW_ROWS],
+        title_lines=table.title_lines,
         n_fields=width,
         text_column=text,
         name_column=_guess_name_column(called, columns, {text, label}),
         label_column=label,
     )
-
-
-def _cut(lines: Sequence[str], delimiter: str, name: str) -> Head:
-    """Return the first records with as many fields as the first, up to a fault, which the reader will name."""
-    found: list[list[str]] = []
-    try:
-        for record in itertools.islice(read_records(lines, delimiter, name), _GUESS_RECORDS):
-            found.append(record)
-            if len(record) > MAX_FIELDS:
-                raise TooManyFieldsError(len(record), name)
-    except TooManyFieldsError:
-        raise
-    except DataError:
-        if not found:
-            raise
-    alike = [record for record in found if len(record) == len(found[0])]
-    return Head(alike, len(found[0]), len(alike) / len(found), delimiter)
 
 
 def _numbered_format(lines: Sequence[str]) -> str | None:
@@ -383,24 +384,24 @@ def _numbered_format(lines: Sequence[str]) -> str | None:
     whole = all(field.isascii() and field.isdigit() for fields in head for field in fields)
     if whole and [len(fields) for fields in head] == [1, 1, 1, 3]:
         return "docword"
-    filled = [line for line in lines[:20] if line.strip()]
+    filled = [line for line in lines if line.strip()]
     alike = [line for line in filled if _LDAC_LINE.fullmatch(line)]
     return "ldac" if any(":" in line for line in alike) and 2 * len(alike) >= len(filled) else None
 
 
-def _find_table(lines: Sequence[str], name: str, delimiter: str | None, *, given: bool) -> Head | None:
+def _find_table(block: bytes, whole: bool, name: str, delimiter: str | None, *, given: bool) -> Head | None:
     """Return the first records of a table, None where each line is rather a text, unless a table is asked for."""
     try:
-        table = best_head(lambda mark: _cut(lines, mark, name), delimiter)
+        table = best_head(block, whole, name, delimiter, longest=MAX_TEXT, at_most=_GUESS_RECORDS)
     except DataError:
         if given:
             raise
         return None
-    if given or _is_table(table, name):
+    if given or _is_table(table, name, block):
         return table
     only = table.records[0]
     words = all(len(field.split()) == 1 and not _is_number(field) for field in only)
-    if len(lines) == 1 and len(only) > 1 and words:
+    if whole and table.share == len(table.records) == 1 < len(only) and words:
         raise one_line_fault(only, name, "choose the format lines")
     return None
 
@@ -421,7 +422,7 @@ def _is_counts(records: Records) -> bool:
     return len(set(documents)) < len(documents) or _guess_text_column([], columns) is None
 
 
-def _is_table(head: Head, filename: str) -> bool:
+def _is_table(head: Head, filename: str, block: bytes) -> bool:
     """Return whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
     records = head.records
     if _has_text_header(records):
@@ -432,9 +433,8 @@ def _is_table(head: Head, filename: str) -> bool:
     if named or filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return True
     # In prose a comma is followed by a blank.
-    cells = [field for record in records for field in record[1:] if field]
-    spaced = sum(field.startswith(" ") for field in cells)
-    return len(records) > 1 and head.share > 0.9 and (head.delimiter != "," or 2 * spaced < len(cells))
+    prose = head.delimiter == "," and 2 * block.count(b", ") >= block.count(b",")
+    return len(records) > 1 and head.share > 0.9 and not prose
 
 
 def _has_text_header(records: Records) -> bool:

@@ -33,8 +33,9 @@ from acvb_core.data.sources.frames import (
     report_damage,
     write_cell,
 )
-from acvb_core.data.sources.parse import RecordReader
+from acvb_core.data.sources.parse import RecordReader, count_titles
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, FileLike, Utf8Stream, open_lines, parse_json
+from acvb_core.data.sources.values import PLAIN
 
 _ONE_SELECT = "Give one SELECT that only reads, such as SELECT person, item FROM orders."
 _FASTER_QUERY = (
@@ -242,16 +243,24 @@ def read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
         counts = _count_rows(book, _wanted_sheets(sheets, choices.sheet, source))
         name = _usual_sheet(book, counts)
         rows = [] if name is None else _numbered_rows(book, name)
+        merged = [] if name is None else book.get_sheet_by_name(name).merged_cell_ranges or []
+        left = 0 if name is None else book.get_sheet_by_name(name).start[1]
     if name is None:
         raise source.fault(
             f"the {plural(len(counts), 'sheet')} that would be read {'is' if len(counts) == 1 else 'are'} empty",
             f"Choose another sheet (sheet=...) among {name_parts(sheets)}, or fill it.",
             value=", ".join(counts),
         )
-    texts = [(number, [write_cell(value).strip() for value in row]) for number, row in rows]
-    full = [(number, row) for number, row in texts if any(row)]
-    width = len(texts[0][1])
-    facts = []
+    texts = {number: [write_cell(value).strip() for value in row] for number, row in rows}
+    width = len(rows[0][1])
+    filled = [(number, row) for number, row in texts.items() if any(row)]
+    n_titles = count_titles([row for _, row in filled], [width] * len(filled), width)
+    first = filled[n_titles][0] if n_titles else 0
+    facts = tell_count("title_lines", n_titles, "{row|rows} above the table: taken for titles, passed over.")
+    n_merged = _fill_merged(texts, merged, first, left, source)
+    told = "{cell|cells} of merged cells in the sheet: filled with the value of the first one."
+    facts += tell_count("merged_cells", n_merged, told)
+    full = [(number, row) for number, row in texts.items() if any(row) and number >= first]
     others = [other for other, count in counts.items() if count and other != name]
     if others:
         told = (
@@ -268,6 +277,28 @@ def read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
         n_rows=len(full),
         facts=tuple(facts),
     )
+
+
+def _fill_merged(
+    rows: dict[int, list[str]], ranges: Sequence[Any], first: int, left: int, source: ByteSource
+) -> int:
+    """Give every cell of merged ones the value of the first, below the titles; return how many cells were filled."""
+    n_filled = looked_at = 0
+    for (top, start), (bottom, end) in ranges:
+        here, columns = range(max(top + 1, first), bottom + 2), range(start - left, end - left + 1)
+        value = rows.get(top + 1, [])[start - left : start - left + 1] if start >= left else []
+        looked_at += len(here) * len(columns) if value else 0
+        if looked_at > _MOST_CELLS:
+            what = f"its merged cells cover more than {_MOST_CELLS:,} cells"
+            raise source.fault(what, "Undo the merging, or save the sheet as CSV.")
+        if not value or not value[0] or top + 1 < first:
+            continue
+        for row in (rows[number] for number in here if number in rows):
+            for column in columns:
+                if column < len(row) and not row[column]:
+                    row[column] = value[0]
+                    n_filled += 1
+    return n_filled
 
 
 def _wanted_sheets(sheets: Sequence[str], choice: str | int | None, source: ByteSource) -> Sequence[str]:
@@ -520,21 +551,23 @@ def _refuse_choices(choices: FrameChoices, name: str) -> None:
 
 def open_records(
     source: ByteSource | FrameSource,
-    delimiter: str | None,
+    schema: Schema,
     *,
     encoding: str | None = None,
-    header: bool = False,
     used: Sequence[int] | None = None,
+    whole: bool = False,
     **options: Any,
 ) -> RecordReader | FrameRecords:
     """Return the records of a frame, of which some columns are `used`, or of a delimited text.
 
-    The other arguments are of a text, as for `RecordReader`.
+    The other arguments are of a text, as for `Utf8Stream` and `RecordReader`.
     """
     if isinstance(source, FrameSource):
-        return FrameRecords(source, header=header, used=used)
-    assert delimiter is not None
-    return RecordReader(Utf8Stream(source, encoding), source.name, delimiter, header=header, **options)
+        return FrameRecords(source, header=schema.header, used=used)
+    options |= {"header": schema.header, "title_lines": schema.title_lines}
+    return RecordReader(
+        Utf8Stream(source, encoding, whole=whole), source.name, schema.delimiter or ",", **options
+    )
 
 
 def reading_facts(reader: RecordReader | FrameRecords, schema: Schema) -> list[Fact]:
@@ -548,6 +581,8 @@ def reading_facts(reader: RecordReader | FrameRecords, schema: Schema) -> list[F
         more = ", …" if len(unused) > 5 else ""
         told = f"{plural(len(unused), 'column')} not used: {names}{more}."
         facts.append(Fact("unused_columns", len(unused), told))
+    if schema.style != PLAIN:
+        facts.append(Fact("number_style", 0, schema.style.sentence))
     return facts
 
 
@@ -555,10 +590,16 @@ def _text_facts(reader: RecordReader, schema: Schema) -> list[Fact]:
     first = "names" if schema.header else "data"
     read = f"Read {plural(reader.lines_read, 'line')}; the first holds {first}."
     details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
-    facts = [Fact("lines", reader.lines_read, read, details)]
-    if schema.encoding not in ("utf-8-sig", "utf-8"):
-        facts.append(Fact("encoding", 0, f"The text was decoded as {schema.encoding}."))
+    facts = [Fact("lines", reader.lines_read, read, details), *encoding_facts(schema)]
     told = "{line that starts|lines that start} with # or % above the data: passed over."
+    told = "{line|lines} above the table: taken for titles, passed over."
+    facts += tell_count("title_lines", schema.title_lines, told)
     facts += tell_count("comment_lines", reader.comment_lines, told)
     facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: passed over.")
     return facts + tell_count("trimmed", reader.trimmed, TRIMMED)
+
+
+def encoding_facts(schema: Schema) -> list[Fact]:
+    """Return the fact about the encoding of a text, none of one in UTF-8."""
+    told = f"The text was decoded as {schema.encoding}."
+    return [] if schema.encoding in ("utf-8-sig", "utf-8") else [Fact("encoding", 0, told)]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.report import Fact, plural, tell_count
-from acvb_core.data.sources.parse import CountedRecords
+from acvb_core.data.sources.parse import CountedRecords, Head
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import RecordBatch
 
@@ -156,10 +156,11 @@ class FrameSource:
                 at = self.headings[at - 1] or at
             raise error.change_parts(column=at, unit=self.frame.unit) from None
 
-    def first_rows(self, count: int) -> list[list[str]]:
+    def read_head(self, count: int) -> Head:
         """Return the first rows as text, below the names of the columns where the frame has such."""
-        names = [list(self.frame.names)] if self.frame.named else []
-        return [*names, *itertools.islice(self._rows(), count - len(names))]
+        found = [(0, list(self.frame.names))] if self.frame.named else []
+        found += itertools.islice(self._rows(), count - len(found))
+        return Head([row for _, row in found], tuple(line for line, _ in found), len(self.frame.names))
 
     def head_as_csv(self, limit: int) -> tuple[bytes, float]:
         """Return the first rows as comma-separated text of about `limit` bytes, and their share of all."""
@@ -168,7 +169,7 @@ class FrameSource:
         if self.frame.named:
             writer.writerow(self.frame.names)
         share = 1.0
-        for number, row in enumerate(self._rows(), start=1):
+        for number, (_, row) in enumerate(self._rows(), start=1):
             writer.writerow(row)
             if out.tell() > limit:
                 total = self.frame.n_rows
@@ -176,9 +177,9 @@ class FrameSource:
                 break
         return out.getvalue().encode(), min(share, 1.0)
 
-    def _rows(self) -> Iterator[list[str]]:
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
         for batch in FrameRecords(self, strict=False):
-            yield from map(batch.record, range(batch.n_records))
+            yield from zip(batch.lines.tolist(), map(batch.record, range(batch.n_records)), strict=True)
 
 
 class FrameRecords(CountedRecords):
@@ -237,6 +238,22 @@ class FrameRecords(CountedRecords):
         else:
             lines = np.arange(first, first + n_rows, dtype=np.int64)
         return RecordBatch(text, starts.ravel(), ends.ravel(), lines, n_fields)
+
+
+def column_types(source: FrameSource) -> list[Any]:
+    """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] where it has no rows."""
+    from pyarrow.types import is_dictionary
+
+    schema: Any = next((batch.schema for batch in source.frame.batches()), [])
+    types = [column.type for column in schema][: len(source.frame.names)]
+    return [kind.value_type if is_dictionary(kind) else kind for kind in types]
+
+
+def is_text_type(kind: Any) -> bool:
+    """Return whether an Arrow type is one of texts."""
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

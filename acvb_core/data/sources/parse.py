@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.data.report import plural
 from acvb_core.data.sources.formats import refuse_text_format
-from acvb_core.data.sources.source import MAX_TEXT, ByteSource, Utf8Stream, long_line_fault, open_lines
-from acvb_core.data.sources.values import RecordBatch, read_value
+from acvb_core.data.sources.source import ByteSource, Utf8Stream
+from acvb_core.data.sources.values import ILLEGAL, RecordBatch, read_value
 
 MAX_FIELD = 10_000  # bytes; a longer field is nearly always an unclosed quote or not a table at all
 # Outcomes of `tokenise`.
 FINE, RAGGED, CONTROL, LONG, LONG_QUOTED, UNCLOSED, AFTER_QUOTE = range(7)
-# Slots of the running state: where the next record starts and what was passed over on the way to it.
-LINE, EXPECTED, BLANK_LINES, TRIMMED, COMMENT_LINES, COMMENTS_OPEN, STATE_SLOTS = range(7)
+# Slots of the running state: where the next record starts, what was passed over on the way to it, and what is allowed.
+LINE, EXPECTED, BLANK_LINES, TRIMMED, COMMENT_LINES, COMMENTS_OPEN, TITLES, LONGEST, STATE_SLOTS = range(9)
 # Special values of state[EXPECTED].
 FROM_FIRST_RECORD, ANY_NUMBER = -1, -2
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _HASH, _PERCENT = 9, 10, 13, 32, 34, 35, 37
@@ -42,11 +42,11 @@ def make_room(n: int) -> Room:
     return Room(np.empty(n, dtype=np.uint8), starts, ends, first, np.empty(n + 1, dtype=np.int64))
 
 
-def new_state(expected: int) -> NDArray[np.int64]:
+def new_state(expected: int, title_lines: int = 0, longest: int = MAX_FIELD) -> NDArray[np.int64]:
     """Return the running state of `tokenise` at the start of a file."""
     state = np.zeros(STATE_SLOTS, dtype=np.int64)
-    state[LINE] = state[COMMENTS_OPEN] = 1
-    state[EXPECTED] = expected
+    state[LINE], state[EXPECTED], state[TITLES], state[LONGEST] = 1, expected, title_lines, longest
+    state[COMMENTS_OPEN] = longest == MAX_FIELD
     return state
 
 
@@ -55,8 +55,10 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
     """Cut a block of UTF-8 bytes into the fields of whole records, in one pass.
 
     Blanks around an unquoted field are trimmed, "" inside quotes is one quote, a quote inside an unquoted field is an
-    ordinary character. Blank lines are passed over, and so are lines that start with # or % before the first record. A
-    line ends at LF, CR LF or CR. With a space as delimiter, a run of spaces is one delimiter.
+    ordinary character. Blank lines and the first state[TITLES] lines are passed over, and so are lines that start with
+    # or % before the first record. A line ends at LF, CR LF or CR. With a space as delimiter, a run of spaces is one
+    delimiter. Where fields may be longer than MAX_FIELD they are texts: these have no such comments above them, and may
+    hold control characters.
 
     What is left over at the end of a block that is not `final` is not consumed: it is handed in again, in front of the
     next block, so that line numbers stay right across blocks and inside quoted fields that hold line breaks.
@@ -68,6 +70,8 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
         number of fields found), `position` is the offending byte (for RAGGED, the record's first byte).
     """
     text, starts, ends, first, lines = room
+    longest = state[LONGEST]
+    texts = longest > MAX_FIELD
     n = block.shape[0]
     position = 0
     n_fields = 0
@@ -83,7 +87,8 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
         quoted = False
         complete = False
 
-        if state[COMMENTS_OPEN] == 1 and (block[position] == _HASH or block[position] == _PERCENT):
+        title = record_line <= state[TITLES]
+        if title or (state[COMMENTS_OPEN] == 1 and (block[position] == _HASH or block[position] == _PERCENT)):
             while position < n and block[position] != _NEWLINE and block[position] != _RETURN:
                 position += 1
             if position + 1 >= n and not final:
@@ -92,7 +97,7 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
                 position += 1
             position += 1
             state[LINE] += 1
-            state[COMMENT_LINES] += 1
+            state[COMMENT_LINES] += not title
             continue
 
         while True:
@@ -122,12 +127,12 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
                         c == _RETURN and position + 1 < n and block[position + 1] != _NEWLINE
                     ):
                         line += 1
-                    elif _is_control(c):
+                    elif not texts and _is_control(c):
                         return n_records, n_fields, record_start, CONTROL, line, field, position
                     text[written] = c
                     written += 1
                     position += 1
-                    if written - field_start > MAX_FIELD:
+                    if written - field_start > longest:
                         return n_records, n_fields, record_start, LONG_QUOTED, open_line, field, position
                 if not closed:
                     if final:
@@ -138,18 +143,18 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
                 if position < n:
                     c = block[position]
                     if c != delimiter and c != _NEWLINE and c != _RETURN:
-                        return n_records, n_fields, record_start, AFTER_QUOTE, line, field, position
+                        return n_records, n_fields, record_start, AFTER_QUOTE, open_line, field, position
             else:
                 while position < n:
                     c = block[position]
                     if c == delimiter or c == _NEWLINE or c == _RETURN:
                         break
-                    if _is_control(c):
+                    if not texts and _is_control(c):
                         return n_records, n_fields, record_start, CONTROL, line, field, position
                     text[written] = c
                     written += 1
                     position += 1
-                    if written - field_start > MAX_FIELD:
+                    if written - field_start > longest:
                         return n_records, n_fields, record_start, LONG, line, field, position
                 before_trim = written
                 while written > field_start and _is_blank(text[written - 1], delimiter):
@@ -220,15 +225,12 @@ def _is_control(c: Any) -> Any:
 BLOCK_BYTES = 1 << 19
 ONE_FIELD = ""  # the delimiter of a file in which every line is one field
 DELIMITER_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar", " ": "space"}
-_CLOSE = "Close it, or double a literal quote."
 #: Fields of a line at most: each has a name, and a place in a preview.
 MAX_FIELDS = 2_000_000
+_CLOSE = "Close it, or double a literal quote."
 _FAULTS = {
-    LONG: (
-        f"a field is longer than {MAX_FIELD:,} bytes",
-        "Check the delimiter and the line ends; shorten labels.",
-    ),
-    LONG_QUOTED: (f"a quote that opens here is not closed within {MAX_FIELD:,} bytes", _CLOSE),
+    LONG: ("a field is longer than {:,} bytes", "Check the delimiter and the line ends; shorten labels."),
+    LONG_QUOTED: ("a quote that opens here is not closed within {:,} bytes", _CLOSE),
     UNCLOSED: ("a quote that opens here is never closed", _CLOSE),
     AFTER_QUOTE: (
         "there is text after the closing quote of a field",
@@ -243,12 +245,13 @@ class CountedRecords:
     def __init__(self, header: bool) -> None:
         self._wants_header = header
         self.header: list[str] | None = None
+        self.header_line: int | None = None
         self.records = self.lines_read = self.trimmed = 0
 
     def _take_header(self, batch: RecordBatch) -> Iterator[RecordBatch]:
         """Yield the batch if it holds data, without the line of names, which goes to `header`."""
         if self._wants_header and self.header is None and batch.n_records:
-            self.header = batch.record(0)
+            self.header, self.header_line = batch.record(0), int(batch.lines[0])
             batch = batch.without_first()
         if batch.n_records:
             self.records += batch.n_records
@@ -258,12 +261,14 @@ class CountedRecords:
 class RecordReader(CountedRecords):
     """Iterate over a file's records; every record must have `n_fields` fields, or as many as the first.
 
-    With `header`, the first record holds column names: it goes to the attribute `header`, not into a batch. The fault
-    of a broken line is raised, or told to `on_fault`, and then the line is left out.
+    With `header`, the first record below `title_lines` holds column names: it goes to the attribute `header`, not into
+    a batch. The fault of a broken line is raised, or told to `on_fault`, and then the line is left out. `longest` is
+    the length of a field at most; more than MAX_FIELD is for texts (`tokenise`).
 
     Attributes
     ----------
     header : list of str or None
+    header_line : int or None
     lines_read, records, blank_lines, comment_lines, trimmed, broken_lines : int
         Counts so far; `trimmed` counts fields that lost blanks around them, `broken_lines` those left out.
     """
@@ -278,15 +283,15 @@ class RecordReader(CountedRecords):
         block_bytes: int = BLOCK_BYTES,
         n_fields: int | None = None,
         on_fault: Callable[[DataError], None] | None = None,
+        title_lines: int = 0,
+        longest: int = MAX_FIELD,
     ) -> None:
         super().__init__(header)
-        self._stream = stream
-        self._name = name
-        self._delimiter = delimiter
+        self._stream, self._name, self._delimiter = stream, name, delimiter
         self._code = delimiter_code(delimiter)
         self._block_bytes = block_bytes
-        self._state = new_state(FROM_FIRST_RECORD if n_fields is None else n_fields)
-        self._given_width = n_fields is not None
+        self._state = new_state(FROM_FIRST_RECORD if n_fields is None else n_fields, title_lines, longest)
+        self._width_from = "" if n_fields is None else "expected"
         self._on_fault = on_fault
         self._in_broken = False
         self.blank_lines = self.comment_lines = self.broken_lines = 0
@@ -308,9 +313,9 @@ class RecordReader(CountedRecords):
                 self._count()
                 if n_records:
                     lines, n_fields = room.lines[:n_records], int(self._state[EXPECTED])
-                    yield from self._take_header(
-                        RecordBatch(room.text, room.starts, room.ends, lines, n_fields)
-                    )
+                    batch = RecordBatch(room.text, room.starts, room.ends, lines, n_fields)
+                    self._width_from = self._width_from or self._delimiter.join(batch.record(0))
+                    yield from self._take_header(batch)
                 done += consumed
                 if fault[0] == FINE:
                     break
@@ -349,40 +354,48 @@ class RecordReader(CountedRecords):
         self, block: NDArray[np.uint8], at: int, outcome: int, line: int, field: int, position: int
     ) -> DataError:
         """Return the error for the record that starts at `at`."""
+        longest = int(self._state[LONGEST])
         if outcome != RAGGED:
-            return _field_error(self._name, block, outcome, line, field, position)
+            return _field_error(self._name, block, longest, outcome, line, field, position)
         raw = block[at : at + MAX_FIELD].tobytes().decode("utf-8", errors="replace").splitlines()[0]
         expected = int(self._state[EXPECTED])
-        fields = f"{expected:,} are expected" if self._given_width else f"the first has {expected:,}"
+        fields = f"the first has {expected:,}, {shorten(self._width_from)!r}"
+        if self._width_from == "expected":
+            fields = f"{expected:,} are expected"
         what = f"this line has {plural(field, 'field')} where {fields}"
+        place: dict[str, Any] = {"source": self._name, "line": line, "value": raw}
+        own = _name_delimiter(self._delimiter)
         for other, other_name in DELIMITER_NAMES.items():
             if other not in (self._delimiter, " ") and raw.count(other) == expected - 1 and expected > 1:
-                own = DELIMITER_NAMES.get(self._delimiter, repr(self._delimiter))
-                what += f": it is separated by {other_name}s, the file by {own}s"
-                remedy = "Use one delimiter in the whole file."
-                return DataError(what, source=self._name, line=line, value=raw, remedy=remedy)
+                what += f": it is separated by {other_name}s, the file by {own}"
+                return DataError(what, **place, remedy="Use one delimiter in the whole file.")
+        what += f", separated by {own}"
         remedy = "Give every line the same number of fields; quote a field that holds the delimiter."
-        column = min(field, expected) + 1
-        return DataError(what, source=self._name, line=line, column=column, value=raw, remedy=remedy)
+        if longest > MAX_FIELD:
+            remedy += " If each line is one document, choose the format lines."
+        return DataError(what, **place, column=min(field, expected) + 1, remedy=remedy)
 
 
 class FirstRecords(NamedTuple):
-    """The first records of a text, the number of fields of all that its head holds, and fields that lost blanks."""
+    """The first records of a text and their lines; the number of fields of all that its head holds; trimmed fields."""
 
     records: list[list[str]]
+    lines: NDArray[np.int64]
     counts: NDArray[np.int64]
     trimmed: int
 
 
-def cut_head(head: bytes, whole: bool, delimiter: str, name: str, at_most: int) -> FirstRecords:
+def cut_head(
+    head: bytes, whole: bool, delimiter: str, name: str, at_most: int, longest: int = MAX_FIELD
+) -> FirstRecords:
     """Return the first records of a text; it is a DataError that there are none, or that the first has a fault."""
     block = np.frombuffer(head, dtype=np.uint8)
     room = make_room(len(block))
-    state = new_state(ANY_NUMBER)
+    state = new_state(ANY_NUMBER, longest=longest)
     code = delimiter_code(delimiter)
     n_records, n_fields, _, outcome, *where = tokenise(block, whole, code, state, room)
-    if outcome != FINE and n_records < 2:
-        raise _field_error(name, block, outcome, *where)
+    if outcome != FINE and n_records < (2 if longest == MAX_FIELD else 1):
+        raise _field_error(name, block, longest, outcome, *where)
     if n_records == 0 and whole:
         what = "the file holds no data, only blank or comment lines"
         raise DataError(what, source=name, remedy="Load a file with data in it.")
@@ -401,7 +414,7 @@ def cut_head(head: bytes, whole: bool, delimiter: str, name: str, at_most: int) 
     ]
     bounds = [0, *np.cumsum(shown).tolist()]
     records = [fields[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
-    return FirstRecords(records, counts, int(state[TRIMMED]))
+    return FirstRecords(records, room.lines[:n_records], counts, int(state[TRIMMED]))
 
 
 class TooManyFieldsError(DataError):
@@ -424,8 +437,12 @@ def delimiter_code(delimiter: str) -> int:
     return ord(delimiter)
 
 
+def _name_delimiter(delimiter: str) -> str:
+    return f"{DELIMITER_NAMES[delimiter]}s" if delimiter in DELIMITER_NAMES else repr(delimiter)
+
+
 def _field_error(
-    name: str, block: NDArray[np.uint8], outcome: int, line: int, field: int, position: int
+    name: str, block: NDArray[np.uint8], longest: int, outcome: int, line: int, field: int, position: int
 ) -> DataError:
     byte = int(block[min(position, len(block) - 1)])
     value = None
@@ -434,6 +451,7 @@ def _field_error(
         remedy = "This is not plain text: save it as CSV, or choose utf-16 if it is that."
     else:
         what, remedy = _FAULTS[outcome]
+        what = what.format(longest)
         if outcome == AFTER_QUOTE and byte < 128:
             value = chr(byte)
     return DataError(what, source=name, line=line, column=field, value=value, remedy=remedy)
@@ -441,76 +459,155 @@ def _field_error(
 
 #: Records that guesses are made from.
 GUESS_RECORDS = 50
-# Of a text that is looked at line by line.
-_HEAD_CHARACTERS, _HEAD_LINES = 1 << 22, 5_000
 _HEAD_BYTES = 1 << 17
 _MAX_HEAD_BYTES = 1 << 24
-# What the messages of csv mean.
-_RECORD_FAULTS = {
-    "unexpected end": "a quote that opens in this record is never closed",
-    "field limit": f"a quote that opens in this record is not closed within {MAX_TEXT:,} characters",
-    "expected after": "there is text after the closing quote of a field",
-}
+#: Lines above a table that may be titles.
+_MAX_TITLES = 6
+#: Share of records with the usual number of fields that makes a table.
+_EVEN = 0.9
 # A comma also stands inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
+_DECIMAL_COMMA = re.compile(r"\d,\d")
 
 
 class Head(NamedTuple):
-    """The first records of a delimited text."""
+    """The first records of a table that have as many fields as most of them, without titles above the table."""
 
     records: list[list[str]]
+    lines: tuple[int, ...]  # the 1-based line or row that each of them starts on
     usual: int  # fields that most records have
-    share: float  # of the records that have so many
-    delimiter: str
+    share: float = 1.0  # of the records that have so many
+    delimiter: str = ""
     trimmed: int = 0  # fields that lost blanks around them
+    title_lines: int = 0
+    even: bool = True  # the first record has as many fields as most
     encoding: str = ""
-
-    @property
-    def even(self) -> list[list[str]]:
-        """The records that have as many fields as most."""
-        return [record for record in self.records if len(record) == self.usual]
 
 
 def read_head(source: ByteSource, encoding: str | None, delimiter: str | None) -> Head:
     """Return the first records of a delimited text with several columns; anything else is a DataError."""
     refuse_text_format(source)
-    stream = Utf8Stream(source, encoding)
-    block, whole = _first_bytes(stream)
-    head = best_head(lambda candidate: _cut(block, whole, candidate, source.name), delimiter)
+    block, whole, encoding = first_bytes(source, encoding)
+    head = best_head(block, whole, source.name, delimiter)
     if head.usual < 2 and delimiter is None:
-        by_blanks = _cut(block, whole, " ", source.name)
+        by_blanks = best_head(block, whole, source.name, " ")
         head = by_blanks if _is_numeric(by_blanks) else head  # text with spaces is one field
-    first = head.records[0]
     if head.usual < 2:
         remedy = "Give several columns, or say which delimiter separates them."
-        raise source.fault("every line has one field only", remedy, line=1, value=first[0])
-    if len(first) != head.usual:
-        raise source.fault(
-            f"the first line has {plural(len(first), 'field')}, most lines have {head.usual:,}",
-            "Remove title lines above the data, and give every line the same number of fields.",
-            line=1,
-        )
-    return head._replace(encoding=stream.encoding)
+        raise source.fault("every line has one field only", remedy, line=1, value=head.records[0][0])
+    if not head.even:
+        raise _uneven_fault(source, block, whole, head)
+    return head._replace(encoding=encoding)
 
 
-def best_head(cut: Callable[[str], Head], delimiter: str | None) -> Head:
+def first_bytes(source: ByteSource, encoding: str | None, size: int = _HEAD_BYTES) -> tuple[bytes, bool, str]:
+    """Return the first bytes as UTF-8, with two line ends if there are so many; whether they are all; the encoding."""
+    stream = Utf8Stream(source, encoding)
+    head, lines = bytearray(), 0
+    while len(head) < size or (lines < 2 and len(head) < _MAX_HEAD_BYTES):
+        chunk = stream.read(_HEAD_BYTES)
+        if not chunk:
+            return bytes(head), True, stream.encoding
+        head += chunk
+        lines += chunk.count(b"\n")
+    return bytes(head), False, stream.encoding
+
+
+def best_head(
+    block: bytes, whole: bool, name: str, delimiter: str | None, *,
+    longest: int = MAX_FIELD, at_most: int = GUESS_RECORDS,
+) -> Head:  # fmt: skip
     """Return the head cut at the given delimiter, or at that which makes the best table.
 
     Where none can be cut at, the fault of the last one is raised.
     """
-    if delimiter is not None:
-        return cut(delimiter)
     heads: list[Head] = []
-    for candidate in _CANDIDATES:
+    for candidate in _CANDIDATES if delimiter is None else (delimiter,):
         try:
-            heads.append(cut(candidate))
+            heads.append(_cut(cut_head(block, whole, candidate, name, at_most, longest), candidate, longest))
         except TooManyFieldsError:
             raise
         except DataError as error:
             problem = error
     if not heads:
         raise problem
-    return max(heads, key=lambda head: (head.share if head.usual > 1 else 0.0, head.trimmed == 0))
+    return max(heads, key=_judge)
+
+
+def _cut(found: FirstRecords, delimiter: str, longest: int) -> Head:
+    records, lines, counts, trimmed = found
+    several = counts[counts > 1]
+    usual = int(np.bincount(several).argmax()) if len(several) else 1
+    start = count_titles(records, counts.tolist(), usual)
+    even = bool(counts[start] == usual)
+    if longest > MAX_FIELD:  # texts may hold the delimiter: the first record says how many fields there are
+        usual, even = int(counts[start]), True
+    kept = [at for at in range(start, len(records)) if len(records[at]) == usual]
+    return Head(
+        [records[at] for at in kept],
+        tuple(lines[kept].tolist()),
+        usual,
+        float((counts[start:] == usual).mean()),
+        delimiter,
+        trimmed,
+        title_lines=int(lines[start]) - 1 if start else 0,
+        even=even,
+    )
+
+
+def count_titles(records: Sequence[Sequence[str]], widths: Sequence[int], usual: int) -> int:
+    """Return how many of the first records are titles: words above a table, nearly all of whose records are alike.
+
+    A title has one field, or at least two fewer than the records (one fewer has a line of names in which that of the
+    rows' names is left out). It may also be the first cell of a row alone, above a row of words.
+    """
+    start, wide = 0, False
+    for fields in records[:_MAX_TITLES]:
+        alone = not any(fields[1:])
+        short = len(fields) == 1 or len(fields) < usual - 1
+        blank = start > 0 and alone and not fields[0]
+        # Of two columns, the first may hold a name whose value is missing.
+        if not blank and not ((short or (alone and (usual > 2 or " " in fields[0]))) and _is_word(fields[0])):
+            break
+        wide |= not short
+        start += 1
+    rest = np.asarray(widths[start:])
+    if usual < 2 or len(rest) < 2 or rest[0] != usual or (rest == usual).mean() < _EVEN:
+        return 0
+    return 0 if wide and not all(map(_is_word, records[start])) else start
+
+
+def _is_word(field: str) -> bool:
+    return read_value(field).verdict == ILLEGAL
+
+
+def _judge(head: Head) -> tuple[float, ...]:
+    """Return how good a table is: nearly all records alike, no other delimiter in the fields, no blanks around them."""
+    if head.usual < 2:
+        return (0.0,)
+    fields = [_DECIMAL_COMMA.sub("", field) for record in head.records for field in record]
+    other = [mark for mark in _CANDIDATES if mark != head.delimiter]
+    clean = sum(not any(mark in field for mark in other) for field in fields) / len(fields)
+    return min(head.share, _EVEN), round(clean, 1), float(head.trimmed == 0), head.share
+
+
+def _uneven_fault(source: ByteSource, block: bytes, whole: bool, head: Head) -> DataError:
+    """Return the error for a first line with another number of fields than most lines; it shows one of these too."""
+    found = cut_head(block, whole, head.delimiter, source.name, 1)
+    width, other = int(found.counts[0]), int((found.counts == head.usual).argmax())
+    raw = re.split("\r\n|\r|\n", block.decode("utf-8", errors="replace"))
+    first, second = (int(found.lines[at]) for at in (0, other))
+    own = _name_delimiter(head.delimiter)
+    remedy = f"Give every line the same number of fields, separated by {own}, or say what separates them (delimiter)."
+    if width == head.usual - 1:
+        remedy = (
+            "If the first line holds names, give one to each column; that of the rows' names may be blank."
+        )
+    elif width < head.usual:
+        remedy = "Remove what is above the table, or give every line the same number of fields."
+    what = f"the first line has {plural(width, 'field')}, most lines have {head.usual:,}, separated by {own}"
+    what += f": line {second:,} is {shorten(raw[second - 1])!r}"
+    return source.fault(what, remedy, first, raw[first - 1])
 
 
 def one_line_fault(
@@ -526,67 +623,8 @@ def one_line_fault(
     )
 
 
-def _first_bytes(stream: Utf8Stream) -> tuple[bytes, bool]:
-    """Return the first bytes, with two line ends if the file has so many, and whether they are all."""
-    head, lines = bytearray(), 0
-    while len(head) < _HEAD_BYTES or (lines < 2 and len(head) < _MAX_HEAD_BYTES):
-        chunk = stream.read(_HEAD_BYTES)
-        if not chunk:
-            return bytes(head), True
-        head += chunk
-        lines += chunk.count(b"\n")
-    return bytes(head), False
-
-
-def _cut(head: bytes, whole: bool, delimiter: str, name: str) -> Head:
-    records, counts, trimmed = cut_head(head, whole, delimiter, name, GUESS_RECORDS)
-    several = counts[counts > 1]
-    usual = int(np.bincount(several).argmax()) if len(several) else 1
-    return Head(records, usual, float((counts == usual).mean()), delimiter, trimmed)
-
-
 def _is_numeric(head: Head) -> bool:
     """Return whether a head is columns of numbers below its first line."""
-    body = head.even[1:]
+    body = head.records[1:]
     numeric = all(not np.isnan(read_value(field).number) for record in body for field in record)
     return head.usual > 1 and head.share > 0.9 and bool(body) and numeric
-
-
-def read_head_lines(source: ByteSource, encoding: str | None) -> tuple[list[str], str]:
-    """Return the first lines, two at least if the file has so many, and the encoding."""
-    lines, found = open_lines(source, encoding)
-    head: list[str] = []
-    size = 0
-    while len(head) < _HEAD_LINES and (line := lines.readline(MAX_TEXT)):
-        if len(line) == MAX_TEXT and not line.endswith(("\n", "\r")):
-            if head:
-                break  # whoever reads it all says so, or leaves the line out
-            if not source.patient:
-                raise long_line_fault(source.name, 1)
-            while line and not line.endswith(("\n", "\r")):
-                line = lines.readline(MAX_TEXT)
-            continue
-        head.append(line)
-        size += len(line)
-        if size > _HEAD_CHARACTERS and len(head) > 1:
-            break
-    if not any(line.strip() for line in head):
-        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
-    return head, found
-
-
-def read_records(lines: Iterable[str], delimiter: str, name: str) -> Iterator[list[str]]:
-    """Give the fields, which may be long, of each record of a delimited text whose lines come with their ends."""
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    line = 1
-    try:
-        for fields in reader:
-            if fields:  # a blank line has none
-                yield fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        what = next((what for sign, what in _RECORD_FAULTS.items() if sign in str(error)), None)
-        what = what or f"this record cannot be read ({error})"
-        remedy = "Close the quote, or double it; if quotes have no meaning here, choose another delimiter."
-        raise DataError(what, source=name, line=line, remedy=remedy) from None

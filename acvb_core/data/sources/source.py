@@ -366,14 +366,16 @@ _AS_NUL = "acvb_core.as_nul"
 codecs.register_error(_AS_NUL, _replace_by_nul)
 
 
-class Utf8Stream:
+class Utf8Stream(io.RawIOBase):
     """The content as checked UTF-8 bytes, whatever its encoding; a patient source's faults come as NUL characters.
 
-    Without an `encoding` it is UTF-8, or what a byte order mark says.
+    Without an `encoding` it is UTF-8, or what a byte order mark says. What is to be held in memory as a `whole` may not
+    be larger than fits.
     """
 
-    def __init__(self, source: ByteSource, encoding: str | None = None) -> None:
-        self._source = source
+    def __init__(self, source: ByteSource, encoding: str | None = None, *, whole: bool = False) -> None:
+        self._source, self._whole = source, whole
+        self._rest = memoryview(b"")
         self._stream = source.open()
         if source.was_text and encoding is not None:
             raise ParameterError(
@@ -393,10 +395,27 @@ class Utf8Stream:
                 f"There is no text encoding called {self.encoding!r}. Try utf-8, latin-1, cp1252 or utf-16."
             ) from None
         self._line = 1
-        self._bytes = 0
-        self._ended = False
+        self._bytes = self._given = 0
+        self._ended = self._has_letters = False  # the last: letters beyond ASCII came by
 
-    def read(self, size: int) -> bytes:
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Do what `read` does for the layers of Python that give lines; a NUL byte is a DataError."""
+        if not self._rest:
+            chunk = self.read(_BLOCK)
+            if b"\0" in chunk and not self._source.patient:
+                remedy = "This is not plain text: save it as text, or choose utf-16 if it is that."
+                line = self._line - _line_ends(chunk) + _line_ends(chunk[: chunk.index(b"\0")])
+                raise self._source.fault("there is a NUL byte", remedy, line)
+            self._rest = memoryview(chunk)
+        piece, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def read(self, size: int = -1, /) -> bytes:
         """Return at most about `size` bytes of UTF-8; b"" at the end.
 
         Bytes that the encoding does not allow are a DataError, with their line.
@@ -413,12 +432,16 @@ class Utf8Stream:
                 remedy = "Choose the file's encoding (utf-16-le or utf-16-be without such a mark), or save it as UTF-8."
                 raise self._source.fault(what, remedy, self._line) from None
             self._bytes += len(chunk)
+            self._has_letters = self._has_letters or not chunk.isascii()
             if self._is_utf8 and not self._source.patient:
                 # The bytes pass through unchanged: decoding them only proved that they are UTF-8.
                 content = chunk.removeprefix(codecs.BOM_UTF8) if first else chunk
             else:
                 content = (text.removeprefix("\ufeff") if first else text).encode("utf-8")
             self._line += _line_ends(content)
+            self._given += len(content)
+            if self._whole:
+                refuse_too_large(self._given, self._source.name)
             if content or not chunk:
                 return content
 
@@ -439,12 +462,13 @@ class Utf8Stream:
         # The decoder sees the chunk behind the bytes it had kept back, or without the mark it has stripped.
         start = self._bytes + chunk_size - len(problem.object) + problem.start
         before = problem.object[: problem.start].decode(self.encoding, errors="ignore")
-        return self._source.fault(
-            f"byte {start + 1:,} is not {'UTF-8' if self._is_utf8 else self.encoding} text",
-            "Choose the file's encoding (often cp1252, latin-1 or utf-16), or save it as UTF-8.",
-            self._line + _line_ends(before.encode("utf-8")),
-            problem.object[problem.start : problem.start + 8].hex(" "),
-        )
+        what = f"byte {start + 1:,} is not {'UTF-8' if self._is_utf8 else self.encoding} text"
+        remedy = "Choose the file's encoding (often cp1252, latin-1 or utf-16), or save it as UTF-8."
+        if self._is_utf8 and (self._has_letters or not before.isascii()):
+            what += ", unlike the letters on the lines before: the file mixes encodings"
+            remedy = "Save every part of the file in one encoding (UTF-8) before you join the parts."
+        line = self._line + _line_ends(before.encode("utf-8"))
+        return self._source.fault(what, remedy, line, problem.object[problem.start :][:8].hex(" "))
 
 
 def _line_ends(text: bytes) -> int:
@@ -468,41 +492,6 @@ def long_line_fault(name: str, line: int) -> DataError:
     )
 
 
-class _CheckedBytes(io.RawIOBase):
-    """A stream of checked UTF-8 in the form that Python's own text layer reads."""
-
-    def __init__(self, stream: Utf8Stream, source: ByteSource, *, whole: bool) -> None:
-        self._stream = stream
-        self._source = source
-        self._whole = whole
-        self._line = 1
-        self._size = 0
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        if not self._rest:
-            self._rest = memoryview(self._check(self._stream.read(_BLOCK)))
-        piece = self._rest[: len(buffer)]
-        buffer[: len(piece)] = piece
-        self._rest = self._rest[len(piece) :]
-        return len(piece)
-
-    def _check(self, chunk: bytes) -> bytes:
-        nul = -1 if self._source.patient else chunk.find(b"\0")
-        if nul >= 0:
-            remedy = "This is not plain text: save it as text, or choose utf-16 if it is that."
-            line = self._line + chunk[:nul].count(b"\n")
-            raise self._source.fault("there is a NUL byte", remedy, line)
-        self._line += chunk.count(b"\n")
-        self._size += len(chunk)
-        if self._whole:
-            refuse_too_large(self._size, self._source.name)
-        return chunk
-
-
 def refuse_too_large(size: int, name: str) -> None:
     """Raise DataError for a source that unpacks to more bytes than are held in memory."""
     if size > MAX_TEXT_BYTES:
@@ -521,8 +510,8 @@ def open_lines(
     `whole`: the text is to be held in memory, so that more than fits is refused. While reading, DataError tells bytes
     that the encoding does not allow and NUL bytes (both but for a patient source).
     """
-    stream = Utf8Stream(source, encoding)
-    raw = io.BufferedReader(_CheckedBytes(stream, source, whole=whole), _BLOCK)
+    stream = Utf8Stream(source, encoding, whole=whole)
+    raw = io.BufferedReader(stream, _BLOCK)
     return io.TextIOWrapper(raw, encoding="utf-8", newline=""), stream.encoding
 
 

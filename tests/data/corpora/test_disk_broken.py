@@ -46,7 +46,7 @@ FAULTS = {
     "counts, blank count": ("counts", b"new,new,\n", 3, None, "the count is blank"),
     "counts, blank word": ("counts", b"new,,1\n", 2, None, "the word is blank"),
     "counts, blank document": ("counts", b",new,1\n", 1, None, "the document is blank"),
-    "counts, NUL": ("counts", b"new,n\0ew,1\n", None, None, "NUL"),
+    "counts, NUL": ("counts", b"new,n\0ew,1\n", 2, None, "NUL"),
     "counts, not UTF-8": ("counts", b"new,n\xe9w,1\n", None, "e9 77 2c 31 0a 64 32 38", "UTF-8"),
     "counts, behind a quote": ("counts", b'new,"new"s,1\n', 2, "s", "after the closing quote"),
     "counts, long": ("counts", b"new," + b"w" * 20_000 + b",1\n", 2, None, "longer than 10,000 bytes"),
@@ -65,8 +65,8 @@ FAULTS = {
     "table, too few fields": ("table", b"new\n", 2, "new", "1 field where the first has 2"),
     "table, too many fields": ("table", b"new,the new,river\n", 3, "new,the new,river", "3 fields where"),
     "table, NUL": ("table", b"new,the n\0ew\n", None, None, "NUL"),
-    "table, behind a quote": ("table", b'new,"the" new\n', None, None, "after the closing quote"),
-    "table, open quote": ("table", b'new,"the new\n', None, None, "after the closing quote"),
+    "table, behind a quote": ("table", b'new,"the" new\n', 2, "n", "after the closing quote"),
+    "table, open quote": ("table", b'new,"the new\n', 2, "t", "after the closing quote"),
     "table, not UTF-8": ("table", b"new,the n\xe9w\n", None, "e9 77 0a 6e 32 30 30 31", "UTF-8"),
 }
 
@@ -147,7 +147,7 @@ def test_broken_lines_are_counted_and_the_first_are_named(tmp_path):
     assert (fact.count, fact.details["lines"]) == (300, [7, 17, 27, 37, 47])
     assert fact.sentence == (
         "300 broken lines left out (line 7, line 17, line 27, line 37, line 47, …); "
-        "the first: this line has 2 fields where 3 are expected, found 'x,y'."
+        "the first: this line has 2 fields where 3 are expected, separated by commas, found 'x,y'."
     )
     assert disk.report.lines()[0] == fact.sentence
     rest = load_corpus(
@@ -209,7 +209,7 @@ def test_a_truncated_gzip_file(tmp_path, format, rng):
     assert disk.report.count("cut_short") == 1
     assert disk.report.lines()[0].endswith("it is truncated): what came before was read.")
     # What came before: all whole lines of it, and no half one (which the readers of texts count as a line).
-    half = format in ("ldac", "lines", "table")
+    half = format in ("ldac", "lines")
     lines = disk.report.count("lines") - HEADS[format].count(b"\n") - half
     assert 15_000 < lines < 30_000
     rest = load_corpus(head.replace(b"30000", b"%d" % lines) + b"".join(body[:lines]), **options(format))
@@ -239,7 +239,7 @@ def test_a_quote_that_is_never_closed_costs_one_line(tmp_path):
 
 
 def test_a_long_quoted_record_is_read_again_from_its_second_line_only_so_far(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.reading._PATIENT_RECORD", 2000)
+    monkeypatch.setattr("acvb_core.data.corpora.build._PATIENT_TEXT", 2000)
     quoted = [line.replace(b'"', b"").replace(b", of", b" of") for line in TABLE]
     source = b"id,text\n" + b"".join([*quoted[:AT], b'new,"the new\n', *quoted[AT + 1 :]])
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
@@ -261,7 +261,7 @@ def test_records_of_several_lines_around_a_broken_one(tmp_path):
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    for module in ("corpora.reading", "sources.parse", "sources.source"):
+    for module in ("corpora.reading", "sources.source"):
         monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
     source = b"a short line\n" + b"word " * 1000 + b"\nand a third\n"
     with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
@@ -273,7 +273,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001])
 def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
-    for module in ("corpora.reading", "sources.parse", "sources.source"):
+    for module in ("corpora.reading", "sources.source"):
         monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
     source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))

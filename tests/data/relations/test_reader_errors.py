@@ -39,14 +39,9 @@ FAULTS = {
         "b;y",
         "separated by semicolons, the file by commas",
     ),
-    "a title line": (
-        b"My data\na,x\nb,y\nc,z\n",
-        {},
-        1,
-        None,
-        None,
-        "first line has 1 field, most lines have 2",
-    ),
+    "a name too few": (
+        b"a,b\nr1,1,2\nr2,3,4\n", {}, 1, None, "a,b", "first line has 2 fields, most lines have 3",
+    ),  # fmt: skip
     "not UTF-8": (b"row,col\nAnn,x\nJos\xe9,y\n", {}, 3, None, "e9 2c 79 0a", "byte 18 is not UTF-8 text"),
     "not UTF-8, behind a mark": (b"\xef\xbb\xbfr,c\n\xe9,y\n", {}, 2, None, "e9 2c 79 0a", "byte 8 is not"),
     "NUL": (b"row,col\na,x\nb,\0y\n", {}, 3, 2, None, "NUL byte"),

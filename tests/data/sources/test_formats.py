@@ -14,8 +14,8 @@ from acvb_core.cli.parser import build_parser
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.sources.formats import FORMATS, choices_of, endings_of, files_of, formats_of
 from acvb_core.data.schema import Kind
+from acvb_core.data.sources.formats import FORMATS, choices_of, endings_of, files_of, formats_of
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.table_build import inspect_table
 

@@ -36,21 +36,21 @@ def to_disk(source: Any, **options: Any) -> Any:
 
     with tempfile.TemporaryDirectory() as folder:
         found = read_to_disk(source, Path(folder) / "disk", **options)
-        return found.corpus.size_text, found.report.lines()
+        return found.data.size_text, found.report.lines()
 
 
 DOORS: dict[str, tuple[Read, bytes]] = {
-    "relation": (lambda source, **o: load_relation(source, **o).relation.identity(), EDGES),
-    "corpus": (lambda source, **o: load_corpus(source, **o).corpus.identity(), COUNTS),
-    "table": (lambda source, **o: load_table(source, **o).table.identity(), NUMBERS),
+    "relation": (lambda source, **o: load_relation(source, **o).data.identity(), EDGES),
+    "corpus": (lambda source, **o: load_corpus(source, **o).data.identity(), COUNTS),
+    "table": (lambda source, **o: load_table(source, **o).data.identity(), NUMBERS),
     "disk": (to_disk, COUNTS),
     "labels": (lambda source, **o: load_labels(source, PEOPLE, **o)["club"].tolist(), LABELS),
     "vocabulary": (
-        lambda source: load_corpus(b"1 0:1\n1 1:2\n", format="ldac", vocabulary=source).corpus.identity(),
+        lambda source: load_corpus(b"1 0:1\n1 1:2\n", format="ldac", vocabulary=source).data.identity(),
         b"cat\ndog\n",
     ),
     "node list": (
-        lambda source: load_relation(EDGES, row_nodes=source, name="x").relation.identity(),
+        lambda source: load_relation(EDGES, row_nodes=source, name="x").data.identity(),
         b"Cid\nBob\nAnn\n",
     ),
 }
@@ -122,7 +122,7 @@ def test_letters_of_a_text_file_are_those_that_it_was_opened_with(tmp_path: Path
     path = tmp_path / "data.csv"
     path.write_text("row,column\nÅsa,Ü\nBo,Ü\n", encoding="latin-1")
     with path.open(encoding="latin-1") as opened:
-        assert load_relation(opened).relation.row_labels.tolist() == ["Åsa", "Bo"]
+        assert load_relation(opened).data.row_labels.tolist() == ["Åsa", "Bo"]
     with path.open(encoding="utf-8") as opened, pytest.raises(DataError, match="not utf-8 text") as caught:
         load_relation(opened)
     assert caught.value.source == "data.csv"
@@ -159,7 +159,7 @@ def test_a_long_stream_goes_to_a_temporary_file(monkeypatch: pytest.MonkeyPatch)
         assert source.size() == len(lines)
         handle = source._handle
     assert handle.closed
-    assert load_relation(io.BufferedReader(Pipe(lines))).relation.shape == (500, 7)
+    assert load_relation(io.BufferedReader(Pipe(lines))).data.shape == (500, 7)
 
 
 @doors
@@ -188,7 +188,7 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(EDGES,))
     writer.start()
-    assert load_relation(pipe).relation.shape == (2, 2)
+    assert load_relation(pipe).data.shape == (2, 2)
     writer.join()
 
 

@@ -117,7 +117,7 @@ def test_prose_that_begins_like_a_graph_is_read(line):
     assert (
         load_corpus(
             f"{line}\n{WORDS}\n{WORDS}\n".encode(), format="lines", tokeniser=EVERY_WORD
-        ).corpus.n_documents
+        ).data.n_documents
         == 3
     )
 
@@ -141,7 +141,7 @@ def test_it_is_refused_where_no_columns_are_read(read, content, kind):
 def test_json_lines_are_columns(content):
     layout = inspect_corpus(content.encode())
     assert (layout.format, layout.container) == ("table", "json-lines")
-    texts = load_corpus(content.encode(), tokeniser=EVERY_WORD, text_column=1).corpus
+    texts = load_corpus(content.encode(), tokeniser=EVERY_WORD, text_column=1).data
     assert texts.n_documents == sum(bool(line.strip()) for line in content.splitlines())
     assert "quick" in texts.vocabulary
     assert "text" not in texts.vocabulary
@@ -155,7 +155,7 @@ def test_it_is_refused_inside_an_archive_of_texts(content, kind):
 
 def test_on_disk_such_files_of_an_archive_can_be_left_out(tmp_path):
     disk = read_to_disk(archive(LINES), tmp_path / "disk", broken="skip", tokeniser=EVERY_WORD)
-    assert disk.corpus.n_documents == 1
+    assert disk.data.n_documents == 1
     assert "1 broken file left out" in disk.report.lines()[0]
 
 
@@ -181,7 +181,7 @@ def test_labels_are_no_json():
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_hides_nothing(encoding):
-    assert load_corpus(LINES.encode(encoding), tokeniser=EVERY_WORD).corpus.n_documents == len(RECORDS)
+    assert load_corpus(LINES.encode(encoding), tokeniser=EVERY_WORD).data.n_documents == len(RECORDS)
     with pytest.raises(DataError, match="this is a JSON file"):
         load_corpus(json.dumps(RECORDS).encode(encoding))
 
@@ -189,8 +189,8 @@ def test_a_byte_order_mark_hides_nothing(encoding):
 @pytest.mark.parametrize("text", PROSE.values(), ids=PROSE.keys())
 def test_prose_that_begins_alike_is_read(text):
     found = load_corpus(text.encode(), tokeniser=EVERY_WORD)
-    assert found.layout.format == "lines"
-    assert found.corpus.n_documents == text.count("\n")
+    assert found.schema.format == "lines"
+    assert found.data.n_documents == text.count("\n")
     load_corpus(archive(text), tokeniser=EVERY_WORD)
 
 
@@ -203,4 +203,4 @@ def test_cells_may_hold_such_formats(cell, header):
     found = load_corpus(
         out.getvalue().encode(), tokeniser=EVERY_WORD, header=header, format="table", text_column=0
     )
-    assert found.corpus.n_documents == 12
+    assert found.data.n_documents == 12

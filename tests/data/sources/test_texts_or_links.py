@@ -8,6 +8,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.relation_schema import find_text_column
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
@@ -37,8 +38,8 @@ def test_it_asks_and_names_both_ways_to_read_it(table, text, row, column):
 def test_both_answers_are_taken():
     source = REVIEWS.encode()
     for answer in ({"row_column": "author", "column_column": "date"}, {"format": "edges"}, {"row_column": 0}):
-        assert load_relation(source, **answer).relation.shape == (3, 25)
-    assert load_corpus(source, text_column="review", tokeniser=EVERY_WORD).corpus.n_documents == 25
+        assert load_relation(source, **answer).data.shape == (3, 25)
+    assert load_corpus(source, text_column="review", tokeniser=EVERY_WORD).data.n_documents == 25
 
 
 @pytest.mark.parametrize(
@@ -52,9 +53,9 @@ def test_both_answers_are_taken():
     ids=["long titles that come again", "short names", "numbers", "addresses"],
 )
 def test_names_of_objects_are_no_texts(table):
-    assert inspect_source(table.encode()).text_column is None
+    assert find_text_column(inspect_source(table.encode())) is None
     load_relation(table.encode())
 
 
 def test_the_look_at_a_file_says_which_column_it_is():
-    assert inspect_source(REVIEWS.encode()).text_column == 2
+    assert find_text_column(inspect_source(REVIEWS.encode())) == 2
