@@ -41,7 +41,7 @@ from acvb_core.data.corpora.schema import (
 from acvb_core.data.corpora.tokenise import NO_PATTERN, TOKEN_PATTERN, Tokeniser, WordFunction, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import is_numbering
-from acvb_core.data.report import Fact, Loaded, ReadReport, plural
+from acvb_core.data.report import Fact, Loaded, ReadReport, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library, refuse_graph
 from acvb_core.data.sources.frames import is_frame
@@ -122,47 +122,45 @@ def read_object(
             f"matrix of counts or a data frame; this is of the type {kind}."
         )
     names = _find_names(source)
-    documents, of = _recognise(source, name)
+    documents, of, facts = plain_documents(source, name)
     if of is tuple:
         words = _list_words(vocabulary)
         return _build_of_matrix(_read_bags(documents, name, words), words, names, name, tokeniser)
     if vocabulary is not None:
         raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
-    texts, facts = _fill_missing(documents, of, name)
     sink = MemorySink()
-    called = itertools.repeat(None) if names is None else names
-    facts += collect_documents(
-        sink, ((text, own, None, ()) for text, own in zip(texts, called, strict=False))
-    )
+    called = zip(documents, names or itertools.repeat(None), strict=False)
+    facts += collect_documents(sink, ((text, own, None, ()) for text, own in called))
     read = sink.read_texts(name, Schema("corpus", "lines", name), facts)
     return corpus_of_texts(read, tokeniser if of is str else _adapt_to_lists(tokeniser))
 
 
-def plain_documents(given: Iterable[Any], name: str) -> tuple[list[Any], bool]:
-    """Return texts, or lists of words, with nothing in place of a missing one; and whether they are lists of words."""
-    documents, kind = _recognise(given, name)
-    return _fill_missing(documents, kind, name)[0], kind is list
+def plain_documents(given: Any, name: str) -> tuple[Iterable[Any], type, list[Fact]]:
+    """Return the documents of an object, what they are, and the facts about them.
 
-
-def _recognise(source: Any, name: str) -> tuple[Iterable[Any], type]:
-    """Return the documents, and what they are: str, list (of words) or tuple (lists of pairs)."""
-    documents = iter(_list_values(source))
+    They are texts (str) or lists of words (list), with an empty one in place of a missing one; or lists of pairs
+    (tuple), one after another. DataError: one of them is something else, or all are missing or empty.
+    """
+    documents = iter(_list_values(given))
     head: list[Any] = []
+    kind: type | None = None
     for one in documents:
         head.append(one)
         if isinstance(one, str):
-            return itertools.chain(head, documents), str
-        if isinstance(one, _LISTS):
-            if len(one):
-                pairs = not isinstance(one[0], str) and np.ndim(one[0]) == 1
-                return itertools.chain(head, documents), tuple if pairs else list
-        elif not _is_missing(one):
+            kind = str
+        elif isinstance(one, _LISTS) and len(one):
+            kind = tuple if not isinstance(one[0], str) and np.ndim(one[0]) == 1 else list
+        elif not isinstance(one, _LISTS) and not _is_missing(one):
             raise _no_document(one, len(head), name, "a text or a list of words")
-    raise DataError("the corpus has no words", source=name, remedy="Give at least one document with a word.")
-
-
-def _fill_missing(documents: Iterable[Any], kind: type, name: str) -> tuple[list[Any], list[Fact]]:
-    """Return texts or lists of words, empty ones for what is missing, and the fact about these."""
+        if kind is not None:
+            break
+    documents = itertools.chain(head, documents)
+    if kind is None:
+        raise DataError(
+            "the corpus has no words", source=name, remedy="Give at least one document with a word."
+        )
+    if kind is tuple:
+        return documents, kind, []
     found: list[Any] = []
     missing = []
     for number, one in enumerate(documents, 1):
@@ -173,10 +171,8 @@ def _fill_missing(documents: Iterable[Any], kind: type, name: str) -> tuple[list
             missing.append(number)
         else:
             raise _no_document(one, number, name, "a text" if kind is str else "a list of words")
-    if not missing:
-        return found, []
-    told = f"{plural(len(missing), 'document')} without a text (None, NaN): taken as empty."
-    return found, [Fact("missing_texts", len(missing), told, {"first": missing[:5]})]
+    told = "{document} without a text (None, NaN): taken as empty."
+    return found, kind, tell_count("missing_texts", len(missing), told, first=missing[:5])
 
 
 def _no_document(one: Any, number: int, name: str, wanted: str) -> DataError:
@@ -264,12 +260,11 @@ def _find_names(source: Any) -> list[str] | None:
     import pandas as pd
 
     index = getattr(source, "index", None)
-    if not isinstance(index, pd.Index):
+    if not isinstance(index, pd.Index) or is_numbering(index):
         return None
-    if is_numbering(index):
-        return None
-    labels = index.tolist()
-    return [" · ".join(map(str, one)) if isinstance(one, tuple) else str(one).strip() for one in labels]
+    return [
+        " · ".join(map(str, one)) if isinstance(one, tuple) else str(one).strip() for one in index.tolist()
+    ]
 
 
 def _is_missing(one: Any) -> bool:

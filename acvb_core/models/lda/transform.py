@@ -159,7 +159,8 @@ def as_corpus(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: 
         raise ParameterError(
             f"{given.name} is kept on disk; give what fits into memory: its in_memory(), or a sample of it."
         )
-    documents, lists = plain_documents(given, "the documents")
+    found, kind, _ = plain_documents(given, "the documents")
+    documents, lists = list(found), kind is list
     free = require_tokeniser(LISTS_OF_WORDS if lists and tokeniser is None else tokeniser, name)
     selection = free.select(documents)
     texts = None if lists else documents
