@@ -38,13 +38,18 @@ def text_of(value: Any) -> str:
         number = float(value)
         if np.isnan(number):
             return ""
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.12g}"
+        if number.is_integer():  # from 2^53 on it may have been rounded, which `plain_ids` refuses
+            return str(int(number)) if abs(number) < 2**53 else f"{number:.16e}"
+        return f"{number:.12g}"
     return str(value)
 
 
 def text_array(values: ArrayLike) -> NDArray[Any]:
-    """Return values as an object array of str that can be written to any file."""
-    texts = list(map(str, np.asarray(values, dtype=object)))
+    """Return values as an object array of str that can be written to any file; 1.0 and 1 are the same."""
+    texts = [
+        text_of(value) if isinstance(value, float | np.floating) else str(value)
+        for value in np.asarray(values, dtype=object)
+    ]
     if not is_text("".join(texts)):
         texts = list(map(mend_text, texts))
     return np.array(texts, dtype=object)
@@ -71,11 +76,51 @@ def unique_names(
     if len(found) != count:
         what = f"{len(found):,} {kind} labels were given for {count:,} {kind}s"
         raise DataError(what, source=source, remedy=f"Give one label for each {kind}.")
+    large = (
+        v for v in np.asarray(names, dtype=object) if isinstance(v, float | np.floating) and abs(v) >= 2**53
+    )
+    if (value := next(large, None)) is not None:
+        raise _rounded_fault(text_of(value), {"source": source})
     if len(set(found)) < count:
         value, times = Counter(found).most_common(1)[0]
         what = f"a {kind} label stands {times} times"
         raise DataError(what, value=value, source=source, remedy=f"Give every {kind} a name of its own.")
     return found
+
+
+_WHOLE_ID = re.compile(r"-?\d+(\.0)?", re.ASCII)
+_NUMBER_ID = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?", re.ASCII)
+_POWER = re.compile(r"-?\d\.(\d+)[eE]\+(\d{1,3})", re.ASCII)
+
+
+def plain_ids(labels: Sequence[str], place: Callable[[int], dict[str, Any]]) -> Sequence[str]:
+    """Return ids without a .0, which a column of whole numbers gets where a cell was blank; others as they are.
+
+    A DataError refuses an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on. `place` gives
+    source and line of label i.
+
+    >>> plain_ids(["1.0", "1", "", "20.0"], lambda _: {}), plain_ids(["1.0", "b"], lambda _: {})
+    (['1', '1', '', '20'], ['1.0', 'b'])
+    """
+    known = [label for label in labels if label]
+    # Quick: there may be millions.
+    rounded = (i for i, label in enumerate(labels) if "+" in label and _is_rounded(label))
+    if (found := next(rounded, None)) is not None and all(map(_NUMBER_ID.fullmatch, known)):
+        raise _rounded_fault(labels[found], place(found))
+    if not any(label.endswith(".0") for label in known) or not all(map(_WHOLE_ID.fullmatch, known)):
+        return labels
+    return [label.partition(".")[0] for label in labels]
+
+
+def _is_rounded(label: str) -> bool:
+    match = _POWER.fullmatch(label)
+    return match is not None and (int(match[2]) > len(match[1]) or float(label) >= 2**53)
+
+
+def _rounded_fault(label: str, place: dict[str, Any]) -> DataError:
+    what = "this id is a rounded number, which others may be written as too"
+    remedy = "Give ids as texts or whole numbers: in a spreadsheet as text, in pandas with dtype=str."
+    return DataError(what, **place, value=label, remedy=remedy)
 
 
 def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dict[str, Any]]) -> None:
@@ -238,7 +283,9 @@ def string_values(column: NDArray[Any]) -> list[str]:
     return [str(value) for value in column.tolist()]
 
 
-def check_metadata(metadata: Mapping[str, Any] | None, n: int, source: str) -> dict[str, NDArray[Any]]:
+def check_metadata(
+    metadata: Mapping[str, Any] | None, n: int, source: str, kind: str = "document"
+) -> dict[str, NDArray[Any]]:
     """Return columns as typed arrays of `n` values each; a DataError refuses more or fewer.
 
     Whole numbers become int64, other numbers float64, dates datetime64 in days or µs, all else strings (None and NaN
@@ -247,8 +294,8 @@ def check_metadata(metadata: Mapping[str, Any] | None, n: int, source: str) -> d
     found = {mend_text(str(name)): _type_column(values) for name, values in (metadata or {}).items()}
     for name, column in found.items():
         if column.shape != (n,):
-            what = f"the column {name!r} has the shape {column.shape} for {n:,} documents"
-            raise DataError(what, source=source, remedy="Give one value for each document.")
+            what = f"the column {name!r} has the shape {column.shape} for {n:,} {kind}s"
+            raise DataError(what, source=source, remedy=f"Give one value for each {kind}.")
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import mend_text, text_array, unique_names
+from acvb_core.data.names import check_metadata, is_numbering, mend_text, text_array, text_of, unique_names
 from acvb_core.data.report import plural
 from acvb_core.data.sources.arrays import to_array, to_dense
-from acvb_core.data.sources.frames import is_frame
+from acvb_core.data.sources.frames import is_frame, is_text_type, open_object
 
 ImageSize = str | tuple[int, int] | None
 
@@ -132,9 +133,11 @@ class Table:
         Whether methods work on columns of standard deviation 1, or in the user's units (see `scale`); of mean 0
         they are either way.
     labels : ndarray of str (object dtype), shape (n_rows,), or None
-        A known group of each row, "" where it is not known; never used by the inference.
+        A known group of each row, "" where it is not known.
     image : Image or None
         The columns are pixels of a picture.
+    metadata : dict of str to array, shape (n_rows,)
+        Further columns: numbers, dates (datetime64) or texts. As the labels, they are never used by the inference.
     """
 
     values: Floats
@@ -144,6 +147,7 @@ class Table:
     standardise: bool = True
     labels: NDArray[Any] | None = None
     image: Image | None = None
+    metadata: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -156,6 +160,7 @@ class Table:
         standardise: bool = True,
         labels: ArrayLike | None = None,
         image: Image | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Table:
         """Validate a table; the values are copied.
 
@@ -167,6 +172,8 @@ class Table:
             Default: those of a frame, else "0", "1", …
         labels : sequence of str, optional
             One for each row.
+        metadata : mapping of str to sequences, optional
+            Each with one value for each row.
 
         Raises
         ------
@@ -176,25 +183,31 @@ class Table:
             1e-50 to 1e50, a name is repeated, or lengths disagree.
         """
         if is_frame(values):
-            from acvb_core.data.table_build import read_frame
-
-            raw = read_frame(values, name)
-            values, rows = raw.values, raw.rows if rows is None else rows
-            columns = raw.schema.column_names if columns is None else columns
+            values, row_names, column_names = _read_frame(values, name)
+            rows, columns = (
+                rows if rows is not None else row_names,
+                columns if columns is not None else column_names,
+            )
         cells = copy_numbers(values, name)
         n_rows, n_columns = cells.shape
-        column_names = unique_names(columns, n_columns, "column", name)
-        _check_columns(cells, column_names, name)
+        names = unique_names(columns, n_columns, "column", name)
+        _check_columns(cells, names, name)
         if image is not None:
             image.check(n_columns, name)
-        row_names = unique_names(rows, n_rows, "row", name)
-        groups = None
-        if labels is not None:
-            groups = text_array(labels)
-            if len(groups) != n_rows:
-                what = f"{len(groups):,} labels were given for {n_rows:,} rows"
-                raise DataError(what, source=name, remedy="Give a label for every row, or none.")
-        table = cls(cells, row_names, column_names, mend_text(name), labels=groups, image=image)
+        groups = None if labels is None else text_array(labels)
+        if groups is not None and len(groups) != n_rows:
+            what = f"{len(groups):,} labels were given for {n_rows:,} rows"
+            raise DataError(what, source=name, remedy="Give a label for every row, or none.")
+        further = check_metadata(metadata, n_rows, name, "row")
+        table = cls(
+            cells,
+            unique_names(rows, n_rows, "row", name),
+            names,
+            mend_text(name),
+            labels=groups,
+            image=image,
+            metadata=further,
+        )
         return table.with_standardise(standardise)
 
     @property
@@ -312,6 +325,37 @@ def list_names(names: NDArray[Any] | list[str]) -> str:
     """Return the first few names, and how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:_NAMED])
     return shown + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+
+
+def split_index(source: Any) -> tuple[Any, list[str] | None]:
+    """Return a pandas frame without its index, and the index where it is more than a numbering."""
+    if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
+        return source, None
+    # With names that are texts, no numbering of the rows can be taken for that of the columns.
+    frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
+    return frame, None if is_numbering(source.index) else list(map(text_of, source.index))
+
+
+def _read_frame(given: Any, name: str) -> tuple[Floats, list[str] | None, tuple[str, ...]]:
+    """Return the cells of a frame of numbers, and the names of its rows, where it has such, and of its columns."""
+    import pyarrow as pa
+
+    frame, rows = split_index(given)
+    opened = open_object(frame)
+    columns = pa.Table.from_batches(opened.batches()).columns
+    cells = np.empty((len(columns[0]), len(columns)))
+    for i, column in enumerate(columns):
+        try:
+            cells[:, i] = column.cast(pa.float64(), safe=False).to_numpy()
+        except pa.ArrowException:
+            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+            held = "text" if is_text_type(kind) else f"a column of the type {kind}"
+            what = f"there is {held} in a table of numbers"
+            remedy = (
+                "Leave the column out, or read the frame with load_table, which takes names and categories."
+            )
+            raise DataError(what, source=name, column=opened.names[i], remedy=remedy) from None
+    return cells, rows, opened.names
 
 
 def copy_numbers(values: ArrayLike, name: str) -> Floats:

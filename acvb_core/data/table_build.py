@@ -10,15 +10,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.names import is_numbering, refuse_repeated
+from acvb_core.data.names import make_unique, plain_ids, refuse_repeated, text_of, typed_column
 from acvb_core.data.report import Loaded, ReadReport, plural
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import is_sparse, load_npy, load_npz, load_sparse, refuse_graph
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.frames import is_frame
 from acvb_core.data.sources.source import ByteSource
-from acvb_core.data.sources.values import NO_WORDS, YES_WORDS
-from acvb_core.data.table import Floats, Image, Table, copy_numbers, list_names, pixel_names, same_valued
+from acvb_core.data.sources.values import NO_WORDS, PLAIN, YES_WORDS
+from acvb_core.data.table import (
+    Floats,
+    Image,
+    Table,
+    copy_numbers,
+    list_names,
+    pixel_names,
+    same_valued,
+    split_index,
+)
 from acvb_core.data.table_columns import (
     DRESSED,
     UNDRESSED,
@@ -30,6 +39,10 @@ from acvb_core.data.table_columns import (
 
 #: A column of more different texts than this is not a set of categories.
 MOST_CATEGORIES = 100
+#: Arrays of an npz file that are no cells.
+_BESIDE = ("rows", "columns", "labels")
+#: Names of the options of this reader.
+OPTIONS = frozenset({field.name for field in fields(TableOptions)} | {"filename"})
 
 
 class Columns(NamedTuple):
@@ -38,6 +51,11 @@ class Columns(NamedTuple):
     values: Floats
     names: list[str]
     origin: list[int]
+
+    def choose(self, kept: NDArray[np.bool_]) -> Columns:
+        """Return some of the columns."""
+        at = np.flatnonzero(kept)
+        return Columns(self.values[:, at], [self.names[i] for i in at], [self.origin[i] for i in at])
 
 
 def build_table(raw: RawTable) -> Loaded[Table]:
@@ -69,6 +87,7 @@ def build_table(raw: RawTable) -> Loaded[Table]:
         standardise=options.standardise,
         labels=labels,
         image=image,
+        metadata=_type_metadata(raw),
     )
     _note_size(raw, table)
     return Loaded(table, ReadReport(name, tuple(raw.facts)), raw.schema)
@@ -78,8 +97,8 @@ def _name_rows(raw: RawTable) -> list[str] | None:
     """Return the rows' names; a column that was guessed and cannot name them becomes one of cells."""
     at, guessed = raw.row_column, raw.options.row_labels is None
     if at is None:
-        return raw.rows if guessed else None
-    names = raw.texts[at].strings()
+        return plain_ids(raw.rows, lambda i: raw.place(i, None)) if guessed and raw.rows else None
+    names = plain_ids(raw.texts[at].strings(), lambda i: raw.place(i, at))
     heading = raw.schema.column_names[at].strip() if raw.schema.header else None
     if guessed and heading != "" and (len(set(names)) < len(names) or "" in names):
         raw.row_column = None
@@ -96,6 +115,7 @@ def _find_labels(raw: RawTable) -> list[str] | None:
     labels = raw.labels if at is None else raw.texts[at].strings()
     if labels is None:
         return None
+    labels = plain_ids(labels, lambda i: raw.place(i, at))
     groups, unknown = len({*labels} - {""}), labels.count("")
     where = "" if at is None else f" in the column {raw.schema.column_names[at]!r}"
     without = f" ({plural(unknown, 'row')} without)" if unknown else ""
@@ -108,7 +128,8 @@ def _find_cells(raw: RawTable) -> list[int]:
     headings = raw.schema.column_names
     if raw.left_out:
         which = [headings[i] for i in sorted(raw.left_out)]
-        told = f"{plural(len(which), 'column')} left out as asked: {list_names(which)}."
+        kept = _KEPT if raw.left_out == raw.kept else ""
+        told = f"{plural(len(which), 'column')} left out as asked{kept}: {list_names(which)}."
         raw.note("left_out", len(which), told)
     held = raw.left_out | {raw.row_column, raw.label_column}
     free = [i for i in range(raw.schema.n_fields) if i not in held]
@@ -127,6 +148,26 @@ def _find_cells(raw: RawTable) -> list[int]:
     return free
 
 
+_KEPT = " and kept as metadata"
+
+
+def _type_metadata(raw: RawTable) -> dict[str, NDArray[Any]]:
+    """Return the columns that are left out as they are: numbers, dates or texts."""
+    style, found = raw.schema.style, {}
+    names = make_unique([name or f"column {i}" for i, name in enumerate(raw.schema.column_names, start=1)])[0]
+    for i in sorted(raw.kept & raw.texts.keys()):
+        column = raw.texts[i]
+        numbers = [style.number(text) for text in column.texts]
+        if (
+            style != PLAIN
+            and not np.isnan(numbers).any()
+            and any(np.isnan(PLAIN.number(text)) for text in column.texts)
+        ):
+            column = replace(column, texts=list(map(text_of, numbers)))
+        found[names[i]] = typed_column(column.strings())
+    return found
+
+
 def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     """Return the columns `free` as numbers.
 
@@ -135,25 +176,22 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     """
     policy, headings = raw.options.categories, raw.schema.column_names
     categories: list[int] = []
-    coded: dict[int, tuple[Floats, list[str]]] = {}
     for i in (i for i in free if i in raw.texts):
         texts, codes = raw.texts[i].texts, raw.texts[i].codes
         if i not in raw.categories and {text.lower() for text in texts} <= YES_WORDS | NO_WORDS:
-            raw.values[:, i] = np.array([*(float(text.lower() in YES_WORDS) for text in texts), np.nan])[
-                codes
-            ]
+            raw.values[:, i] = np.array([*(text.lower() in YES_WORDS for text in texts), np.nan])[codes]
             raw.note("yes_no", 1, f"The column {headings[i]!r} says yes (1) or no (0).")
-            continue
-        categories.append(i)
-        if policy == "one-hot":
-            coded[i] = _code_one_hot(raw, i)
+        else:
+            categories.append(i)
     if categories and policy == "refuse":
         raise _category_fault(raw, categories)
     if categories and policy == "leave-out":
         which = [headings[i] for i in categories]
-        told = f"{plural(len(which), 'column')} of text left out: {list_names(which)}."
+        told = f"{plural(len(which), 'column')} of text left out{_KEPT}: {list_names(which)}."
         raw.note("categories_left_out", len(which), told, columns=which)
+        raw.kept |= set(categories[:MOST_CATEGORIES])
         free = [i for i in free if i not in categories]
+    coded = {i: _code_one_hot(raw, i) for i in categories if i in free}
     if not coded:
         values = raw.values if len(free) == raw.schema.n_fields else raw.values[:, free]
         return Columns(values, [headings[i] for i in free], free)
@@ -195,7 +233,7 @@ def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
 
 
 def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.bool_]) -> Columns:
-    which = [columns.names[i] for i in np.flatnonzero(constant)]
+    which = columns.choose(constant).names
     number = plural(len(which), "column")
     if raw.options.constants == "refuse" or constant.all():
         raise DataError(
@@ -207,9 +245,7 @@ def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.b
         )
     told = f"{number} without two different values: left out ({list_names(which)})."
     raw.note("constants", len(which), told, columns=which)
-    kept = np.flatnonzero(~constant)
-    names, origin = [columns.names[i] for i in kept], [columns.origin[i] for i in kept]
-    return Columns(columns.values[:, kept], names, origin)
+    return columns.choose(~constant)
 
 
 def _note_size(raw: RawTable, table: Table) -> None:
@@ -223,12 +259,6 @@ def _note_size(raw: RawTable, table: Table) -> None:
     if blank.any():
         told = f"{plural(int(blank.sum()), 'row')} without any known cell: kept ({list_names(table.rows[blank])})."
         raw.note("empty_rows", int(blank.sum()), told)
-
-
-#: Arrays of an npz file that are no cells.
-_BESIDE = ("rows", "columns", "labels")
-#: Names of the options of this reader.
-OPTIONS = frozenset({field.name for field in fields(TableOptions)} | {"filename"})
 
 
 def inspect_table(source: Any, filename: str | None = None, **options: Any) -> Schema:
@@ -267,11 +297,12 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
         Signs for a missing cell (such as "-999") besides blank, NA, N/A, NaN, null, none, ?, - and a point.
     categories : "refuse", "one-hot" or "leave-out"
         What becomes of columns of text. Coded, each category is a column "name=category" of 0 and 1, missing where
-        the category is. (Columns of yes / no or true / false are numbers in any case.)
+        the category is. Left out, they are kept in `Table.metadata`. (Columns of yes / no or true / false are numbers
+        in any case.)
     category_columns : iterable of str or int
         Columns whose numbers are categories too.
     leave_out : iterable of str or int
-        Columns not to read.
+        Columns that are no part of the table; the first 100 of them are kept in `Table.metadata`.
     constants : "refuse" or "leave-out"
         What becomes of columns without two different values.
     standardise : bool
@@ -284,7 +315,8 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     delimiter : str, optional
         One character; guessed among tab ; | , and, for columns of numbers, space.
     decimal : "." or ",", optional
-        Guessed: a comma where it is not the delimiter, and stands in numbers none of which has a point.
+        Guessed from the first lines, as is the sign between thousands (1.234,5; 1 234,5; 1'234.5). Alone, 1.234 is
+        a number with a point, and 1,234 needs this option. With it, the other sign may be between thousands.
     sheet : str or int, optional
         Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
     table, query : str, optional
@@ -311,8 +343,8 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     if all(hasattr(source, part) for part in ("X", "obs", "obs_names", "var_names")):
         return build_table(_read_annotated(source, called, asked))
     if isinstance(source, np.ndarray) or sparse.issparse(source):
-        return build_table(_read_array(source, called, asked))
-    frame, rows = _split_index(source)
+        return build_table(_read_array(source, called, asked, "array"))
+    frame, rows = split_index(source)
     # What is wrong is told while the source is open, which knows its rows and columns.
     filename = called if is_frame(source) else filename
     with open_source(frame, filename, kind="table", choices=asked.part) as opened:
@@ -322,43 +354,16 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
         return build_table(read_columns(opened, asked, rows))
 
 
-def read_frame(frame: Any, name: str) -> RawTable:
-    """Return the columns of a frame of numbers; an index that is more than a numbering names the rows."""
-    frame, rows = _split_index(frame)
-    with open_source(frame, name) as opened:
-        raw = read_columns(opened, TableOptions(row_labels=False), rows)
-        for column in sorted(raw.texts):
-            raw.take_numbers(column)
-        if raw.texts:
-            place = raw.place(None, min(raw.texts))
-            remedy = (
-                "Leave the column out, or read the frame with load_table, which takes names and categories."
-            )
-            raise DataError("there is text in a table of numbers", **place, remedy=remedy)
-    return raw
-
-
-def _split_index(source: Any) -> tuple[Any, list[str] | None]:
-    """Return a pandas frame without its index, and the index where it is more than a numbering."""
-    if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
-        return source, None
-    # With names that are texts, no numbering of the rows can be taken for that of the columns.
-    frame = source.reset_index(drop=True).set_axis([str(name) for name in source.columns], axis=1)
-    return frame, None if is_numbering(source.index) else [str(row) for row in source.index]
-
-
 def _read_annotated(source: Any, name: str, options: TableOptions) -> RawTable:
     """Return the cells of an AnnData; a label column of its `obs` is read here."""
     cells = source.X.to_memory() if hasattr(source.X, "to_memory") else source.X
     if cells is None:
         raise DataError("this AnnData has no X", source=name, remedy="Give it a matrix X of numbers.")
-    labels = None
+    beside = {"rows": source.obs_names, "columns": source.var_names}
     if isinstance(options.label_column, str) and options.label_column in source.obs:
-        column = source.obs[options.label_column]
-        labels = ["" if missing else str(label) for label, missing in zip(column, column.isna(), strict=True)]
+        beside["labels"] = source.obs[options.label_column]
         options = replace(options, label_column=None)
-    beside = {"rows": source.obs_names, "columns": source.var_names, "labels": labels}
-    return _read_array(cells, name, options, kind="AnnData", **beside)
+    return _read_array(cells, name, options, "AnnData", **beside)
 
 
 def _read_numpy(source: ByteSource, options: TableOptions) -> RawTable:
@@ -376,22 +381,16 @@ def _read_numpy(source: ByteSource, options: TableOptions) -> RawTable:
             what = f"this .npz holds {listed}: {len(names):,} arrays that may be the cells"
             remedy = "Save one array of cells, and beside it rows, columns and labels if you have them."
             raise DataError(what, source=source.name, remedy=remedy)
-        cells, beside = arrays[names[0]], {name: arrays.get(name) for name in _BESIDE}
-    return _read_array(cells, source.name, options, kind=kind, gzipped=source.gzipped, **beside)
+        cells, beside = arrays[names[0]], {name: arrays[name] for name in _BESIDE if name in arrays}
+    return _read_array(cells, source.name, options, kind, gzipped=source.gzipped, **beside)
 
 
 def _read_array(
-    array: Any,
-    name: str,
-    options: TableOptions,
-    *,
-    kind: str = "array",
-    gzipped: bool = False,
-    **beside: Any,
+    array: Any, name: str, options: TableOptions, kind: str, *, gzipped: bool = False, **beside: Any
 ) -> RawTable:
     """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional).
 
-    Beside it may stand `rows`, `columns` and `labels`: texts, or None.
+    Beside it may stand `rows`, `columns` and `labels`.
     """
     size = None
     if not sparse.issparse(array) and np.ndim(array) == 3:
@@ -399,12 +398,10 @@ def _read_array(
         array = array.reshape(len(array), size[0] * size[1])
     cells = copy_numbers(array, name)
     n_rows, n_columns = cells.shape
-    texts = {
-        side: list(map(str, np.asarray(given).ravel())) for side, given in beside.items() if given is not None
-    }
+    texts = {side: list(map(text_of, np.asarray(given).ravel())) for side, given in beside.items()}
     for key, what in (("columns", "names"), ("rows", "row names"), ("labels", "labels")):
         side, number = ("column", n_columns) if key == "columns" else ("row", n_rows)
-        if key in texts and len(texts[key]) != number:
+        if len(texts.get(key, range(number))) != number:
             told = f"{len(texts[key]):,} {what} were given for {number:,} {side}s"
             raise DataError(told, source=name, remedy=f"Give one for each {side}.")
     numbered = [f"x{i + 1}" for i in range(n_columns)] if size is None else pixel_names(*size)

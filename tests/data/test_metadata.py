@@ -46,7 +46,7 @@ def assert_metadata(found, wanted=WANTED, chosen=slice(None)) -> None:
 
 @pytest.fixture
 def corpus() -> Corpus:
-    return load_corpus(TABLE, **OPTIONS).corpus
+    return load_corpus(TABLE, **OPTIONS).data
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def test_typed_values_come_back_from_strings(column):
 
 def test_further_columns_are_kept(corpus):
     loaded = load_corpus(TABLE, **OPTIONS)
-    assert_metadata(loaded.corpus.metadata)
-    assert loaded.corpus.labels.tolist() == ["news", "sport", "news", "sport"]
+    assert_metadata(loaded.data.metadata)
+    assert loaded.data.labels.tolist() == ["news", "sport", "news", "sport"]
     assert "5 other columns are kept: date, stars, pages, seen, code." in loaded.report.lines()
     one = load_corpus(
         b"id,text,year\na,the river,1999\nb,river bank,2001\n", tokeniser=EVERYTHING, label_column=False
     )
     assert "1 other column is kept: year." in one.report.lines()
-    assert one.corpus.metadata["year"].tolist() == [1999, 2001]
+    assert one.data.metadata["year"].tolist() == [1999, 2001]
     assert_metadata(read_texts(TABLE, filename="talks.csv", label_column="section").metadata)
 
 
@@ -125,16 +125,16 @@ def test_columns_of_a_data_frame(tmp_path):
     frame.to_parquet(tmp_path / "talks.parquet")
     for source in (frame, tmp_path / "talks.parquet"):
         loaded = load_corpus(source, **options)
-        assert_metadata(loaded.corpus.metadata, wanted)
+        assert_metadata(loaded.data.metadata, wanted)
         assert "3 other columns are kept: when, at, stars." in loaded.report.lines()
         assert "1 column of lists, bytes or the like not used: tags." in loaded.report.lines()
-    assert_metadata(read_to_disk(frame, tmp_path / "c", **options).corpus.in_memory().metadata, wanted)
+    assert_metadata(read_to_disk(frame, tmp_path / "c", **options).data.in_memory().metadata, wanted)
 
 
 def test_columns_of_no_name_or_the_same_name():
     source = b"text,x,,x\nthe river,1,2,3\nriver bank,4,5,6\n"
     found = load_corpus(source, tokeniser=EVERYTHING, label_column=False, name_column=False)
-    assert {name: column.tolist() for name, column in found.corpus.metadata.items()} == {
+    assert {name: column.tolist() for name, column in found.data.metadata.items()} == {
         "x": [1, 4], "column 3": [2, 5], "x (2)": [3, 6],
     }  # fmt: skip
 
@@ -159,14 +159,14 @@ def test_they_are_kept_on_disk(tmp_path, monkeypatch, corpus, batch):
 
 
 def test_groups_are_kept_on_disk_where_texts_are_not(tmp_path):
-    disk = read_to_disk(TABLE, tmp_path / "c", keep_texts=False, **OPTIONS).corpus
+    disk = read_to_disk(TABLE, tmp_path / "c", keep_texts=False, **OPTIONS).data
     assert disk.documents([1]).labels.tolist() == ["sport"]
     assert disk.labels is None  # they are not held in memory
 
 
 def test_a_skipped_line_takes_its_values_with_it(tmp_path):
     source = TABLE.replace(b"c,,river", b"broken\nc,,river")
-    disk = read_to_disk(source, tmp_path / "c", broken="skip", **OPTIONS).corpus
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **OPTIONS).data
     assert_metadata(disk.in_memory().metadata)
 
 
@@ -203,7 +203,7 @@ def test_the_store_keeps_them(tmp_path, corpus):
     back = CORPORA.read(tmp_path / "c.npz")
     assert_metadata(back.metadata)
     assert CORPORA.key(back) == CORPORA.key(corpus)
-    other = load_corpus(TABLE.replace(b'2023-12-01,"a', b'2023-12-02,"a'), **OPTIONS).corpus
+    other = load_corpus(TABLE.replace(b'2023-12-01,"a', b'2023-12-02,"a'), **OPTIONS).data
     assert other.fingerprint == corpus.fingerprint
     assert CORPORA.key(other) != CORPORA.key(corpus)
 

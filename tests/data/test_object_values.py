@@ -74,7 +74,7 @@ def test_masked_entries_are_missing_whatever_is_below_the_mask() -> None:
     np.testing.assert_array_equal(Relation.build(masked).missing.toarray(), [[0, 1], [0, 0]])
     cells = np.ma.array([[1.0, 7.0], [0.0, 1.0], [3.0, 4.0]], mask=[[0, 1], [0, 0], [0, 0]])
     assert Table.build(cells).n_missing == 1
-    assert load_table(cells).table.n_missing == 1
+    assert load_table(cells).data.n_missing == 1
     with pytest.raises(DataError, match="row 1, column 2 is missing"):
         Corpus.build(cells)
 
@@ -197,7 +197,7 @@ def test_word_counts_beyond_whole_numbers_of_64_bits_are_refused() -> None:
 def test_a_sparse_matrix_is_a_table_with_zeros() -> None:
     given = sparse.coo_array(([5.0, np.nan, 2.0], ([0, 1, 2], [0, 1, 1])), shape=(3, 2))
     cells = [[5, 0], [0, np.nan], [0, 2]]
-    np.testing.assert_array_equal(load_table(given).table.values, cells)
+    np.testing.assert_array_equal(load_table(given).data.values, cells)
     np.testing.assert_array_equal(Table.build(given).values, cells)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -41,6 +43,25 @@ class RecordBatch:
         """Return one record's fields."""
         return [self.field(record, column) for column in range(self.n_fields)]
 
+    def numbers(
+        self, columns: Sequence[int], style: NumberStyle, missing: frozenset[str] | None = None
+    ) -> NDArray[np.float64]:
+        """Return some columns as numbers (`parse_numbers`), shape (n_records, n_columns)."""
+        import pyarrow as pa  # a tenth of a second, which links need not wait for
+
+        def fields(starts: NDArray[np.int32], ends: NDArray[np.int32]) -> Any:
+            offsets = pa.py_buffer(np.append(starts, ends[-1:]))
+            return pa.StringArray.from_buffers(len(starts), offsets, pa.py_buffer(self.text))
+
+        starts, ends = (side[: self.n_records * self.n_fields] for side in (self.starts, self.ends))
+        if (starts[1:] == ends[:-1]).all():  # a text: field follows field
+            at = np.arange(len(starts)).reshape(-1, self.n_fields)[:, list(columns)]
+            texts = fields(starts, ends).take(pa.array(at.ravel()))
+            return parse_numbers(texts, style, missing).reshape(at.shape)
+        n = self.n_fields  # a frame: row follows row in each of its columns
+        read = [parse_numbers(fields(starts[i::n], ends[i::n]), style, missing) for i in columns]
+        return np.array(read).reshape(len(columns), -1).T
+
     def blank(self, column: int) -> NDArray[np.bool_]:
         """Return whether field `column` is empty, shape (n_records,)."""
         at = slice(column, self.n_records * self.n_fields, self.n_fields)
@@ -64,6 +85,9 @@ ZERO, LINK, MISSING, ILLEGAL = range(4)
 YES_WORDS = {"y", "yes", "t", "true"}
 NO_WORDS = {"n", "no", "f", "false"}
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
+Floats = NDArray[np.float64]
+#: What may be a number in some style.
+_NUMBER_LIKE = re.compile(r"[+-]?[\d.,'\u2019\s]*\d[\d.,'\u2019\s]*([eE][+-]?\d+)?")
 #: Distinct values kept at a time; more means continuous numbers, which do not repeat.
 _MAX_REMEMBERED = 100_000
 
@@ -197,6 +221,131 @@ def _rehash(slots: Any, hashes: Any, size: Any) -> None:
         slots[slot] = code
 
 
+class NumberStyle(NamedTuple):
+    """How numbers are written: the decimal sign, and the sign between groups of three digits ("": none)."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """What a finite number looks like, in the syntax of Python and of RE2 (1e999 is one)."""
+        digits, mark = "[0-9]+", re.escape(self.decimal)
+        if self.thousands:
+            digits = f"([1-9][0-9]{{0,2}}({_GROUP_SIGNS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
+        return rf"[+-]?({digits}({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
+
+    def number(self, text: str) -> float:
+        """Return a text as a number; NaN where it is none in this style."""
+        if not _compiled(self).fullmatch(text):
+            return math.nan
+        if self.thousands:
+            text = re.sub(_GROUP_SIGNS[self.thousands], "", text)
+        return float(text.replace(self.decimal, "."))
+
+    @property
+    def sentence(self) -> str:
+        """What a report says of numbers in this style."""
+        sign = {" ": "blanks", "'": "apostrophes"}.get(self.thousands, self.thousands)
+        between = f" and {sign} between thousands" if sign else ""
+        return f"Numbers are read with a decimal {_SIGN_NAMES[self.decimal]}{between}."
+
+
+PLAIN = NumberStyle()
+_SIGN_NAMES = {".": "point", ",": "comma"}
+_GROUP_SIGNS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2009\u202f]", "'": "['\u2019]"}
+#: All styles; of two that give the same numbers, the first is taken.
+STYLES = tuple(NumberStyle(*signs) for signs in (".", ",", ".,", ",.", ". ", ", ", ".'", ",'"))
+_compiled = functools.cache(lambda style: re.compile(style.pattern))
+
+
+_ANY = re.compile("|".join(f"({style.pattern})" for style in STYLES))
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a finite number in some style."""
+    return _ANY.fullmatch(text.strip()) is not None
+
+
+def find_style(columns: Iterable[Iterable[str]], decimal: str | None = None) -> NumberStyle:
+    """Return how the numbers in the heads of columns are written.
+
+    It is the plain style unless other signs are beyond doubt: 1.234 is a number with a point; 1,234 alone may be two
+    numbers, so that whoever reads it asks. Columns that mostly hold something else do not count. With a given `decimal`
+    sign the other sign may always be between thousands.
+    """
+    fields: set[str] = set()
+    for column in columns:
+        known = [text for text in map(str.strip, column) if text.lower() not in MISSING_WORDS]
+        numbers = [text for text in known if _NUMBER_LIKE.fullmatch(text)]
+        fields.update(numbers if 2 * len(numbers) > len(known) else ())
+    if decimal is None and all(map(_compiled(PLAIN).fullmatch, fields)):
+        return PLAIN
+    read = {
+        style: [style.number(text) for text in fields] for style in STYLES if decimal in (None, style.decimal)
+    }
+    wrong = {style: sum(map(math.isnan, numbers)) for style, numbers in read.items()}
+    best = [style for style in read if wrong[style] == min(wrong.values())]
+    if decimal is not None:
+        return best[0] if best[0].thousands else NumberStyle(decimal, "," if decimal == "." else ".")
+    alike = all(np.array_equal(read[best[0]], read[style], equal_nan=True) for style in best)
+    return best[0] if alike else PLAIN
+
+
+def check_decimal(decimal: str | None) -> None:
+    """Refuse a decimal sign that is none."""
+    if decimal not in (None, *_SIGN_NAMES):
+        raise ParameterError(f"decimal is '.' or ',', not {decimal!r}.")
+
+
+def ask_style(text: str, style: NumberStyle) -> str:
+    """Return the remedy for a text that may be another number than it is in this style; "" where it may be none."""
+    read: dict[str, float] = {}
+    for other in reversed(STYLES):
+        if not math.isnan(number := other.number(text.strip())):
+            read[other.decimal] = number
+    if len(set(read.values())) > 1:
+        told = " or ".join(f"{number:.15g} (decimal={sign!r})" for sign, number in read.items())
+        return f"Say whether this is {told}."
+    if not read or not math.isnan(style.number(text.strip())):
+        return ""
+    sign = list(read)[-1]
+    return f"Say that numbers have a decimal {_SIGN_NAMES[sign]} (decimal={sign!r}), or correct the cell."
+
+
+def parse_numbers(fields: Any, style: NumberStyle, missing: frozenset[str] | None = None) -> Floats:
+    """Return Arrow strings as the doubles that float() gives: NaN where one is missing, infinite where it is no number.
+
+    `missing` holds the signs for a missing cell in lower case (default: MISSING_WORDS).
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def floats(column: Any) -> Floats:
+        return np.array(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+    missing = MISSING_WORDS if missing is None else missing
+    usual = pa.array([form for sign in missing for form in (sign, sign.upper(), sign.capitalize(), "NaN")])
+    blank = pc.is_in(fields, usual)
+    if style == PLAIN:
+        try:
+            values = floats(pc.if_else(blank, None, fields))
+        except pa.ArrowInvalid:
+            pass
+        else:  # Arrow takes inf and -nan for numbers too
+            if (np.isfinite(values) | blank.to_numpy(zero_copy_only=False)).all():
+                return values
+    number = pc.match_substring_regex(fields, f"^{style.pattern}$")
+    texts = pc.if_else(number, fields, None)
+    if style.thousands:
+        texts = pc.replace_substring_regex(texts, _GROUP_SIGNS[style.thousands], "")
+    values = floats(pc.replace_substring(texts, style.decimal, "."))
+    other = pc.invert(pc.or_(number, blank)).to_numpy(zero_copy_only=False)
+    words = pc.utf8_lower(fields.filter(pa.array(other)))
+    values[other] = np.where(pc.is_in(words, pa.array(list(missing))), np.nan, np.inf)
+    return values
+
+
 class Value(NamedTuple):
     """A cell's verdict, and its number (nan for words and missing cells)."""
 
@@ -204,53 +353,46 @@ class Value(NamedTuple):
     number: float
 
 
-def read_value(text: str, threshold: float = 0.0) -> Value:
+def read_value(text: str, threshold: float = 0.0, style: NumberStyle | None = None) -> Value:
     """Return what a cell says: a number is a link when it exceeds `threshold`, yes / true always are.
 
-    ILLEGAL for anything that is neither a finite number, nor a yes / no word, nor a sign for missing.
+    ILLEGAL for anything that is neither a finite number in the style (None: in any), nor a yes / no word, nor a sign
+    for missing.
     """
     word = text.strip().lower()
-    if word in MISSING_WORDS:
-        return Value(MISSING, math.nan)
-    if word in YES_WORDS:
-        return Value(LINK, math.nan)
-    if word in NO_WORDS:
-        return Value(ZERO, math.nan)
-    try:
-        number = float(word)
-    except ValueError:
-        return Value(ILLEGAL, math.nan)
-    # float() also takes "1_000", "inf" and digits of other scripts, which no data file means.
-    if not word.isascii() or "_" in word or not math.isfinite(number):
+    for verdict, words in ((MISSING, MISSING_WORDS), (LINK, YES_WORDS), (ZERO, NO_WORDS)):
+        if word in words:
+            return Value(verdict, math.nan)
+    styles = STYLES if style is None else (style,)
+    number = next((found for one in styles if not math.isnan(found := one.number(word))), math.inf)
+    if math.isinf(number):
         return Value(ILLEGAL, math.nan)
     return Value(LINK if number > threshold else ZERO, number)
 
 
-def _is_infinite(text: str) -> bool:
-    try:
-        return math.isinf(float(text))
-    except ValueError:
-        return False
+def is_infinite(text: str, style: NumberStyle = PLAIN) -> bool:
+    """Return whether a text says an infinite number, or one too large for a double."""
+    return text.strip().lower().lstrip("+-") in ("inf", "infinity") or math.isinf(style.number(text))
 
 
 def value_kind(texts: Iterable[str]) -> str:
     """Return "0/1", "yes/no", "counts", "numbers", "missing" (nothing else) or "text"."""
-    given = list(texts)
+    given = [text.strip().lower() for text in texts]
     # An infinite number does not make a column of numbers one of labels: whoever reads it refuses that number.
-    values = [read_value(text) for text in given if not _is_infinite(text)]
-    if any(value.verdict == ILLEGAL for value in values):
+    finite = [text for text in given if not is_infinite(text)]
+    values = [read_value(text) for text in finite]
+    if any(value.verdict == ILLEGAL for value in values) or (given and not finite):
         return "text"
-    if len(values) < len(given):
-        return "numbers" if values else "text"
     known = [value.number for value in values if value.verdict != MISSING]
+    if len(finite) < len(given):
+        return "numbers"
     if not known:
         return "missing"
-    numbers = [number for number in known if not math.isnan(number)]
-    if len(numbers) < len(known):
+    if any(map(math.isnan, known)):
         return "yes/no"
-    if all(number in (0.0, 1.0) for number in numbers):
+    if all(number in (0.0, 1.0) for number in known):
         return "0/1"
-    return "counts" if all(number >= 0 and number.is_integer() for number in numbers) else "numbers"
+    return "counts" if all(number >= 0 and number.is_integer() for number in known) else "numbers"
 
 
 @dataclass
@@ -276,6 +418,13 @@ class ValueSummary:
             self.whole = self.whole and bool((real == np.floor(real)).all())
 
 
+_NO_VALUE = "Correct the cell, or choose another value column."
+_NO_BIT = (
+    "Say which values are links: with threshold=0 every value above 0 is one. If this column holds something else, "
+    "leave it out (value=False) or choose another."
+)
+
+
 class ValueReader:
     """Turn fields into verdicts, batch by batch: each distinct text is looked at once.
 
@@ -283,8 +432,11 @@ class ValueReader:
     and 1 need a threshold: a year or a price would be taken for links.
     """
 
-    def __init__(self, threshold: float | None, source: str, *, typed: bool = False) -> None:
+    def __init__(
+        self, threshold: float | None, source: str, *, typed: bool = False, style: NumberStyle = PLAIN
+    ) -> None:
         self.summary = ValueSummary(checked_threshold(threshold))
+        self._style = style
         self._only_bits = typed and threshold is None
         self._source = source
         self._table = LabelTable()
@@ -304,34 +456,29 @@ class ValueReader:
         return self._verdicts[codes], self._numbers[codes]
 
     def _learn(self, texts: Sequence[str], before: int, column: int) -> None:
-        values = [read_value(text, self.summary.threshold) for text in texts]
+        def refuse(wrong: NDArray[np.bool_], what: str, remedy: str) -> None:
+            if wrong.any():
+                bad = int(wrong.argmax())
+                raise DataError(
+                    what,
+                    source=self._source,
+                    line=self._table.first_line(before + bad),
+                    column=column + 1,
+                    value=texts[bad],
+                    remedy=ask_style(texts[bad], self._style) or remedy,
+                )
+
+        values = [read_value(text, self.summary.threshold, self._style) for text in texts]
         verdicts = np.array([value.verdict for value in values], dtype=np.uint8)
-        if ILLEGAL in verdicts:
-            bad = int(np.argmax(verdicts == ILLEGAL))
-            raise illegal_value(texts[bad], self._source, self._table.first_line(before + bad), column + 1)
+        what = "this is neither a number, nor yes / no, nor missing (blank, NA, NaN, ?)"
+        refuse(verdicts == ILLEGAL, what, _NO_VALUE)
         numbers = np.array([value.number for value in values])
-        other = ~(np.isnan(numbers) | (numbers == 0) | (numbers == 1))
-        if self._only_bits and other.any():
-            bad = int(other.argmax())
-            raise DataError(
-                "this is neither 0 (no link) nor 1 (link) nor missing",
-                source=self._source,
-                line=self._table.first_line(before + bad),
-                column=column + 1,
-                value=texts[bad],
-                remedy="Say which values are links: with threshold=0 every value above 0 is one. If this column holds "
-                "something else, leave it out (value=False) or choose another.",
-            )
+        if self._only_bits:
+            other = ~(np.isnan(numbers) | (numbers == 0) | (numbers == 1))
+            refuse(other, "this is neither 0 (no link) nor 1 (link) nor missing", _NO_BIT)
         self._verdicts = np.concatenate([self._verdicts, verdicts])
         self._numbers = np.concatenate([self._numbers, numbers])
         self.summary.observe(numbers)
-
-
-def illegal_value(text: str, source: str, line: int, column: int) -> DataError:
-    """Return the error for a cell that holds no value."""
-    what = "this is neither a number, nor yes / no, nor missing (blank, NA, NaN, ?)"
-    remedy = "Correct the cell (with a decimal point, not a comma), or choose another value column."
-    return DataError(what, source=source, line=line, column=column, value=text, remedy=remedy)
 
 
 def checked_threshold(threshold: float | None) -> float:

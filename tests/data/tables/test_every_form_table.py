@@ -147,16 +147,16 @@ def check(table: Table, *, named: bool = True, labels: list[str] | None = LABELS
 def test_a_table_of_mixed_columns(form: str, tmp_path: Path) -> None:
     make, options = FILES.get(form, (lambda _: FRAMES[form](), {}))
     loaded = load_table(make(tmp_path), categories="one-hot", label_column="group", **options)
-    check(loaded.table)
+    check(loaded.data)
 
 
 @pytest.mark.parametrize("form", ARRAYS)
 def test_a_table_of_numbers(form: str) -> None:
-    check(load_table(ARRAYS[form]()).table, named=False, labels=None)
+    check(load_table(ARRAYS[form]()).data, named=False, labels=None)
 
 
 def test_an_archive_of_arrays_with_names() -> None:
-    check(load_table(saved(np.savez, cells=VALUES, rows=ROWS, columns=COLUMNS, labels=LABELS)).table)
+    check(load_table(saved(np.savez, cells=VALUES, rows=ROWS, columns=COLUMNS, labels=LABELS)).data)
 
 
 @pytest.mark.parametrize("cells", [VALUES, sparse.csr_array(VALUES), np.ma.masked_invalid(VALUES)])
@@ -164,8 +164,8 @@ def test_annotated_data(cells: Any) -> None:
     groups = pd.DataFrame({"group": pd.Categorical([label or None for label in LABELS])}, index=ROWS)
     data = SimpleNamespace(X=cells, obs=groups, obs_names=pd.Index(ROWS), var_names=pd.Index(COLUMNS))
     loaded = load_table(data, label_column="group")
-    check(loaded.table)
-    check(load_table(data).table, labels=None)
+    check(loaded.data)
+    check(load_table(data).data, labels=None)
     with pytest.raises(DataError, match="no column of this name"):
         load_table(data, label_column="batch")
     with pytest.raises(DataError, match="has no X"):
@@ -238,9 +238,9 @@ def test_columns_that_are_no_numbers_can_be_left_out(kind: str) -> None:
     frame = pd.DataFrame({"x": [1, 2, 4], "odd": odd})
     with pytest.raises(DataError, match=r"column 'odd': the column 'odd' holds .*leave it out"):
         load_table(frame)
-    assert load_table(frame, leave_out=["odd"]).table.columns.tolist() == ["x"]
+    assert load_table(frame, leave_out=["odd"]).data.columns.tolist() == ["x"]
     if kind == "times":
-        assert load_table(frame, label_column="odd").table.labels.tolist()[2] == ""
+        assert load_table(frame, label_column="odd").data.labels.tolist()[2] == ""
 
 
 def test_numbers_keep_every_bit_and_signs_for_missing_hold() -> None:
@@ -250,8 +250,8 @@ def test_numbers_keep_every_bit_and_signs_for_missing_hold() -> None:
         loaded = load_table(pa.table({"x": column, "y": ["1", "-99", "-99.0", "4"]}), missing=["-99"])
         wanted = column.to_numpy().astype(np.float64)
         wanted[1] = NAN
-        np.testing.assert_array_equal(loaded.table.values[:, 0], wanted)
-        np.testing.assert_array_equal(loaded.table.values[:, 1], [1, NAN, NAN, 4])
+        np.testing.assert_array_equal(loaded.data.values[:, 0], wanted)
+        np.testing.assert_array_equal(loaded.data.values[:, 1], [1, NAN, NAN, 4])
 
 
 def test_looking_at_a_frame() -> None:
@@ -264,15 +264,15 @@ def test_looking_at_a_frame() -> None:
 
 def test_values_of_pandas_that_arrow_has_no_text_for_are_categories() -> None:
     frame = pd.DataFrame({"x": [1, 2, 4], "age": pd.cut([1, 5, 9], [0, 4, 10])})
-    table = load_table(frame, categories="one-hot").table
+    table = load_table(frame, categories="one-hot").data
     assert table.columns.tolist() == ["x", "age=(0, 4]", "age=(4, 10]"]
     years = pd.DataFrame({"x": [1, 2], "year": pd.period_range("2020", "2021", freq="Y")})
-    assert load_table(years).table.values.tolist() == [[1, 2020], [2, 2021]]
+    assert load_table(years).data.values.tolist() == [[1, 2020], [2, 2021]]
 
 
 @pytest.mark.parametrize("index", [None, [5, 3], pd.to_datetime(["2020-01-01", "2021-01-01"])])
 def test_a_square_frame_without_names_has_no_further_column(index: Any) -> None:
     frame = pd.DataFrame([[1, 2], [3, 4]], index=index)
-    for table in (load_table(frame).table, Table.build(frame)):
+    for table in (load_table(frame).data, Table.build(frame)):
         assert (table.columns.tolist(), table.values.tolist()) == (["0", "1"], [[1, 2], [3, 4]])
         assert table.rows.tolist() == [str(row) for row in frame.index]

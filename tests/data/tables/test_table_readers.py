@@ -28,24 +28,24 @@ def saved(save, *arrays, **named):
 
 
 def check(loaded, values, columns=None, rows=None):
-    np.testing.assert_array_equal(loaded.table.values, np.array(values, dtype=np.float64))
+    np.testing.assert_array_equal(loaded.data.values, np.array(values, dtype=np.float64))
     if columns is not None:
-        assert loaded.table.columns.tolist() == columns
+        assert loaded.data.columns.tolist() == columns
     if rows is not None:
-        assert loaded.table.rows.tolist() == rows
+        assert loaded.data.rows.tolist() == rows
 
 
 def test_a_plain_table():
     loaded = load("a,b\n1,2\n3,NA\n4,-5e-1\n", name="plain")
     check(loaded, [[1, 2], [3, NAN], [4, -0.5]], ["a", "b"], ["0", "1", "2"])
-    assert (loaded.table.name, loaded.table.standardise, loaded.table.labels) == ("plain", True, None)
+    assert (loaded.data.name, loaded.data.standardise, loaded.data.labels) == ("plain", True, None)
     assert loaded.report.lines() == [
         "Read 4 lines; the first holds names.",
         "3 rows.",
         "2 columns of numbers.",
         "1 cell missing (16.7 %).",
     ]
-    assert loaded.layout.to_dict()["column_names"] == ["a", "b"]
+    assert loaded.schema.to_dict()["column_names"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
@@ -65,7 +65,7 @@ def test_encodings_and_gzip(encoding):
     told = {"encoding": encoding} if encoding == "cp1252" else {}
     loaded = load_table(io.BytesIO(data), filename="streets.csv.gz", **told)
     check(loaded, [[1, 2], [3, 4]], ["Straße", "Höhe"])
-    assert (loaded.table.name, loaded.layout.gzipped) == ("streets", True)
+    assert (loaded.data.name, loaded.schema.gzipped) == ("streets", True)
 
 
 def test_a_file_by_its_path(tmp_path):
@@ -73,7 +73,7 @@ def test_a_file_by_its_path(tmp_path):
     path.write_text('"the, first"\tb\r\n1\t2\r\n\r\n3\t4\r\n')
     loaded = load_table(path)
     check(loaded, [[1, 2], [3, 4]], ["the, first", "b"])
-    assert loaded.table.name == "numbers"
+    assert loaded.data.name == "numbers"
     assert loaded.report.count("blank_lines") == 1
 
 
@@ -92,7 +92,7 @@ def test_numbers_are_read_to_the_last_bit():
     texts += ["9007199254740993", "9007199254740992", "0.1", ".5", "5.", "1e22", "1e23", "123456789012345678"]
     texts += ["-0", "0.000000000000000000000000000001", "1" * 45, "0." + "3" * 60, "1e-400", "0e999", "00012"]
     loaded = load("a,b\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)))
-    np.testing.assert_array_equal(loaded.table.values[:, 0], [float(text) for text in texts])
+    np.testing.assert_array_equal(loaded.data.values[:, 0], [float(text) for text in texts])
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 1 << 19])
@@ -115,7 +115,7 @@ def test_decimal_commas():
     # With 17 digits, too.
     check(load("a;b\n0,12345678901234567;1\n0,5;2\n"), [[0.12345678901234567, 1], [0.5, 2]])
     # A number with a point says that commas are no decimal signs.
-    with pytest.raises(DataError, match=r"line 3, column 1: there is text .*found '2,5'.*decimal=','"):
+    with pytest.raises(DataError, match=r"line 3, column 1: .* decimal or .*found '2,5'.*decimal=','"):
         load("a;b\n1.5;2\n2,5;3\n")
     check(load("a;b\n1,5;2\n3;3\n", decimal=","), [[1.5, 2], [3, 3]])
 
@@ -129,7 +129,7 @@ def test_further_signs_for_missing_cells():
     text = "a,b,g\n1,2,x\n-99,3,unknown\n-99.0,refused,x\n4,5,y\n"
     loaded = load(text, missing=["-99", "Refused", "unknown"], label_column="g")
     check(loaded, [[1, 2], [NAN, 3], [NAN, NAN], [4, 5]])
-    assert loaded.table.labels.tolist() == ["x", "", "x", "y"]
+    assert loaded.data.labels.tolist() == ["x", "", "x", "y"]
     assert loaded.report.lines()[1:] == [
         "2 known groups of rows in the column 'g' (1 row without).",
         "4 rows.",
@@ -159,9 +159,9 @@ def test_further_signs_for_missing_cells():
 )
 def test_headers_are_guessed(text, header):
     loaded = load(text)
-    assert loaded.layout.header is header
+    assert loaded.schema.header is header
     assert f"the first holds {'names' if header else 'data'}" in loaded.report.lines()[0]
-    assert inspect_table(text.encode()) == loaded.layout
+    assert inspect_table(text.encode()) == loaded.schema
 
 
 def test_headers_are_as_they_are_told():
@@ -195,8 +195,8 @@ def test_rows_without_names():
 def test_groups_are_kept_beside():
     loaded = load("class,x\n1,5\n02,6\n1,7\n", label_column="class", standardise=False)
     check(loaded, [[5], [6], [7]], ["x"])
-    assert loaded.table.labels.tolist() == ["1", "02", "1"]
-    assert loaded.table.standardise is False
+    assert loaded.data.labels.tolist() == ["1", "02", "1"]
+    assert loaded.data.standardise is False
 
 
 # Categories, constants, what is left out
@@ -216,7 +216,7 @@ def test_categories_are_coded():
 def test_categories_are_left_out():
     loaded = load(SPECIES, categories="leave-out")
     check(loaded, [[3], [4], [5]], ["mass"])
-    assert "2 columns of text left out: 'species', 'sex'." in loaded.report.lines()
+    assert "2 columns of text left out and kept as metadata: 'species', 'sex'." in loaded.report.lines()
 
 
 def test_numbers_can_be_categories():
@@ -237,11 +237,11 @@ def test_texts_below_a_long_blank_start():
     lines = "".join(f"{i},,\n" for i in range(200))
     text = f"x,kind,y\n{lines}1,a,3\n2,b,4\n"
     loaded = load(text, categories="one-hot", block_bytes=256)
-    assert loaded.table.columns.tolist() == ["x", "kind=a", "kind=b", "y"]
-    np.testing.assert_array_equal(loaded.table.values[-2:], [[1, 1, 0, 3], [2, 0, 1, 4]])
-    assert loaded.table.n_missing == 600
+    assert loaded.data.columns.tolist() == ["x", "kind=a", "kind=b", "y"]
+    np.testing.assert_array_equal(loaded.data.values[-2:], [[1, 1, 0, 3], [2, 0, 1, 4]])
+    assert loaded.data.n_missing == 600
     loaded = load(f"x,y\n{lines.replace(',,', ',')}1,-99\n2,-99.0\n3,4\n5,-1\n", missing="-99")
-    np.testing.assert_array_equal(loaded.table.values[-4:, 1], [NAN, NAN, 4, -1])
+    np.testing.assert_array_equal(loaded.data.values[-4:, 1], [NAN, NAN, 4, -1])
 
 
 def test_constants_are_left_out():
@@ -253,11 +253,11 @@ def test_constants_are_left_out():
 def test_columns_are_left_out_when_asked():
     loaded = load("a,b,c\n1,oops,4\n2,5,6\n", leave_out=["b"])
     check(loaded, [[1, 4], [2, 6]], ["a", "c"])
-    assert "1 column left out as asked: 'b'." in loaded.report.lines()
+    assert "1 column left out as asked and kept as metadata: 'b'." in loaded.report.lines()
     # A column of groups holds no cells in any case.
     loaded = load("a,g\n1,x\n2,y\n", label_column="g", leave_out=["g"])
     check(loaded, [[1], [2]], ["a"])
-    assert loaded.table.labels.tolist() == ["x", "y"]
+    assert loaded.data.labels.tolist() == ["x", "y"]
 
 
 def test_a_delimiter_at_the_end_of_every_line():
@@ -273,9 +273,9 @@ def test_a_delimiter_at_the_end_of_every_line():
 def test_pictures(size):
     loaded = load("name,a,b,c,d\nu,1,0,7,4\nv,2,0,7,5\n", image=size, constants="leave-out")
     check(loaded, [[1, 4], [2, 5]], ["a", "d"], ["u", "v"])
-    image = loaded.table.image
+    image = loaded.data.image
     assert (image.height, image.width, image.pixels.tolist()) == (2, 2, [0, 3])
-    assert image.picture(loaded.table.values[1]).tolist() == [[2, 0], [7, 5]]
+    assert image.picture(loaded.data.values[1]).tolist() == [[2, 0], [7, 5]]
 
 
 # Arrays and frames
@@ -288,14 +288,14 @@ def test_numpy_files(tmp_path):
     np.save(tmp_path / "cells.npy", np.array([[1, 2], [3, 4]], dtype=np.uint8, order="F"))
     loaded = load_table(tmp_path / "cells.npy")
     check(loaded, [[1, 2], [3, 4]])
-    assert (loaded.table.name, loaded.layout.format) == ("cells", "npy")
+    assert (loaded.data.name, loaded.schema.format) == ("cells", "npy")
     data = saved(
         np.savez_compressed, cells=values, rows=["a", "b", "c"], columns=["u", "v"], labels=[1, 2, 1]
     )
     loaded = load(data)
     check(loaded, values, ["u", "v"], ["a", "b", "c"])
-    assert loaded.table.labels.tolist() == ["1", "2", "1"]
-    assert loaded.layout.format == "npz"
+    assert loaded.data.labels.tolist() == ["1", "2", "1"]
+    assert loaded.schema.format == "npz"
     check(load(data, leave_out="v"), values[:, :1], ["u"])
 
 
@@ -303,8 +303,8 @@ def test_pictures_in_an_array():
     pictures = np.arange(24.0).reshape(3, 2, 4)
     pictures[:, 0, 1] = 9.0
     loaded = load(saved(np.savez, pictures), constants="leave-out")
-    assert loaded.table.columns.tolist() == ["r1c1", "r1c3", "r1c4", "r2c1", "r2c2", "r2c3", "r2c4"]
-    np.testing.assert_array_equal(loaded.table.image.picture(loaded.table.values[2]), pictures[2])
+    assert loaded.data.columns.tolist() == ["r1c1", "r1c3", "r1c4", "r2c1", "r2c2", "r2c3", "r2c4"]
+    np.testing.assert_array_equal(loaded.data.image.picture(loaded.data.values[2]), pictures[2])
     assert "pictures of 2 x 4 pixels" in loaded.report.lines()[0]
 
 
@@ -312,14 +312,14 @@ def test_sparse_matrices_are_filled_with_zeros():
     matrix = sparse.csr_array(np.array([[0, 2.5], [1, 0], [0, 0]]))
     loaded = load(saved(sparse.save_npz, matrix))
     check(loaded, [[0, 2.5], [1, 0], [0, 0]])
-    assert loaded.layout.format == "sparse npz"
+    assert loaded.schema.format == "sparse npz"
 
 
 def test_arrays_and_frames_in_memory():
     values = np.array([[1.0, NAN], [3.0, 4.0], [3.0, 5.0]])
     loaded = load_table(values, name="mine")
     check(loaded, values)
-    assert loaded.table.name == "mine"
+    assert loaded.data.name == "mine"
     frame = pd.DataFrame(
         {
             "x": pd.array([1, None, 3], dtype="Int64"),
@@ -337,14 +337,14 @@ def test_arrays_and_frames_in_memory():
         ["x", "kind=u", "kind=v", "on", "words"],
         ["a", "b", "c"],
     )
-    assert loaded.table.labels.tolist() == ["1", "2", "1"]
+    assert loaded.data.labels.tolist() == ["1", "2", "1"]
     named = load_table(pd.DataFrame({"who": ["Ann", "Bob"], "x": [1, 2]}))
     check(named, [[1], [2]], ["x"], ["Ann", "Bob"])
 
 
 def test_text_and_frame_of_the_same_file_agree():
     text = "who,a,b\nAnn,1.25,\nBob,3,-7e-3\nCy,,2\n"
-    from_text, from_frame = load(text).table, load_table(pd.read_csv(io.StringIO(text))).table
+    from_text, from_frame = load(text).data, load_table(pd.read_csv(io.StringIO(text))).data
     assert from_text.fingerprint == from_frame.fingerprint
     assert from_text.rows.tolist() == from_frame.rows.tolist()
 
@@ -361,10 +361,10 @@ def test_a_column_of_ids_names_the_rows() -> None:
     ids = list(range(1001, 1006))
     frame = pd.DataFrame({"customer_id": ids, "paid": [5.0, 4.0, 3.0, 2.0, 1.0], "age": [40, 30, 20, 50, 60]})
     for given in (frame, frame.set_index("customer_id"), frame.to_csv(index=False).encode()):
-        table = load_table(given).table
+        table = load_table(given).data
         assert table.rows.tolist() == [str(one) for one in ids]
         assert table.columns.tolist() == ["paid", "age"]
     paid = frame.drop(columns="customer_id")
-    assert load_table(paid).table.columns.tolist() == ["paid", "age"], (
+    assert load_table(paid).data.columns.tolist() == ["paid", "age"], (
         "whole numbers that end a name in id by chance"
     )
