@@ -583,7 +583,7 @@ def _is_word(field: str) -> bool:
 
 def _judge(head: Head) -> tuple[float, ...]:
     """Return how good a table is: nearly all records alike, no other delimiter in the fields, no blanks around them."""
-    if head.usual < 2:
+    if head.usual < 2 or not head.records:
         return (0.0,)
     fields = [_DECIMAL_COMMA.sub("", field) for record in head.records for field in record]
     other = [mark for mark in _CANDIDATES if mark != head.delimiter]
