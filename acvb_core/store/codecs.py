@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -38,7 +38,7 @@ from acvb_core.store.files import (
 #: Arrays that the keys of data are made of.
 _IN_RELATION = ("names", "row_labels", "column_labels", "about")
 _IN_CORPUS = ("about", "vocabulary", "documents", "texts", "labels", "metadata")
-_IN_TABLE = ("about", "rows", "columns", "labels", "image_pixels", "image_background")
+_IN_TABLE = ("about", "rows", "columns", "labels", "image_pixels", "image_background", "metadata")
 
 
 @dataclass(frozen=True)
@@ -188,9 +188,19 @@ def _decode_pattern(name: str, arrays: Arrays) -> sparse.csr_array:
     return pattern
 
 
+def _encode_metadata(metadata: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return typed columns as an array; none where there are none: then the key is that of earlier versions."""
+    columns = {name: [kind_of(column), string_values(column)] for name, column in metadata.items()}
+    return {"metadata": text_bytes(columns)} if columns else {}
+
+
+def _decode_metadata(arrays: Arrays) -> dict[str, NDArray[Any]]:
+    columns = from_text_bytes(arrays["metadata"]) if "metadata" in arrays else {}
+    return {name: typed_values(values, kind) for name, (kind, values) in dict(columns).items()}
+
+
 def _encode_corpus(corpus: Corpus) -> dict[str, Any]:
     tokeniser = None if corpus.tokeniser is None else corpus.tokeniser.to_dict()
-    columns = {name: [kind_of(column), string_values(column)] for name, column in corpus.metadata.items()}
     return {
         "shape": np.array(corpus.shape, dtype=np.int64),
         "about": text_bytes({"name": corpus.name, "tokeniser": tokeniser}),
@@ -199,8 +209,7 @@ def _encode_corpus(corpus: Corpus) -> dict[str, Any]:
         # What is not known is null, not left out: texts alone must not have the key of labels alone.
         "texts": text_bytes(corpus.texts),
         "labels": text_bytes(None) if corpus.labels is None else labels_bytes(corpus.labels),
-        # Left out where there are none: then the key is that of earlier versions.
-        **({"metadata": text_bytes(columns)} if columns else {}),
+        **_encode_metadata(corpus.metadata),
         "indptr": corpus.counts.indptr,
         "indices": corpus.counts.indices,
         "counts": corpus.counts.data,
@@ -209,7 +218,6 @@ def _encode_corpus(corpus: Corpus) -> dict[str, Any]:
 
 def _decode_corpus(arrays: Arrays) -> Corpus:
     about = from_text_bytes(arrays["about"])
-    columns = from_text_bytes(arrays["metadata"]) if "metadata" in arrays else {}
     shape = _decode_shape(arrays)
     _check_positions(arrays["indices"], arrays["indptr"])
     counts = sparse.csr_array((arrays["counts"], arrays["indices"], arrays["indptr"]), shape=shape)
@@ -222,7 +230,7 @@ def _decode_corpus(arrays: Arrays) -> Corpus:
         texts=from_text_bytes(arrays["texts"]),
         labels=from_text_bytes(arrays["labels"]),
         tokeniser=None if about["tokeniser"] is None else Tokeniser.from_dict(about["tokeniser"]),
-        metadata={name: typed_values(values, kind) for name, (kind, values) in dict(columns).items()},
+        metadata=_decode_metadata(arrays),
     )
 
 
@@ -240,6 +248,7 @@ def _encode_table(table: Table) -> dict[str, Any]:
         "columns": labels_bytes(table.columns),
         # What is not known is null, not left out: a table without groups must not have the key of one with others.
         "labels": text_bytes(None) if table.labels is None else labels_bytes(table.labels),
+        **_encode_metadata(table.metadata),
     }
     if image is not None:
         arrays["image_pixels"] = np.asarray(image.pixels, dtype=np.int64)
@@ -266,6 +275,7 @@ def _decode_table(arrays: Arrays) -> Table:
         standardise=standardise,
         labels=from_text_bytes(arrays["labels"]),
         image=image,
+        metadata=_decode_metadata(arrays),
     )
 
 

@@ -161,7 +161,8 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         Latent features: feature, share of the objects that have it, objects (their expected number), and what it adds
         to each column, in the column's units.
     objects.csv
-        Latent features: object, feature_1 … feature_K: probability that the object has each feature.
+        Latent features: object, feature_1 … feature_K: probability that the object has each feature; a column
+        known_NAME for each column of the rows' metadata.
     columns.csv
         Latent features: column, baseline, noise_sd, mean, sd, in the column's units.
     posterior.npz

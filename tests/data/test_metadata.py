@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,8 +17,12 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.names import kind_of, string_values, typed_column, typed_values
+from acvb_core.data.table import Table
+from acvb_core.data.table_build import load_table
+from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.corpus_split import hold_out_documents
-from acvb_core.store.codecs import CORPORA
+from acvb_core.store.codecs import CORPORA, TABLES
+from acvb_core.store.export import write_run
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TABLE = b"""id,date,text,section,stars,pages,seen,code
@@ -206,6 +212,54 @@ def test_the_store_keeps_them(tmp_path, corpus):
     other = load_corpus(TABLE.replace(b'2023-12-01,"a', b'2023-12-02,"a'), **OPTIONS).data
     assert other.fingerprint == corpus.fingerprint
     assert CORPORA.key(other) != CORPORA.key(corpus)
+
+
+CELLS = """who,x,y,born,stars,note,kind
+Ann,1,5,2024-01-31,4.5,=risk,u
+Bob,2,4,,1,"a, b",v
+Cy,4,9,2023-12-01,,,u
+"""
+BESIDE = {
+    "born": np.array(["2024-01-31", "NaT", "2023-12-01"], dtype="datetime64[D]"),
+    "stars": np.array([4.5, 1, np.nan]),
+    "note": np.array(["=risk", "a, b", ""], dtype=object),
+    "kind": np.array(["u", "v", "u"], dtype=object),
+}
+
+
+@pytest.mark.parametrize("form", ["text", "frame", "parquet"])
+def test_columns_that_a_table_leaves_out_are_kept(tmp_path, form):
+    frame = pd.read_csv(io.StringIO(CELLS), parse_dates=["born"])
+    frame.to_parquet(tmp_path / "cells.parquet")
+    given = {"text": CELLS.encode(), "frame": frame, "parquet": tmp_path / "cells.parquet"}[form]
+    options = {"leave_out": ["stars", "born"], "categories": "leave-out"}
+    loaded = load_table(given, **options)
+    assert set(loaded.data.metadata) == set(BESIDE)
+    assert_metadata({name: loaded.data.metadata[name] for name in BESIDE}, BESIDE)
+    assert loaded.data.columns.tolist() == ["x", "y"]
+    told = " ".join(loaded.report.lines())
+    assert "2 columns left out as asked and kept as metadata: 'born', 'stars'." in told
+    assert "2 columns of text left out and kept as metadata: 'note', 'kind'." in told
+    assert loaded.data.fingerprint == Table.build(loaded.data.values).fingerprint
+
+
+def test_the_metadata_of_a_table_are_stored_and_exported(tmp_path):
+    table = load_table(CELLS.encode(), leave_out=["born", "stars"], categories="leave-out").data
+    TABLES.write(tmp_path / "t.npz", table)
+    back = TABLES.read(tmp_path / "t.npz")
+    assert_metadata({name: back.metadata[name] for name in BESIDE}, BESIDE)
+    plain = Table.build(table.values, rows=table.rows, columns=table.columns, name=table.name)
+    assert TABLES.key(back) == TABLES.key(table) != TABLES.key(plain)
+    assert "metadata" not in TABLES.encode(plain)
+    assert list(table.with_values(table.values).metadata) == list(table.metadata)
+    result = fit(table, "em", max_sweeps=2)
+    write_run(result, tmp_path / "run")
+    objects = pd.read_csv(tmp_path / "run" / "objects.csv", keep_default_na=False)
+    assert objects["object"].tolist() == ["Ann", "Bob", "Cy"]
+    assert objects["known_kind"].tolist() == ["u", "v", "u"]
+    assert objects["known_note"].tolist()[0] == "'=risk"
+    with pytest.raises(DataError, match=r"'x' has the shape \(2,\) for 3 rows"):
+        Table.build(table.values, metadata={"x": [1, 2]})
 
 
 def test_values_of_any_kind_are_checked():

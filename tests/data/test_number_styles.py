@@ -102,7 +102,7 @@ def test_a_matrix_is_read_with_decimal_commas() -> None:
 
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> None:
-    text = "doc;word;count\nx;river;1.234\nx;bank;3,0\ny;bank;1.000\ny;sea;2.345.678\n".encode()
+    text = b"doc;word;count\nx;river;1.234\nx;bank;3,0\ny;bank;1.000\ny;sea;2.345.678\n"
     loaded = read_to_disk(text, tmp_path / "c") if on_disk else load_corpus(text)
     corpus = loaded.data.in_memory() if on_disk else loaded.data
     assert corpus.counts.sum() == 1234 + 3 + 1000 + 2345678

@@ -47,7 +47,7 @@ def result_tables(table: Table, posterior: Posterior) -> dict[str, pd.DataFrame]
 
     - features: feature (from 1), share of the objects that have it, objects (their expected number), and what it adds
       to each column, in the column's own units.
-    - objects: object, feature_1 …: probability that the object has each feature.
+    - objects: object, feature_1 …: probability that the object has each feature; known_NAME: metadata of the rows.
     - columns: column, baseline (its value for an object without features), noise_sd, mean, sd: all in its units.
     """
     objects, own, moments = np.asarray(posterior["objects"]), own_units(table, posterior), table.moments
@@ -57,10 +57,13 @@ def result_tables(table: Table, posterior: Posterior) -> dict[str, pd.DataFrame]
     names = [f"{name} (column)" if name in features.columns else str(name) for name in table.columns]
     activations = pd.DataFrame(objects, columns=[f"feature_{k}" for k in numbers])
     activations.insert(0, "object", table.rows)
+    known = pd.DataFrame(
+        {f"known_{name}": values for name, values in table.metadata.items()}, activations.index
+    )
     columns = {"column": table.columns, "baseline": own.baseline, "noise_sd": own.noise_sd}
     return {
         "features": pd.concat([features, pd.DataFrame(own.weights, columns=names)], axis=1),
-        "objects": activations,
+        "objects": pd.concat([activations, known], axis=1),
         "columns": pd.DataFrame(columns | {"mean": moments.mean, "sd": moments.sd}),
     }
 
