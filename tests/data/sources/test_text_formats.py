@@ -17,6 +17,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
 from acvb_core.data.table_build import load_table
+from tests.rotation import rotate
 
 WORDS = "the quick brown fox and a lazy dog by the old river bank"
 RECORDS = [{"id": n, "text": f"{WORDS}, {n}"} for n in range(30)]
@@ -87,11 +88,11 @@ READERS = {
 }  # fmt: skip
 
 
-@formats
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
-def test_it_is_refused_by_name(read, content, kind):
+@pytest.mark.parametrize(("name", "reader"), rotate(FORMATS, READERS, 2))
+def test_it_is_refused_by_name(name, reader):
+    content, kind = FORMATS[name]
     with pytest.raises(DataError, match=f"this is {kind}"):
-        read(content.encode())
+        READERS[reader](content.encode())
 
 
 GRAPHS = {
@@ -103,9 +104,11 @@ GRAPHS = {
 }
 
 
-@pytest.mark.parametrize(("content", "kind"), GRAPHS.values(), ids=list(GRAPHS))
-@pytest.mark.parametrize("read", ["corpus", "one text a line", "a table", "a look at a corpus"])
-def test_a_graph_is_no_texts_and_no_table(read, content, kind):
+@pytest.mark.parametrize(
+    ("name", "read"), rotate(GRAPHS, ["corpus", "one text a line", "a table", "a look at a corpus"], 2)
+)
+def test_a_graph_is_no_texts_and_no_table(name, read):
+    content, kind = GRAPHS[name]
     with pytest.raises(
         DataError, match=f"this is {kind}, which holds nodes and links. Read it as a relation"
     ):
@@ -130,9 +133,11 @@ def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@not_columns
-@pytest.mark.parametrize("read", ["one text a line", "a vocabulary", "a node list"])
-def test_it_is_refused_where_no_columns_are_read(read, content, kind):
+@pytest.mark.parametrize(
+    ("name", "read"), rotate(FORMATS | JSON_LINES, ["one text a line", "a vocabulary", "a node list"])
+)
+def test_it_is_refused_where_no_columns_are_read(name, read):
+    content, kind = (FORMATS | JSON_LINES)[name]
     with pytest.raises(DataError, match=f"this is {kind}"):
         READERS[read](content.encode())
 

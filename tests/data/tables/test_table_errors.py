@@ -12,6 +12,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.rotation import rotate
 
 
 def saved(save, *arrays, **named):
@@ -86,9 +87,9 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "options", "line", "column", "value", "words"), TEXTS)
-@pytest.mark.parametrize("block", [16, 1 << 19])
-def test_the_place_and_the_value_are_told(text, options, line, column, value, words, block):
+@pytest.mark.parametrize(("case", "block"), rotate(TEXTS, [16, 1 << 19]))
+def test_the_place_and_the_value_are_told(case, block):
+    text, options, line, column, value, words = case
     with pytest.raises(DataError) as caught:
         load_table(text.encode(), filename="f.csv", block_bytes=block, **options)
     found = caught.value
