@@ -76,11 +76,9 @@ def unique_names(
     if len(found) != count:
         what = f"{len(found):,} {kind} labels were given for {count:,} {kind}s"
         raise DataError(what, source=source, remedy=f"Give one label for each {kind}.")
-    large = (
-        v for v in np.asarray(names, dtype=object) if isinstance(v, float | np.floating) and abs(v) >= 2**53
-    )
-    if (value := next(large, None)) is not None:
-        raise _rounded_fault(text_of(value), {"source": source})
+    for name in np.asarray(names, dtype=object).tolist():
+        if isinstance(name, float) and abs(name) >= 2**53:
+            raise _rounded_fault(text_of(name), {"source": source})
     if len(set(found)) < count:
         value, times = Counter(found).most_common(1)[0]
         what = f"a {kind} label stands {times} times"
@@ -93,7 +91,7 @@ _NUMBER_ID = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?", re.ASCII)
 _POWER = re.compile(r"-?\d\.(\d+)[eE]\+(\d{1,3})", re.ASCII)
 
 
-def plain_ids(labels: Sequence[str], place: Callable[[int], dict[str, Any]]) -> Sequence[str]:
+def plain_ids(labels: Sequence[str], place: Callable[[int], dict[str, Any]]) -> list[str]:
     """Return ids without a .0, which a column of whole numbers gets where a cell was blank; others as they are.
 
     A DataError refuses an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on. `place` gives
@@ -108,7 +106,7 @@ def plain_ids(labels: Sequence[str], place: Callable[[int], dict[str, Any]]) -> 
     if (found := next(rounded, None)) is not None and all(map(_NUMBER_ID.fullmatch, known)):
         raise _rounded_fault(labels[found], place(found))
     if not any(label.endswith(".0") for label in known) or not all(map(_WHOLE_ID.fullmatch, known)):
-        return labels
+        return list(labels)
     return [label.partition(".")[0] for label in labels]
 
 

@@ -14,7 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import check_metadata, is_numbering, mend_text, text_array, text_of, unique_names
+from acvb_core.data.names import (
+    check_metadata,
+    is_numbering,
+    mend_text,
+    plain_ids,
+    text_array,
+    text_of,
+    unique_names,
+)
 from acvb_core.data.report import plural
 from acvb_core.data.sources.arrays import to_array, to_dense
 from acvb_core.data.sources.frames import is_frame, is_text_type, open_object
@@ -355,7 +363,7 @@ def _read_frame(given: Any, name: str) -> tuple[Floats, list[str] | None, tuple[
                 "Leave the column out, or read the frame with load_table, which takes names and categories."
             )
             raise DataError(what, source=name, column=opened.names[i], remedy=remedy) from None
-    return cells, rows, opened.names
+    return cells, rows and plain_ids(rows, lambda _: {"source": name}), opened.names
 
 
 def copy_numbers(values: ArrayLike, name: str) -> Floats:

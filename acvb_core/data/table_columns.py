@@ -242,8 +242,9 @@ class RawTable:
             self.row_column = None
         #: Columns that are left out and kept as metadata.
         self.kept = set(sorted(self.left_out)[:_MOST_METADATA])
+        named = {at for at in (self.row_column, self.label_column) if at is not None}
         #: Columns that are texts whatever they hold.
-        self.as_texts = {self.row_column, self.label_column, *self.categories, *self.kept} - {None}
+        self.as_texts = named | self.categories | self.kept
         codes = (self.schema.style.number(sign) for sign in options.signs)
         self._codes = np.array([code for code in codes if np.isfinite(code)])
 
