@@ -214,11 +214,14 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     """
     format = wanted_format(options.format, "relation")
     header = None if options.header == "auto" else options.header
-    bits = False
+    bits, skip = False, 0
     if isinstance(source, FrameSource):
         frame, head = source.frame, source.read_head(GUESS_RECORDS)
         records = head.records
-        _check_frame(source, format, records)
+        # Ids of rows that a matrix has, but no list of links: frames of which rows were left out have such an index.
+        whole = all(row[0].lstrip("-").isdigit() for row in records[1:])
+        skip = int(frame.has_index and not frame.names[0] and whole)
+        _check_frame(source, format, records, skip)
         bits, header = _holds_bits(frame, records), True if frame.named else header
         schema = Schema(
             "relation", "edges", source.name, container=frame.container, n_fields=len(frame.names)
@@ -242,7 +245,7 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         alone = len(records) == 1 and head.share == 1.0
         if format != "matrix" and header is None and alone and _may_be_heading(records[0]):
             raise one_line_fault(records[0], source.name)
-    if format == "matrix" or (format is None and (bits or _is_matrix(records))):
+    if format == "matrix" or (format is None and (bits or _is_matrix([record[skip:] for record in records]))):
         indexed = isinstance(source, FrameSource) and source.frame.has_index
         named_columns, named_rows = _matrix_labels(records, bool(header), indexed)
         header = named_columns if header is None else header
@@ -254,7 +257,7 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         direction = next(
             (i for i in range(len(names)) if _says_direction(names[i], [record[i] for record in body])), None
         )
-        row, column, value = _edge_columns(names, body, direction)
+        row, column, value = _edge_columns(names, body, direction, skip)
         schema = replace(
             schema, row_column=row, column_column=column, value_column=value, direction_column=direction
         )
@@ -280,16 +283,16 @@ def _find_style(
     return find_style(list(zip(*body, strict=True))[start:end], options.decimal)
 
 
-def _check_frame(source: FrameSource, format: str | None, records: Records) -> None:
+def _check_frame(source: FrameSource, format: str | None, records: Records, skip: int) -> None:
     """Refuse columns that are to be read as a format of files, and a single column."""
     frame, only = source.frame, None
     if format not in (None, *COLUMN_FORMATS):
         what = f"this is {frame.what}, but it was to be read as {format}"
         remedy = "Let the format be recognised, or choose edges or matrix."
-    elif len(frame.names) < 2:
-        what, only = f"{frame.what} has one column only", next(iter(frame.names), None)
+    elif len(frame.names) - skip < 2:
+        what, only = f"{frame.what} has one column only", next(iter(frame.names[skip:]), None)
         remedy = "To read links, give two columns of labels."
-        if holds_texts([row[0] for row in records[frame.named :] if row]):
+        if holds_texts([row[-1] for row in records[frame.named :] if row]):
             column = only if frame.named else 0
             remedy += f" To read documents, use load_corpus (text_column={column!r})."
     else:
@@ -464,11 +467,12 @@ def _may_be_heading(only: Sequence[str]) -> bool:
 
 
 def _edge_columns(
-    names: Sequence[str], body: Records, direction: int | None = None
+    names: Sequence[str], body: Records, direction: int | None = None, skip: int = 0
 ) -> tuple[int, int, int | None]:
     """Return the positions of row label, column label and value (None: no value column).
 
-    `direction`: position of a column that says whether links have a direction; it is left out.
+    `direction`: position of a column that says whether links have a direction; it is left out, and so are the first
+    `skip` columns.
     """
     lowered = [_lower(name) for name in names]
 
@@ -481,7 +485,7 @@ def _edge_columns(
     pair = _network_columns(names)
     if row is None and column is None and pair is not None and value not in (pair, pair + 1):
         row, column = pair, pair + 1
-    free = [i for i in range(len(lowered)) if i not in (row, column, value, direction)]
+    free = [i for i in range(skip, len(lowered)) if i not in (row, column, value, direction)]
     sides = (row is None) + (column is None)
     if sides and free and numbers_lines([record[free[0]] for record in body]):
         others = [value_kind(record[i] for record in body) for i in free[1:]]
@@ -492,7 +496,7 @@ def _edge_columns(
     if column is None and free:
         column = free.pop(0)
     if row is None or column is None:  # names such as "n" took a column that a label needs
-        row, column, value, free = 0, 1, None, list(range(2, len(lowered)))
+        row, column, value, free = skip, skip + 1, None, list(range(skip + 2, len(lowered)))
     if value is None:
         free = [i for i in free if lowered[i] not in _OTHER_NAMES]
         kinds = {i: value_kind(record[i] for record in body) for i in free}

@@ -30,6 +30,7 @@ from acvb_core.data.sources.frames import (
     is_frame,
     name_parts,
     open_object,
+    place_index,
     report_damage,
     write_cell,
 )
@@ -412,8 +413,8 @@ def _read_parquet(source: ByteSource, choices: FrameChoices) -> Frame:
 
     with report_damage(source, what, pa.ArrowException):
         file = pq.ParquetFile(source.seekable())
-        names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
-    return Frame("parquet", what, names, True, batches, n_rows=n_rows)
+        schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
+        return place_index(Frame("parquet", what, tuple(schema.names), True, batches, n_rows=n_rows), schema)
 
 
 def _read_arrow(source: ByteSource, choices: FrameChoices) -> Frame:
@@ -438,8 +439,8 @@ def _read_arrow(source: ByteSource, choices: FrameChoices) -> Frame:
                 yield batch
 
     with report_damage(source, what, pa.ArrowException):
-        names = tuple(read().schema.names)
-    return Frame("arrow", what, names, True, batches)
+        schema = read().schema
+        return place_index(Frame("arrow", what, tuple(schema.names), True, batches), schema)
 
 
 def _read_json_lines(source: ByteSource, choices: FrameChoices) -> Frame:
@@ -575,6 +576,8 @@ def reading_facts(reader: RecordReader | FrameRecords, schema: Schema) -> list[F
     facts = reader.facts() if isinstance(reader, FrameRecords) else _text_facts(reader, schema)
     used = schema.used_columns
     unused = [] if used is None else [i for i in range(schema.n_fields) if i not in used]
+    if isinstance(reader, FrameRecords) and reader.has_unnamed_index:
+        unused = [i for i in unused if i]  # nobody put it there
     if unused:
         known = dict(enumerate(schema.column_names))
         names = ", ".join(known.get(i, f"column {i + 1}") for i in unused[:5])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.names import is_numbering
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.sources.parse import CountedRecords, Head
 from acvb_core.data.sources.source import ByteSource
@@ -214,6 +216,11 @@ class FrameRecords(CountedRecords):
                     self._source.headings = tuple(self.header)
                 yield from data
 
+    @property
+    def has_unnamed_index(self) -> bool:
+        """Return whether the first column is the index of a data frame, which has no name."""
+        return self._source.frame.has_index and not self._source.frame.names[0]
+
     def facts(self) -> list[Fact]:
         """Return what reading found, once the records were read to their end."""
         frame = self._source.frame
@@ -318,6 +325,8 @@ def _column_bytes(
     return held[offsets[0] : offsets[-1]], offsets - offsets[0], trimmed
 
 
+#: How pandas calls an index that has no name where it writes one.
+_UNNAMED = re.compile(r"__index_level_\d+__")
 _PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 
@@ -334,8 +343,8 @@ def is_frame(source: Any) -> bool:
 def open_object(source: Any) -> Frame:
     """Return the columns of a data frame; one without rows or columns is a DataError.
 
-    A pandas index becomes the first column where it has a name, is not made of whole numbers, or is the same as the
-    names of the columns; otherwise it is only a numbering.
+    A pandas index becomes the first column, unless it only numbers the rows from 0 (`is_numbering`) and is not the same
+    as the names of the columns.
     """
     import pyarrow as pa
 
@@ -365,7 +374,7 @@ def open_object(source: Any) -> Frame:
             remedy="Give at least one row and one column.",
         )
 
-    return Frame(
+    frame = Frame(
         "frame",
         f"a {kind} data frame",
         tuple(table.column_names),
@@ -374,16 +383,53 @@ def open_object(source: Any) -> Frame:
         n_rows=table.num_rows,
         has_index=has_index,
     )
+    return place_index(frame, table.schema)
+
+
+def place_index(frame: Frame, schema: pa.Schema) -> Frame:
+    """Return a frame of Arrow data with the index first that pandas wrote into them, if there is one.
+
+    An index without a name that only numbers the rows from 0 is left out.
+    """
+    import pyarrow as pa
+
+    try:
+        index = (schema.pandas_metadata or {})["index_columns"]
+        at = [schema.names.index(name) for name in index if isinstance(name, str)]
+    except (LookupError, TypeError, ValueError):  # it is not of pandas
+        return frame
+    if not at:
+        return frame  # a numbering is not stored as a column
+    names = ["" if i in at and _UNNAMED.fullmatch(name) else name for i, name in enumerate(schema.names)]
+    order = [*at, *(i for i in range(len(names)) if i not in at)]
+    numbered = len(at) == 1 and not names[at[0]] and pa.types.is_integer(schema.types[at[0]])
+    if numbered and _is_counted(frame.batches(), at[0]):
+        at, order = [], order[1:]
+    return replace(
+        frame,
+        names=tuple(names[i] for i in order),
+        batches=lambda: (batch.select(order) for batch in frame.batches()),
+        has_index=len(at) == 1,
+    )
+
+
+def _is_counted(batches: Iterator[pa.RecordBatch], column: int) -> bool:
+    """Return whether a column counts from 0."""
+    start = 0
+    for batch in batches:
+        values = batch.column(column).to_numpy(zero_copy_only=False)
+        if not np.array_equal(values, np.arange(start, start + len(values))):
+            return False
+        start += len(values)
+    return True
 
 
 def _of_pandas(frame: Any) -> tuple[Any, bool]:
     """Return an Arrow table of a pandas frame, and whether its first column is the index."""
-    import pandas as pd
     import pyarrow as pa
 
     index = frame.index
-    numbering = isinstance(index, pd.RangeIndex) or pd.api.types.is_integer_dtype(index.dtype)
-    kept = index.nlevels > 1 or index.name is not None or not numbering or index.equals(frame.columns)
+    kept = not is_numbering(index) or index.equals(frame.columns)
     names = [str(name) for name in frame.columns]
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
     arrays = [_array_of(column) for column in columns]

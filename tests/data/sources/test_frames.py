@@ -374,3 +374,61 @@ def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true() -> None
         load_relation(links, value="weight")
     assert caught.value.value == "x" * 60 + "… (100 characters)"
     assert str(caught.value).startswith("the data frame, row 1, column 'weight'")
+
+
+def written(write: str, frame: pd.DataFrame) -> Any:
+    """A frame in memory, as a table of Arrow, or as the bytes of a file."""
+    out = io.BytesIO()
+    table = pa.Table.from_pandas(frame)
+    if write == "parquet":
+        frame.to_parquet(out)
+    elif write == "arrow":
+        with pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+    return {"frame": frame, "table": table}.get(write, out.getvalue())
+
+
+@pytest.mark.parametrize("write", ["frame", "table", "parquet", "arrow"])
+def test_an_index_names_the_rows_unless_it_numbers_them(write: str) -> None:
+    cells = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
+    for index in ([100, 105, 111], [3, 2, 0], list("xyz"), pd.Index([0, 1, 2], name="id")):
+        names = [str(one) for one in index]
+        given = written(write, cells.set_axis(index))
+        assert load_relation(given).data.row_labels.tolist() == names
+        table = load_table(given)
+        assert (table.data.rows.tolist(), table.data.columns.tolist()) == (names, ["a", "b", "c"])
+    plain = written(write, cells.set_axis(pd.Index([0, 1, 2])))
+    assert load_relation(plain).data.fingerprint == load_relation(cells).data.fingerprint
+    assert load_table(plain).data.fingerprint == load_table(cells).data.fingerprint
+    texts = pd.DataFrame({"text": ["the old river", "a bank", "the bank"]}, index=[3, 5, 9])
+    found = load_corpus(written(write, texts), tokeniser=Tokeniser(min_documents=1, max_share=1.0))
+    assert found.data.documents.tolist() == ["3", "5", "9"]
+
+
+@pytest.mark.parametrize("write", ["frame", "parquet"])
+def test_the_index_of_a_list_of_links_that_rows_were_left_out_of_is_no_object(write: str) -> None:
+    for links in (
+        pd.DataFrame({"a": list("wxyz"), "b": list("ppqq"), "n": [1, 3, 2, 1]}),
+        pd.DataFrame({"a": [5, 6, 7, 8], "b": [1, 2, 2, 1], "n": [1, 3, 2, 1]}),
+        pd.DataFrame({"person": list("wxyz"), "event": list("ppqq"), "n": [1, 3, 2, 1]}),
+    ):
+        chosen = links[links.n < 3]
+        found = load_relation(written(write, chosen), threshold=0)
+        plain = load_relation(chosen.reset_index(drop=True), threshold=0)
+        assert found.data.fingerprint == plain.data.fingerprint
+        assert found.report.count("unused_columns") == 0
+    with pytest.raises(DataError, match="one column only"):
+        load_relation(written(write, chosen[["event"]]))
+
+
+def test_metadata_that_pandas_did_not_write_are_passed_over() -> None:
+    table = pa.table({"person": ["Ann", "Bob"], "event": ["Fair", "Ball"]})
+    for about in (
+        b"{",
+        b"[]",
+        b'{"index_columns": 3}',
+        b'{"index_columns": ["x"]}',
+        b'{"index_columns": [{}]}',
+    ):
+        found = load_relation(table.replace_schema_metadata({b"pandas": about}))
+        assert found.data.row_labels.tolist() == ["Ann", "Bob"]
