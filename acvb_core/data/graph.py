@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -20,20 +18,21 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.matrix import check_shape
 from acvb_core.data.names import text_of
 from acvb_core.data.network import with_attributes
-from acvb_core.data.relation_build import (
-    AssembledRelation,
-    ContradictionError,
-    Entries,
-    Side,
-    assemble,
-    make_side,
-)
+from acvb_core.data.relation_build import Entries, FoundRelation, Side, assemble, find_threshold, make_side
 from acvb_core.data.relation_schema import ReadOptions
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Sides
 from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.sources.source import ByteSource, Utf8Stream, parse_json
-from acvb_core.data.sources.values import ILLEGAL, ValueSummary, checked_threshold, read_value
+from acvb_core.data.sources.values import (
+    ILLEGAL,
+    LINK,
+    PLAIN,
+    ZERO,
+    ValueSummary,
+    checked_threshold,
+    read_value,
+)
 
 WRITE_AGAIN = "Write the file again with the program it comes from"
 _GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
@@ -64,11 +63,9 @@ class Graph:
     facts: Sequence[Fact] = ()  # what reading the file found
 
 
-def graph_of_networkx(graph: Any, kind: str, source: str, facts: Sequence[Fact] = ()) -> Graph:
+def graph_of_networkx(graph: Any, kind: str, source: str) -> Graph:
     """Return what a networkx graph of any class holds."""
-    # GraphML and GEXF give values that nodes and edges have unless they say otherwise.
-    of_nodes, of_edges = (graph.graph.get(f"{what}_default", {}) for what in ("node", "edge"))
-    nodes = {str(node): {**of_nodes, **known} for node, known in graph.nodes(data=True)}
+    nodes = {str(node): known for node, known in graph.nodes(data=True)}
     if len(nodes) < len(graph):
         raise DataError(
             "a node has the id of another, once as a number and once as text",
@@ -77,8 +74,8 @@ def graph_of_networkx(graph: Any, kind: str, source: str, facts: Sequence[Fact] 
             remedy="Give every node an id of its own.",
         )
     place = {node: i for i, node in enumerate(graph)}
-    edges = [(place[u], place[v], {**of_edges, **known}) for u, v, known in graph.edges(data=True)]
-    return Graph(kind, nodes, edges, bool(graph.is_directed()), facts=facts)
+    edges = [(place[u], place[v], known) for u, v, known in graph.edges(data=True)]
+    return Graph(kind, nodes, edges, bool(graph.is_directed()))
 
 
 def graph_of_object(graph: Any, library: str, source: str) -> Graph:
@@ -89,30 +86,24 @@ def graph_of_object(graph: Any, library: str, source: str) -> Graph:
     directed = bool(graph.is_directed())
     if library == "igraph":
         nodes = {str(node.index): _known_of(node.attributes()) for node in graph.vs}
-        modes = [known.get("type") for known in nodes.values()]
-        if nodes and all(
-            isinstance(mode, bool) for mode in modes
-        ):  # as igraph says that a graph has two sides
+        # igraph says that a graph has two sides by a type of True or False.
+        if all(isinstance(known.get("type"), bool) for known in nodes.values()):
             for known in nodes.values():
                 known["bipartite"] = int(known.pop("type"))
-        edges = [(*edge.tuple, _known_of(edge.attributes())) for edge in graph.es]
-        return Graph(kind, nodes, edges, directed)
+        return Graph(
+            kind, nodes, [(*edge.tuple, _known_of(edge.attributes())) for edge in graph.es], directed
+        )
     of_nodes, of_edges = (
         {name: values for name, values in kept.items() if values.value_type() in _SINGLE_VALUES}
         for kept in (graph.vertex_properties, graph.edge_properties)
     )
-    place = {int(node): i for i, node in enumerate(graph.vertices())}  # a filter leaves gaps
-    nodes = {
-        str(int(node)): {name: values[node] for name, values in of_nodes.items()} for node in graph.vertices()
-    }
-    edges = [
-        (
-            place[int(edge.source())],
-            place[int(edge.target())],
-            {n: values[edge] for n, values in of_edges.items()},
-        )
-        for edge in graph.edges()
-    ]
+    ids = [int(node) for node in graph.vertices()]  # a filter leaves gaps
+    place = {node: i for i, node in enumerate(ids)}
+    nodes = {str(node): {name: values[node] for name, values in of_nodes.items()} for node in ids}
+    edges = []
+    for edge in graph.edges():
+        known = {name: values[edge] for name, values in of_edges.items()}
+        edges.append((place[int(edge.source())], place[int(edge.target())], known))
     return Graph(kind, nodes, edges, directed)
 
 
@@ -181,47 +172,44 @@ def _node_key(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given)
 
 
-def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> AssembledRelation:
+def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> FoundRelation:
     """Return a graph as a relation; every edge is a link unless its weight says otherwise."""
     if not graph.nodes:
         raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
-    names, named = _name_nodes(graph)
+    names, facts = _name_nodes(graph)
     ends = np.array([edge[:2] for edge in graph.edges], dtype=np.int32).reshape(-1, 2)
     on_first = None if options.wants_network else _first_side(graph, ends)
     if on_first is not None:
-        declared = Sides("two", "the file says which node is on which side")
-        row_kind, column_kind = "row", "column"
+        declared, kinds = Sides("two", "the file says which node is on which side"), ("row", "column")
         # An edge between two sides is the same link whichever node it names first.
         ends = np.where(on_first[ends[:, :1]], ends, ends[:, ::-1])
         rows = _choose_side(names, on_first, options.row_nodes, source)
         columns = _choose_side(names, ~on_first, options.column_nodes, source)
     else:
-        declared = Sides("one", f"a {graph.kind} holds a network", graph.directed)
-        row_kind = column_kind = "node"
+        declared, kinds = Sides("one", f"a {graph.kind} holds a network", graph.directed), ("node", "node")
         if graph.directed is False:
             ends = np.sort(ends, axis=1)
         nodes = options.row_nodes if options.row_nodes is not None else options.column_nodes
         if options.column_nodes not in (None, nodes):
-            told = "This graph has one kind of node: give one node list, or the same one twice."
-            raise ParameterError(told)
+            raise ParameterError(
+                "This graph has one kind of node: give one node list, or the same one twice."
+            )
         rows = columns = _choose_side(names, np.ones(len(names), dtype=np.bool_), nodes, source)
     check_shape((rows.n, columns.n), options.shape, source)
-    entries = Entries()
-    weight, summary = _add_edges(entries, ends, [known for *_, known in graph.edges], options, source)
-    try:
-        found = assemble(
-            entries, rows, columns, summary, name=options.name, row_kind=row_kind, column_kind=column_kind
-        )
-    except ContradictionError as clash:
-        raise DataError(
+
+    def fault(row: int, column: int) -> DataError:
+        return DataError(
             "two edges of one pair of nodes disagree: one has a weight that makes it a link, one that does not",
             source=source,
-            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
+            value=f"{rows.labels[row]}, {columns.labels[column]}",
             remedy="Keep one of the two.",
-        ) from None
-    size = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
-    told = f"Read {size}; nodes are named by their {named}."
-    facts = [Fact("entries", len(graph.edges), told, {"names": named}), *graph.facts, *found.facts]
+        )
+
+    entries, weight, weight_facts = _add_edges(ends, [known for *_, known in graph.edges], options, source)
+    found = assemble(
+        entries, rows, columns, fault, name=options.name, row_kind=kinds[0], column_kind=kinds[1]
+    )
+    facts += [*graph.facts, *weight_facts, *found.facts]
     unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
     if unused:
         told = f"Values of the edges not used: {_first_five(unused)}."
@@ -232,49 +220,65 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> Assemb
         attributes[name] = np.full(rows.n, "", dtype=object)
         attributes[name][rows.final[here]] = values[here]
     relation = with_attributes(found.relation, attributes)
-    return AssembledRelation(relation, [*facts, *attribute_facts], found.zeros, declared)
+    return FoundRelation(relation, [*facts, *attribute_facts], found.zeros, declared=declared)
 
 
 def _add_edges(
-    entries: Entries, ends: NDArray[np.int32], edges: list[Known], options: ReadOptions, source: str
-) -> tuple[str | None, ValueSummary | None]:
-    """Add edges by their weight; return its name and what its numbers are, None where every edge is a link."""
+    ends: NDArray[np.int32], edges: list[Known], options: ReadOptions, source: str
+) -> tuple[Entries, str | None, list[Fact]]:
+    """Return the edges by their weight, its name, and facts about it; without a weight every edge is a link."""
     present = {name for known in edges for name in known}
     if options.weight not in (None, False, *present):
         remedy = f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}."
         what = "no edge has a value of this name"
         raise DataError(what, source=source, value=str(options.weight), remedy=remedy)
     chosen = _WEIGHTS if options.weight is None else (options.weight,)
-    threshold = checked_threshold(options.threshold)
     for name in (name for name in chosen if name in present):
         # An edge that is there, without a weight, is a link.
         texts = [text_of(known[name]) if name in known else "yes" for known in edges]
-        values = {text: read_value(text, threshold) for text in set(texts)}
+        values = {text: read_value(text, style=PLAIN) for text in set(texts)}
         bad = next((text for text in texts if values[text].verdict == ILLEGAL), None)
         if bad is None:
             numbers = np.array([values[text].number for text in texts])
-            verdicts = np.array([values[text].verdict for text in texts], dtype=np.uint8)
-            entries.add(ends[:, 0], ends[:, 1], verdicts, numbers)
-            summary = ValueSummary(threshold)
+            threshold, facts = find_threshold(options.threshold, source, [numbers])
+            summary = ValueSummary(checked_threshold(threshold))
             summary.observe(numbers)
-            return name, summary
+            entries = Entries(summary)
+            # Numbers are judged here, as the threshold was not known when they were read.
+            said = np.array([values[text].verdict for text in texts], dtype=np.uint8)
+            above = np.where(numbers > summary.threshold, LINK, ZERO)
+            verdicts = np.where(np.isnan(numbers), said, above)
+            entries.add(ends[:, 0], ends[:, 1], verdicts, numbers)
+            return entries, name, facts
         if options.weight is not None:
             what = f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing"
             remedy = "Choose another value of the edges, or none."
             raise DataError(what, source=source, value=bad, remedy=remedy)
     if options.threshold is not None:
         raise ParameterError("A threshold needs values; the edges of this graph have no weights.")
+    entries = Entries()
     entries.links.add(ends[:, 0], ends[:, 1])
-    return None, None
+    return entries, None, []
 
 
-def _name_nodes(graph: Graph) -> tuple[list[str], str]:
-    """Return the nodes' names and what they are: a label if every node has one of its own, else the id."""
+def _name_nodes(graph: Graph) -> tuple[list[str], list[Fact]]:
+    """Return the nodes' names and how they were found: a label that every node has, else the id."""
+    names, named, repeated = list(graph.nodes), "id", 0
     for attribute in _NAMES:
-        names = [text_of(known.get(attribute, "")).strip() for known in graph.nodes.values()]
-        if all(names) and len(set(names)) == len(names):
-            return names, attribute
-    return list(graph.nodes), "id"
+        labels = [text_of(known.get(attribute, "")).strip() for known in graph.nodes.values()]
+        if all(labels):
+            times = Counter(labels)
+            labels = [
+                f"{one} ({id})" if times[one] > 1 else one for one, id in zip(labels, names, strict=True)
+            ]
+            if len(set(labels)) == len(labels):
+                names, named, repeated = labels, attribute, sum(n for n in times.values() if n > 1)
+                break
+    size = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
+    told = f"Read {size}; nodes are named by their {named}."
+    facts = [Fact("entries", len(graph.edges), told, {"names": named})]
+    told = f"{{node shares its {named} with another|nodes share their {named} with others}}: the id is added to it."
+    return names, facts + tell_count("repeated_names", repeated, told)
 
 
 def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | None:
@@ -328,8 +332,13 @@ def _first_five(names: Collection[str]) -> str:
 
 #: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
 MAX_GRAPH_BYTES = 200_000_000
-# How nodes are drawn. Gephi writes colours in a form that NetworkX stumbles over.
-_DRAWN_XML = re.compile(rb"<viz:(\w+)\b[^>]*?(?:/>|>.*?</viz:\1\s*>)", re.DOTALL)
+# Of GraphML and GEXF: how values are read, by their declared type, and the words for a direction.
+_XML_TYPES: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("int", "integer", "long"), int),
+    **dict.fromkeys(("float", "double"), float),
+    "boolean": lambda text: {"true": True, "1": True, "false": False, "0": False}[text.lower()],
+}
+_XML_DIRECTIONS = {"true": True, "directed": True, "false": False, "undirected": False, "mutual": False}
 # Of Pajek's files.
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -346,67 +355,50 @@ _UNLINKED = 100_000
 _NO_VERTICES = "there is no *Vertices line before this"
 
 
-def read_graph(source: ByteSource, format: str, encoding: str | None) -> Graph:
+def read_graph(source: ByteSource, format: str, options: ReadOptions) -> Graph:
     """Return what a graph file holds."""
-    if format in ("graphml", "gexf"):
-        return _read_xml(source, "GraphML" if format == "graphml" else "GEXF")
-    stream = Utf8Stream(source, encoding)
+    is_xml = format in ("graphml", "gexf")
+    stream = source.open() if is_xml else Utf8Stream(source, options.encoding)
     content = bytearray()
     while piece := stream.read(1 << 20):
         content += piece
-        _check_size(content, source)
+        if len(content) > MAX_GRAPH_BYTES:
+            what = f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB"
+            raise source.fault(what, "Save the links as an edge list (CSV): those are read piece by piece.")
+    if is_xml:
+        return _XmlReader(source, "GraphML" if format == "graphml" else "GEXF").read(
+            content, False if options.domains == "two" else options.directed
+        )
     text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     if format == "pajek":
         return _PajekReader(source).read(text)
     return read_node_link(text, source) if format == "node-link" else read_gml(text, source)
 
 
-def _check_size(content: bytes | bytearray, source: ByteSource) -> None:
-    if len(content) > MAX_GRAPH_BYTES:
-        what = f"the graph file is larger than {MAX_GRAPH_BYTES / 1e6:,.0f} MB"
-        raise source.fault(what, "Save the links as an edge list (CSV): those are read piece by piece.")
+class _XmlReader:
+    """Reader of GraphML and GEXF, and target of its parser: what was read so far, and the elements that are open.
 
-
-def _read_xml(source: ByteSource, kind: str) -> Graph:
-    # NetworkX takes a while to import: only who reads such a file waits for it.
-    import networkx as nx
-
-    content = source.open().read(MAX_GRAPH_BYTES + 1)
-    _check_size(content, source)
-    check = _XmlCheck(source, kind)
-    check.run(content)
-    try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            if kind == "GraphML":
-                graph = nx.read_graphml(io.BytesIO(content), force_multigraph=True)
-            else:
-                graph = nx.read_gexf(io.BytesIO(_DRAWN_XML.sub(b"", content)))
-    except Exception as problem:  # values that are not of their declared type make it raise all sorts
-        why = f"no {problem}" if isinstance(problem, KeyError) else str(problem).split("\n")[0]
-        raise source.fault(f"this {kind} cannot be read ({why})", f"{WRITE_AGAIN}.") from None
-    if graph.number_of_nodes() != len(check.nodes):
-        raise source.fault("nodes are nested in other nodes", "Save it without groups or subgraphs.")
-    facts = [Fact("warnings", 1, f"NetworkX says: {str(one.message).rstrip('.')}.") for one in told]
-    repeated = max(0, len(check.ends) // 2 - graph.number_of_edges())
-    facts += tell_count("repeated_edges", repeated, "{edge repeats|edges repeat} another's id: merged.")
-    return graph_of_networkx(graph, f"{kind} file", source.name, facts)
-
-
-class _XmlCheck:
-    """A pass over the XML that builds nothing: places of what NetworkX would accept, or tell without a line."""
+    NetworkX gives no line for most faults, and refuses an edge whose direction is not that of the graph.
+    """
 
     def __init__(self, source: ByteSource, kind: str) -> None:
         from defusedxml.ElementTree import DefusedXMLParser
 
         self._source, self._kind = source, kind
-        self._depth = self._graphs = 0
-        self.nodes: set[str] = set()
-        self.ends: list[tuple[str, int]] = []  # of the edges: a node and a line
         self._parser = DefusedXMLParser(target=self)
+        self._open: list[str] = []
+        self._known: list[tuple[str, dict[str, Any]]] = []  # of the nodes and edges that are open
+        self._classes: tuple[str, ...] = ()  # what the declared key is for: nodes, edges or both
+        self._key = self._text = ""
+        self._keys: dict[tuple[str, str], dict[str, str]] = {}
+        self._defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
+        self._directed: bool | None = None  # None as long as there is no graph
+        self._nodes: dict[str, dict[str, Any]] = {}
+        # Two nodes, what is known of the edge, whether it has a direction, and its line.
+        self._edges: list[tuple[str, str, dict[str, Any], bool, int]] = []
 
-    def run(self, content: bytes) -> None:
-        """Parse, and raise DataError at the first fault."""
+    def read(self, content: bytes | bytearray, directed: bool | None) -> Graph:
+        """Return the graph; where some edges have a direction and some have none, `directed` must say what they are."""
         from defusedxml import DefusedXmlException
 
         try:
@@ -423,35 +415,113 @@ class _XmlCheck:
             raise self._fault("the XML declares an entity, which is not read", name) from None
         except (LookupError, ValueError) as problem:  # of the encoding that the file declares
             raise self._fault(f"this XML cannot be decoded ({problem})") from None
-        if not self._graphs:
+        if self._directed is None:
             raise self._source.fault("the file holds no graph", f"{WRITE_AGAIN}, with its graph.")
-        for node, line in self.ends:
-            if node not in self.nodes:
-                raise self._fault("an edge ends at a node that the file does not hold", node, line)
+        place = {node: i for i, node in enumerate(self._nodes)}
+        edges: list[tuple[int, int, Known]] = []
+        both_ways: list[tuple[int, int, Known]] = []
+        for source, target, known, is_directed, line in self._edges:
+            for node in (source, target):
+                if node not in place:
+                    raise self._fault("an edge ends at a node that the file does not hold", node, line)
+            first = self._edges[0]
+            if is_directed is not first[3] and directed is None:
+                what = f"some edges have a direction and some have none, as on line {first[4]:,}"
+                remedy = "Say for all edges whether they have a direction (directed=True) (directed=False)."
+                raise self._source.fault(what, remedy, line)
+            edges.append((place[source], place[target], {**self._defaults["edge"], **known}))
+            if not is_directed and source != target:
+                both_ways.append((place[target], place[source], edges[-1][2]))
+        said = {is_directed for *_, is_directed, _ in self._edges} or {self._directed}
+        told = "{edge without a direction was|edges without a direction were} taken both ways."
+        facts = tell_count("edges_both_ways", len(both_ways) if directed and len(said) > 1 else 0, told)
+        edges += both_ways if facts else []
+        nodes = {node: {**self._defaults["node"], **known} for node, known in self._nodes.items()}
+        return Graph(
+            f"{self._kind} file", nodes, edges, directed if len(said) > 1 else said.pop(), facts=facts
+        )
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         tag = name.rpartition("}")[2]
-        if not self._depth and tag != self._kind.lower():
+        if not self._open and tag != self._kind.lower():
             raise self._fault(f"this is XML, but no {self._kind}", f"<{tag}>")
-        if tag == "graph" and self._depth == 1:
-            self._graphs += 1
-            if self._graphs > 1:
-                raise self._fault("this is a second graph")
-        elif tag == "node":
-            if "id" not in attributes:
-                raise self._fault("a node has no id")
-            if attributes["id"] in self.nodes:
-                raise self._fault("a node has the id of another", attributes["id"])
-            self.nodes.add(attributes["id"])
-        elif tag == "edge":
+        if tag == "graph":
+            self._start_graph(attributes)
+        elif tag in ("node", "edge") and self._directed is not None:
+            self._start_known(tag, attributes)
+        elif tag == "attributes":
+            self._classes = (attributes.get("class", ""),)
+        elif tag in ("key", "attribute"):
+            if tag == "key":
+                target = attributes.get("for", "all")
+                self._classes = ("node", "edge") if target == "all" else (target,)
+            self._key = attributes.get("id", "")
+            self._keys |= {(one, self._key): attributes for one in self._classes}
+        elif tag == "attvalue" and self._known:
+            self._add(
+                *self._known[-1], attributes.get("for", attributes.get("id", "")), attributes.get("value", "")
+            )
+        elif tag == "data":
+            self._key = attributes.get("key", "")
+        elif tag == "hyperedge":
+            raise self._fault("hyperedges are not read")
+        self._open.append(tag)
+        self._text = ""
+
+    def _start_graph(self, attributes: dict[str, str]) -> None:
+        if "node" in self._open:
+            raise self._fault("nodes are nested in other nodes")
+        if self._directed is not None:
+            raise self._fault("this is a second graph")
+        said = attributes.get("edgedefault", attributes.get("defaultedgetype", ""))
+        self._directed = _XML_DIRECTIONS.get(said, False)
+
+    def _start_known(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "edge":
             for end in ("source", "target"):
                 if end not in attributes:
                     raise self._fault(f"an edge has no {end}")
-                self.ends.append((attributes[end], self._parser.parser.CurrentLineNumber))
-        self._depth += 1
+            said = attributes.pop("directed", None) or attributes.pop("type", "")
+            directed = _XML_DIRECTIONS.get(said, bool(self._directed))
+            ends = attributes.pop("source"), attributes.pop("target")
+            self._edges.append((*ends, attributes, directed, self._parser.parser.CurrentLineNumber))
+        else:
+            node = attributes.pop("id", None)
+            if node is None:
+                raise self._fault("a node has no id")
+            if node in self._nodes:
+                raise self._fault("a node has the id of another", node)
+            self._nodes[node] = attributes
+        self._known.append((tag, attributes))
+
+    def _add(self, of: str, known: dict[str, Any], key: str, text: str) -> None:
+        """Add a value of a declared key to what is known of nodes or of edges."""
+        if (of, key) not in self._keys:
+            raise self._fault(f"there is no key {key} for {of}s")
+        row = self._keys[of, key]
+        name = row.get("attr.name") or row.get("title") or row.get("yfiles.type") or key
+        kind = row.get("attr.type") or row.get("type") or "string"
+        try:
+            known.setdefault(name, _XML_TYPES.get(kind, str)(text) if text.strip() else "")
+        except (ValueError, KeyError):
+            raise self._fault(f"this is no value of the type {kind}", text) from None
+
+    def data(self, text: str) -> None:
+        self._text += text
 
     def end(self, name: str) -> None:
-        self._depth -= 1
+        tag = self._open.pop()
+        if tag == "default":
+            for of in self._classes:
+                if of in self._defaults:
+                    self._add(of, self._defaults[of], self._key, self._text)
+        elif tag == "data" and self._known and self._text.strip():
+            self._add(*self._known[-1], self._key, self._text)
+        elif tag in ("NodeLabel", "EdgeLabel") and self._known:  # as yEd writes them
+            self._known[-1][1].setdefault("label", self._text.strip())
+        elif tag in ("node", "edge") and self._known:
+            self._known.pop()
+        self._text = ""
 
     def _fault(self, what: str, value: str | None = None, line: int | None = None) -> DataError:
         remedy = f"{WRITE_AGAIN}: one graph, every node with an id of its own."

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from acvb_core.core.errors import DataError, shorten
+from acvb_core.core.errors import DataError
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relation import check_links
 from acvb_core.data.relation_build import (
-    AssembledRelation,
-    ContradictionError,
     Entries,
+    FoundRelation,
     Place,
     Side,
     assemble,
+    find_threshold,
     make_side,
+    open_list,
+    open_values,
+    read_values,
     side_by_position,
 )
 from acvb_core.data.relation_schema import ReadOptions, no_data_fault
@@ -32,18 +36,10 @@ from acvb_core.data.sources.arrays import (
     load_sparse,
     to_sparse,
 )
-from acvb_core.data.sources.containers import open_records, reading_facts
+from acvb_core.data.sources.containers import reading_facts
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.source import ByteSource
-from acvb_core.data.sources.values import (
-    LINK,
-    MISSING,
-    ZERO,
-    RecordBatch,
-    ValueReader,
-    ValueSummary,
-    checked_threshold,
-)
+from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
 
 #: Entries taken over at a time.
 _PIECE = 1 << 20
@@ -51,45 +47,52 @@ _SIZE = re.compile(r"\d{1,18}", re.ASCII)
 _WRITE_MARKET = "Write it again with scipy.io.mmwrite"
 
 
-def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> AssembledRelation:
+def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> FoundRelation:
     """Read a dense matrix: every cell is a value, a blank or NA cell is missing."""
     if schema.row_column not in (None, 0):
         remedy = "Put the row labels first, or say that rows have none."
         raise DataError("row labels are not in the first column", source=source.name, remedy=remedy)
-    reader = open_records(
-        source,
-        schema.delimiter,
-        encoding=options.encoding,
-        header=schema.header,
-        block_bytes=options.block_bytes,
-    )
     n_labels = 0 if schema.row_column is None else 1
-    values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
-    entries = Entries()
+    n_rows, n_columns = 0, schema.n_fields - n_labels
+    cells = range(n_labels, schema.n_fields)
+    values, facts = open_values(source, schema, options, cells)
+    entries, reader = Entries(values.summary), open_list(source, schema, options)
     row_labels: list[str] = []
     row_lines: list[int] = []
     for batch in reader:
-        _add_cells(entries, batch, values, len(row_lines), n_labels)
+        verdicts, numbers = read_values(batch, values, cells)
+        rows = np.repeat(np.arange(n_rows, n_rows + batch.n_records, dtype=np.int32), n_columns)
+        columns = np.tile(np.arange(n_columns, dtype=np.int32), batch.n_records)
+        entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
         row_labels += [batch.field(record, 0) for record in range(batch.n_records)] if n_labels else []
         row_lines += batch.lines.tolist()
-    if not row_lines:
+        n_rows += batch.n_records
+    if not n_rows:
         raise no_data_fault(source.name)
-    n_rows, n_columns = len(row_lines), schema.n_fields - n_labels
     check_shape((n_rows, n_columns), options.shape, source.name)
 
     def place_row(at: int) -> dict[str, Any]:
         return {"source": source.name, "line": row_lines[at], "column": 1}
 
     def place_column(at: int) -> dict[str, Any]:
-        return {"source": source.name, "line": 1 + reader.comment_lines, "column": at + 1 + n_labels}
+        return {"source": source.name, "line": reader.header_line or 1, "column": at + 1 + n_labels}
 
     names = None if reader.header is None else reader.header[n_labels:]
-    rows = _matrix_side("row", row_labels if n_labels else None, n_rows, options.row_nodes, place_row)
-    columns = _matrix_side("column", names, n_columns, options.column_nodes, place_column)
+    row_side = _matrix_side("row", row_labels if n_labels else None, n_rows, options.row_nodes, place_row)
+    column_side = _matrix_side("column", names, n_columns, options.column_nodes, place_column)
     corner = reader.header[0] if reader.header is not None and n_labels else ""
-    found = assemble(entries, rows, columns, values.summary, name=options.name, row_kind=corner or "row")
+    found = assemble(
+        entries,
+        row_side,
+        column_side,
+        _contradiction(source.name),
+        name=options.name,
+        row_kind=corner or "row",
+    )
+    named = bool(n_labels) or options.row_nodes is not None, bool(names) or options.column_nodes is not None
     # Every cell was given: what is no link and not missing is known to be 0.
-    return found._replace(facts=reading_facts(reader, schema) + found.facts, zeros=None)
+    facts = [*reading_facts(reader, schema), *facts, *found.facts]
+    return found._replace(facts=facts, zeros=None, named=named)
 
 
 def _matrix_side(side: str, labels: list[str] | None, n: int, nodes: list[str] | None, place: Place) -> Side:
@@ -100,18 +103,14 @@ def _matrix_side(side: str, labels: list[str] | None, n: int, nodes: list[str] |
     return make_side(labels, nodes, place)
 
 
-def _add_cells(entries: Entries, batch: RecordBatch, values: ValueReader, first_row: int, skip: int) -> None:
-    """Append a batch's cells, each handed on as a record of its own, so that one table serves all columns."""
-    n_cells = batch.n_fields - skip
-    try:
-        verdicts, numbers = values.read(batch.interleave(*range(skip, batch.n_fields)), 0)
-    except DataError as problem:  # it names the line, but saw one field a record
-        fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
-        at = next(i for i in range(skip, len(fields)) if shorten(fields[i]) == problem.value)
-        raise problem.change_parts(column=at + 1) from None
-    rows = np.repeat(np.arange(first_row, first_row + batch.n_records, dtype=np.int32), n_cells)
-    columns = np.tile(np.arange(n_cells, dtype=np.int32), batch.n_records)
-    entries.add(rows, columns, verdicts, numbers, keep_zeros=False)
+def _contradiction(source: str) -> Callable[[int, int], DataError]:
+    """Return the error for an entry, by its indices, that is given as a link and as no link."""
+
+    def fault(row: int, column: int) -> DataError:
+        what = f"row {row + 1:,}, column {column + 1:,} is given as a link and as no link"
+        return DataError(what, source=source, remedy="Keep one of the two.")
+
+    return fault
 
 
 class _MarketText:
@@ -137,7 +136,7 @@ class _MarketText:
         return content
 
 
-def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRelation:
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> FoundRelation:
     """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
     _check_market_head(source, options)
     try:
@@ -152,14 +151,15 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> AssembledRel
         raise source.fault(what, remedy, int(place[1]) if place else None) from None
     matrix = check_sparse(sparse.coo_array(matrix), source.name)
     _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
-    found = relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
+    found = _relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
     if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
-        symmetric = Sides("one", "the file says that the matrix is symmetric", directed=False)
-        return found._replace(declared=symmetric)
+        return found._replace(
+            declared=Sides("one", "the file says that the matrix is symmetric", directed=False)
+        )
     return found
 
 
-def read_npz(source: ByteSource, options: ReadOptions) -> AssembledRelation:
+def read_npz(source: ByteSource, options: ReadOptions) -> FoundRelation:
     """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle)."""
     names = source.zip_names()
     if not is_sparse(names):
@@ -168,53 +168,48 @@ def read_npz(source: ByteSource, options: ReadOptions) -> AssembledRelation:
         raise source.fault(what, "Save it with scipy.sparse.save_npz.")
     matrix = load_sparse(source)
     _check_sides(matrix.shape, int(np.prod(matrix.data.shape)), options, {"source": source.name})
-    return relation_of_matrix(matrix, source.name, options, "SciPy npz file")
+    return _relation_of_matrix(matrix, source.name, options, "SciPy npz file")
 
 
-def read_array(given: Any, options: ReadOptions) -> AssembledRelation:
+def read_array(given: Any, options: ReadOptions) -> FoundRelation:
     """Return an array or a sparse matrix as a relation: 1 is a link, 0 is no link, NaN or masked is missing."""
     name, is_stored = options.name, sparse.issparse(given)
     matrix = to_sparse(given, name)
     if min(matrix.shape) < 1:
         what = f"the matrix is {matrix.shape[0]:,} x {matrix.shape[1]:,}"
         raise DataError(what, source=name, remedy="Give at least one row object and one column object.")
-    entries = sparse.coo_array(matrix)
-    check_links(entries, options.threshold, name)
-    found = relation_of_matrix(entries, name, options, "sparse matrix" if is_stored else "matrix")
+    check_shape(matrix.shape, options.shape, name)
+    if options.threshold is None:
+        check_links(sparse.coo_array(matrix), None, name)
+    found = _relation_of_matrix(matrix, name, options, "sparse matrix" if is_stored else "matrix")
     # Of an array every cell is given: what is no link and not missing is known to be 0.
     return found if is_stored else found._replace(zeros=None)
 
 
-def relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> AssembledRelation:
+def _relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> FoundRelation:
     """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
-    n_rows, n_columns = stored.shape
-    check_shape((n_rows, n_columns), options.shape, source)
     matrix = sparse.coo_array(stored)
-    summary = ValueSummary(checked_threshold(options.threshold))
-    entries = Entries()
+    check_links(matrix, 0.0, source)
+    threshold, facts = find_threshold(options.threshold, source, [matrix.data])
+    summary = ValueSummary(checked_threshold(threshold))
+    entries = Entries(summary)
     # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
     for begin in range(0, matrix.nnz, _PIECE):
         piece = slice(begin, begin + _PIECE)
         numbers = matrix.data[piece].astype(np.float64)
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            at = begin + int(infinite.argmax())
-            what = f"the entry in row {int(matrix.row[at]) + 1:,}, column {int(matrix.col[at]) + 1:,} is infinite"
-            raise DataError(what, source=source, remedy="Give finite numbers; nan stands for missing.")
         summary.observe(numbers)
         known = np.where(numbers > summary.threshold, LINK, ZERO)
         verdicts = np.where(np.isnan(numbers), MISSING, known).astype(np.uint8)
         rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
         entries.add(rows, columns, verdicts, numbers)
-    row_side = side_by_position(n_rows, options.row_nodes, "row", source)
-    column_side = side_by_position(n_columns, options.column_nodes, "column", source)
-    try:
-        found = assemble(entries, row_side, column_side, summary, name=options.name)
-    except ContradictionError as clash:
-        what = f"row {clash.row + 1:,}, column {clash.column + 1:,} is given as a link and as no link"
-        raise DataError(what, source=source, remedy="Keep one of the two.") from None
+    row_side = side_by_position(matrix.shape[0], options.row_nodes, "row", source)
+    column_side = side_by_position(matrix.shape[1], options.column_nodes, "column", source)
+    found = assemble(entries, row_side, column_side, _contradiction(source), name=options.name)
     read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind}."
-    return found._replace(facts=[Fact("entries", matrix.nnz, read), *found.facts])
+    facts = [Fact("entries", matrix.nnz, read), *facts, *found.facts]
+    return found._replace(
+        facts=facts, named=(options.row_nodes is not None, options.column_nodes is not None)
+    )
 
 
 def check_shape(shape: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:

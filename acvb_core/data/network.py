@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,9 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern
-from acvb_core.data.relation_build import AssembledRelation, links_fact, missing_facts
-from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, ReadOptions, heading
-from acvb_core.data.report import Fact, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.relation_build import FoundRelation, links_fact, missing_facts
+from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, ReadOptions
+from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
 
@@ -28,18 +28,6 @@ _SILENT, _MISSING, _ZERO, _LINK = range(4)
 Pattern: TypeAlias = sparse.csr_array
 
 
-class FoundNetwork(NamedTuple):
-    """A network and what making it found, left out or merged."""
-
-    relation: Relation
-    facts: tuple[Fact, ...]
-
-    @property
-    def report(self) -> ReadReport:
-        """The facts as the report of a reader."""
-        return ReadReport(self.relation.name, self.facts)
-
-
 def as_network(
     relation: Relation,
     *,
@@ -48,8 +36,8 @@ def as_network(
     zeros: Pattern | None = None,
     unlisted: Literal["zero", "missing"] = "zero",
     direction: str | None = None,
-) -> FoundNetwork:
-    """Return a relation as a network: every name of either side is a node.
+) -> Loaded[Relation]:
+    """Return a relation as a network, and what making it found: every name of either side is a node.
 
     A pair of an undirected network is linked if it is linked either way; else it is known not to be if either way
     says so; else it is missing. Links of a node to itself are left out where they do not count.
@@ -101,7 +89,7 @@ def as_network(
         network=Network(directed, self_links),
         attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
     )
-    return FoundNetwork(network, tuple(facts))
+    return Loaded(network, ReadReport(network.name, tuple(facts)))
 
 
 def as_two_sided(relation: Relation) -> Relation:
@@ -126,7 +114,7 @@ def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> 
     return Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
 
 
-def goes_both_ways(ones: Pattern) -> tuple[int, int]:
+def _count_ways(ones: Pattern) -> tuple[int, int]:
     """Return how many pairs of different objects are linked both ways, and how many one way only."""
     own = int(ones.diagonal().sum())
     both = ones.multiply(ones.T).nnz - own if ones.nnz else 0
@@ -238,24 +226,29 @@ _MIN_PAIRS = 3
 
 
 def resolve_domains(
-    found: AssembledRelation, schema: Schema, options: ReadOptions, head: bytes = b""
+    found: FoundRelation, schema: Schema, options: ReadOptions
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
-    `found` has two sides, as the file shows them; `head` holds the first bytes of a file. DataError where a network
-    was asked for, but the file is a matrix that is not square.
+    DataError where a network was asked for, but the source is a matrix that is not square, or where nothing says
+    whether links have a direction.
     """
-    headings = _read_heading(schema, head)
-    named = _name_alike(found.relation, schema, options)
-    sides = _choose_sides(found, named, schema, options, headings)
+    named = _name_alike(found)
+    sides = _choose_sides(found, named, schema, options)
     declared, directed = found.declared, options.directed
     undirected = declared is not None and declared.directed is False
-    each_way = found
-    if undirected and schema.format in GRAPH_FORMATS and (sides.domains == "two" or directed):
-        each_way = _link_both_ways(found)
-        named = each_way.relation
+    zeros = found.zeros
+    if (
+        named is not None
+        and undirected
+        and schema.format in GRAPH_FORMATS
+        and (sides.domains == "two" or directed)
+    ):
+        # The file names one direction of each link, and means both.
+        named = as_two_sided(as_network(named, directed=False, self_links=True, zeros=zeros).data)
+        zeros = None if zeros is None else as_pattern(zeros + zeros.T)
     if sides.domains == "two":
-        relation = each_way.relation
+        relation = named if schema.format in GRAPH_FORMATS and named is not None else found.relation
         return relation, [*_reading_facts(found, relation), _domains_fact(sides)], sides
     if named is None:
         rows, columns = found.relation.shape
@@ -266,44 +259,63 @@ def resolve_domains(
     if schema.format == "edges" and declared is not None:
         origin = declared.reason
     facts = []
-    direction = "the names of the two columns give a direction" if headings == "directed" else None
+    direction = (
+        "the names of the two columns give a direction" if found.heading in ("directed", "ends") else None
+    )
     if directed is None and undirected:
         directed = False
-        told = f"The network is undirected: {origin}."
-        facts.append(Fact("direction", 0, told, {"directed": False}))
+        facts.append(Fact("direction", 0, f"The network is undirected: {origin}.", {"directed": False}))
     elif directed is None and declared is not None and declared.directed:
         direction = origin
+    elif directed is None and found.heading == "ends":
+        _refuse_sorted_pairs(named, zeros, schema)
     elif undirected and directed:
-        both, _ = goes_both_ways(named.ones)
+        both, _ = _count_ways(named.ones)
         told = "The file says that its links have no direction: "
         told += f"{plural(both, 'pair is', 'pairs are')} linked both ways in the directed network that was asked for."
         facts.append(Fact("undirected_both_ways", both, told))
     # A table says something of each of its cells and nothing of others; so does a list that asks for it.
     silent = schema.format != "edges" or options.unlisted == "missing"
-    network, told_of = as_network(
+    made = as_network(
         named,
         directed=directed,
         self_links=options.self_links,
-        zeros=each_way.zeros,
+        zeros=zeros,
         unlisted="missing" if silent else "zero",
         direction=direction,
     )
+    network = made.data
     assert network.network is not None
     # Of an undirected graph the file has each edge once, and means both ways.
     each_once = directed is False and options.directed is None
-    facts += [fact for fact in told_of if not (each_once and fact.name == "one_way")]
+    facts += [fact for fact in made.report.facts if not (each_once and fact.name == "one_way")]
     sides = replace(sides, directed=network.network.directed, self_links=network.network.self_links)
     return network, [*_reading_facts(found, network), _domains_fact(sides), *facts], sides
 
 
-def _link_both_ways(found: AssembledRelation) -> AssembledRelation:
-    """Return an undirected graph with each link both ways: its file names one direction, and means both."""
-    network, _ = as_network(found.relation, directed=False, self_links=True, zeros=found.zeros)
-    zeros = None if found.zeros is None else as_pattern(found.zeros + found.zeros.T)
-    return found._replace(relation=as_two_sided(network), zeros=zeros)
+def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Schema) -> None:
+    """Raise DataError for pairs that are sorted as in undirected lists, below names that may give a direction."""
+    given = relation.ones if zeros is None else relation.ones + zeros
+    rows, columns = relation.row_labels, relation.column_labels
+    if all(label.isdecimal() for labels in (rows, columns) for label in labels):
+        rows, columns = (
+            np.array([int(label) for label in labels], dtype=object) for labels in (rows, columns)
+        )
+    n = 0
+    for row, (begin, end) in enumerate(zip(given.indptr, given.indptr[1:], strict=False)):
+        others = columns[given.indices[begin:end]]
+        if not (others >= rows[row]).all():
+            return
+        n += int((others != rows[row]).sum())
+    if n >= _MIN_PAIRS:
+        names = [repr(schema.column_names[at or 0]) for at in (schema.row_column, schema.column_column)]
+        what = f"the columns {' and '.join(names)} may give links a direction or not: no pair is listed both ways, "
+        what += "and the first name is always the smaller, as in lists of undirected links"
+        remedy = "Say whether links have a direction (directed=True) (directed=False)."
+        raise DataError(what, source=schema.filename, remedy=remedy)
 
 
-def _reading_facts(found: AssembledRelation, relation: Relation) -> list[Fact]:
+def _reading_facts(found: FoundRelation, relation: Relation) -> list[Fact]:
     """Return the facts about reading, with those about the size as they are of `relation`."""
     if relation is found.relation:
         return found.facts
@@ -316,7 +328,7 @@ def _domains_fact(sides: Sides) -> Fact:
 
 
 def _choose_sides(
-    found: AssembledRelation, named: Relation | None, schema: Schema, options: ReadOptions, head: Heading
+    found: FoundRelation, named: Relation | None, schema: Schema, options: ReadOptions
 ) -> Sides:
     if options.wants_network:
         return Sides("one", f"{_SAME}, as asked for.")
@@ -334,8 +346,9 @@ def _choose_sides(
         declared.domains == "two" or relation.row_labels.tolist() == relation.column_labels.tolist()
     ):
         return Sides(declared.domains, f"{_SAME if declared.domains == 'one' else _TWO}: {declared.reason}.")
-    by_position = _unnamed_sides(schema, options) == {"row", "column"}
-    return _guess_sides(relation, head, by_position=by_position, is_table=schema.format != "edges")
+    return _guess_sides(
+        relation, found.heading, by_position=not any(found.named), is_table=schema.format != "edges"
+    )
 
 
 def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_table: bool) -> Sides:
@@ -373,42 +386,16 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
 def _is_symmetric(relation: Relation) -> bool:
     """Return whether every link between different objects goes both ways."""
     _, ones, *_ = spread_over_all(relation)
-    both, one_way = goes_both_ways(ones)
+    both, one_way = _count_ways(ones)
     return both >= _MIN_PAIRS and one_way == 0
 
 
-def _name_alike(relation: Relation, schema: Schema, options: ReadOptions) -> Relation | None:
+def _name_alike(found: FoundRelation) -> Relation | None:
     """Return the relation with the same names on both sides where only one has any; None if it is not square."""
-    unnamed = _unnamed_sides(schema, options)
-    if unnamed and relation.shape[0] != relation.shape[1]:
+    relation = found.relation
+    if all(found.named):
+        return relation
+    if relation.shape[0] != relation.shape[1]:
         return None
-    labels = relation.column_labels if unnamed == {"row"} else relation.row_labels
-    return replace(relation, row_labels=labels, column_labels=labels) if unnamed else relation
-
-
-def _unnamed_sides(schema: Schema, options: ReadOptions) -> set[str]:
-    """Return the sides whose objects the file, or a list, does not name: they are called by their positions."""
-    if schema.format == "edges" or schema.format in GRAPH_FORMATS:
-        return set()
-    table = schema.format == "matrix"
-    named = {
-        "row": options.row_nodes is not None or (table and schema.row_column is not None),
-        "column": options.column_nodes is not None or (table and schema.header),
-    }
-    return {side for side, has_names in named.items() if not has_names}
-
-
-def _read_heading(schema: Schema, head: bytes) -> Heading:
-    """Return what the names of the columns say; a comment above them may name them too."""
-    if schema.format != "edges" or schema.row_column is None or schema.column_column is None:
-        return None
-    names = list(schema.column_names)
-    if not schema.header:
-        lines = head.decode("utf-8", errors="replace").splitlines()
-        comments = [
-            line.lstrip("#% \t").replace(",", " ").split() for line in lines if line.startswith(("#", "%"))
-        ]
-        names = next((words for words in reversed(comments) if len(words) == schema.n_fields), [])
-    if max(schema.row_column, schema.column_column) >= len(names):
-        return None
-    return heading(names[schema.row_column], names[schema.column_column])
+    labels = relation.column_labels if found.named[1] else relation.row_labels
+    return replace(relation, row_labels=labels, column_labels=labels)

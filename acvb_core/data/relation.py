@@ -18,8 +18,7 @@ from acvb_core.data.sources.arrays import to_sparse
 from acvb_core.data.sources.values import checked_threshold
 
 Codes = NDArray[np.int32]
-# Pairs in one block. Blocks of 64 MB are mapped by themselves (no allocator keeps them once they are let go), and
-# the part that is not written to yet takes no memory.
+#: Pairs that are made a matrix at a time.
 _BLOCK = 1 << 23
 
 
@@ -94,45 +93,33 @@ def _choose_entries(entries: sparse.coo_array, which: Any) -> sparse.csr_array:
 
 
 class Pairs:
-    """A growing list of pairs: 8 bytes each, in large blocks."""
+    """A growing list of pairs: 8 bytes each."""
 
     def __init__(self) -> None:
-        self._blocks: list[Codes] = []
-        self._filled = _BLOCK  # in the last block
+        self._parts: list[Codes] = []
         self.n = 0
 
     def add(self, rows: Codes, columns: Codes) -> None:
         """Append pairs; both arrays have shape (n,) and are copied."""
-        start = 0
-        while start < len(rows):
-            if self._filled == _BLOCK:
-                self._blocks.append(np.empty((2, _BLOCK), dtype=np.int32))
-                self._filled = 0
-            count = min(len(rows) - start, _BLOCK - self._filled)
-            room = self._blocks[-1][:, self._filled : self._filled + count]
-            room[0] = rows[start : start + count]
-            room[1] = columns[start : start + count]
-            self._filled += count
-            self.n += count
-            start += count
+        self._parts.append(np.array([rows, columns], dtype=np.int32))
+        self.n += len(rows)
 
     def to_csr(self, row_map: Codes, column_map: Codes, shape: tuple[int, int]) -> sparse.csr_array:
         """Return the distinct pairs as a canonical bool CSR array, and forget the list.
 
-        `row_map` and `column_map` hold the final index of each code. Each block is sorted, added and let go
-        by itself, so that the whole list and the whole array never stand in memory together.
+        `row_map` and `column_map` hold the final index of each code. Parts are sorted, added and let go block by block,
+        so that the whole list and the whole array never stand in memory together.
         """
-        if self._blocks:
-            self._blocks[-1] = self._blocks[-1][:, : self._filled]
         matrix = sparse.csr_array(shape, dtype=np.bool_)
-        while self._blocks:
-            block = self._blocks.pop()
-            for codes, final in zip(block, (row_map, column_map), strict=True):
-                np.take(final, codes, out=codes, mode="clip")  # in place, for which NumPy wants a mode
-            links = np.ones(block.shape[1], dtype=np.bool_)
-            matrix = matrix + sparse.coo_array((links, tuple(block)), shape=shape).tocsr()
-            del block, codes  # or it would live until the next one replaces it
-        self.n, self._filled = 0, _BLOCK
+        while self._parts:
+            parts, n = [], 0
+            while self._parts and n < _BLOCK:
+                parts.append(self._parts.pop())
+                n += parts[-1].shape[1]
+            rows, columns = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+            place = row_map[rows], column_map[columns]
+            matrix = matrix + sparse.coo_array((np.ones(n, dtype=np.bool_), place), shape=shape).tocsr()
+        self.n = 0
         return as_pattern(matrix)
 
 

@@ -1,11 +1,11 @@
-"""From a list of links to a relation: the objects of each side, the entries, and the facts about them."""
+"""From the entries of a source to a relation: the objects of each side, the links, and the facts about them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,19 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import text_of
 from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, intersect, subtract
-from acvb_core.data.relation_schema import ReadOptions, inspect, no_data_fault, read_direction
+from acvb_core.data.relation_schema import (
+    Heading,
+    ReadOptions,
+    Threshold,
+    inspect,
+    no_data_fault,
+    read_direction,
+    read_heading,
+)
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.containers import open_records, reading_facts
-from acvb_core.data.sources.frames import BATCH_ROWS, Frame, FrameRecords, FrameSource
+from acvb_core.data.sources.frames import Frame, FrameRecords, FrameSource, batch_texts, read_texts
 from acvb_core.data.sources.parse import RecordReader
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import (
@@ -95,16 +103,15 @@ def unify_numbers(labels: Sequence[str]) -> Sequence[str]:
 
 def _refuse_rounded(labels: Sequence[str], place: Place) -> None:
     """Raise DataError for an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on."""
-    found = next((code for code, label in enumerate(labels) if _is_rounded(label)), None)
-    if found is not None and all(map(_NUMBER.fullmatch, labels)):
-        what = "this id is a rounded number, which others may be written as too"
-        remedy = "Give ids as texts or whole numbers: in a spreadsheet as text, in pandas with dtype=str."
-        raise DataError(what, **place(found), value=labels[found], remedy=remedy)
-
-
-def _is_rounded(label: str) -> bool:
-    match = _POWER.fullmatch(label) if "+" in label else None  # quick: there may be millions
-    return match is not None and (int(match[2]) > len(match[1]) or float(label) >= 2**53)
+    for code, label in enumerate(labels):
+        match = _POWER.fullmatch(label) if "+" in label else None  # quick: there may be millions
+        if match is None or not (int(match[2]) > len(match[1]) or float(label) >= 2**53):
+            continue
+        if all(map(_NUMBER.fullmatch, labels)):
+            what = "this id is a rounded number, which others may be written as too"
+            remedy = "Give ids as texts or whole numbers: in a spreadsheet as text, in pandas with dtype=str."
+            raise DataError(what, **place(code), value=label, remedy=remedy)
+        return
 
 
 def _read_indices(labels: Sequence[str], size: int, place: Place) -> NDArray[np.int32]:
@@ -138,24 +145,19 @@ def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str
 MAX_UNLISTED = 50_000_000  # pairs held as missing because a file does not list them; 5 bytes each
 
 
-class ContradictionError(Exception):
-    """A pair is a link in one place and an observed 0 in another (final indices)."""
-
-    def __init__(self, row: int, column: int) -> None:
-        super().__init__(row, column)
-        self.row, self.column = row, column
-
-
 @dataclass
 class Entries:
-    """Entries in the order in which a file gave them, as label codes."""
+    """Entries in the order in which a source gave them, as label codes."""
 
+    values: ValueSummary | None = None  # of the numbers; None where every entry is a link
     links: Pairs = field(default_factory=Pairs)
     zeros: Pairs = field(default_factory=Pairs)
     missing: Pairs = field(default_factory=Pairs)
     # Rows, columns and numbers above 0 that do not exceed the threshold by themselves (their pairs are zeros too).
     small: list[tuple[Codes, Codes, NDArray[np.float64]]] = field(default_factory=list)
-    not_one: int = 0  # links whose number is not 1
+    n_above: int = 0  # numbers above the threshold, others than 0, and those of them below 0
+    n_below: int = 0
+    n_negative: int = 0
 
     def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
         """Append entries: int32 codes, uint8 verdicts and float64 numbers, all of shape (n,).
@@ -169,7 +171,10 @@ class Entries:
         small = (verdicts == ZERO) & (numbers > 0)
         if small.any():
             self.small.append((rows[small], columns[small], numbers[small]))
-        self.not_one += int(((verdicts == LINK) & ~np.isnan(numbers) & (numbers != 1)).sum())
+        above = int(((verdicts == LINK) & ~np.isnan(numbers)).sum())
+        self.n_above += above
+        self.n_below += int(np.count_nonzero(np.nan_to_num(numbers))) - above
+        self.n_negative += int((numbers < 0).sum())
 
     def sum_small(
         self, threshold: float, row_map: Codes, column_map: Codes, shape: tuple[int, int]
@@ -181,39 +186,112 @@ class Entries:
         total.data = total.data > threshold
         return as_pattern(total)
 
+    def tell_values(self) -> list[Fact]:
+        """Return what is given up of numbers that are not all 0 and 1, and how many are negative."""
+        values = self.values
+        if values is None or (values.whole and values.lowest >= 0 and values.highest <= 1):
+            return []
+        low, high, threshold = values.lowest, values.highest, values.threshold
+        told = (
+            f"Values from {low:g} to {high:g} are used as linked or not linked only: {self.n_above:,} above "
+        )
+        told += f"{threshold:g} as linked, {self.n_below:,} other than 0 as not linked."
+        n, known = self.n_above + self.n_below, {"lowest": low, "highest": high, "threshold": threshold}
+        facts = tell_count("values", n, told, **known)
+        told = "{value is|values are} negative: taken as no link."
+        return facts + tell_count("negative", self.n_negative, told)
 
-class AssembledRelation(NamedTuple):
-    """A relation as a file gave it, with two sides."""
+
+def find_threshold(
+    asked: Threshold, source: str, numbers: Iterable[NDArray[Any]]
+) -> tuple[float | None, list[Fact]]:
+    """Return the threshold as a number; a quantile ("90%") is one of the positive `numbers`, and a fact says so."""
+    if not isinstance(asked, str):
+        return asked, []
+    positive = np.concatenate([np.empty(0), *(part[(part > 0) & (part < np.inf)] for part in numbers)])
+    if not len(positive):
+        what = f"no value is above 0, so that there is no threshold of {asked}"
+        raise DataError(what, source=source, remedy="Leave the threshold out, or give a number.")
+    number = float(np.quantile(positive, float(asked.rstrip("% ")) / 100))
+    told = f"The threshold is {number:g}, the {asked} quantile of {{positive value}}."
+    return number, tell_count("quantile", len(positive), told, threshold=number)
+
+
+def open_list(
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
+) -> RecordReader | FrameRecords:
+    """Return the records of a list of links or of a matrix, from the first one."""
+    used = None if schema.used_columns is None else [at for at in schema.used_columns if at is not None]
+    return open_records(source, schema, encoding=options.encoding, used=used, block_bytes=options.block_bytes)
+
+
+def open_values(
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, columns: Sequence[int]
+) -> tuple[ValueReader, list[Fact]]:
+    """Return the reader of some columns of values; where the threshold is a quantile, they are read for it first."""
+
+    def make_reader(threshold: float | None) -> ValueReader:
+        typed = isinstance(source, FrameSource)
+        return ValueReader(threshold, source.name, typed=typed, style=schema.style)
+
+    def read_numbers() -> Iterator[NDArray[np.float64]]:
+        every = make_reader(0)
+        for batch in open_list(source, schema, options):
+            yield read_values(batch, every, columns)[1]
+
+    threshold, facts = find_threshold(options.threshold, source.name, read_numbers())
+    return make_reader(threshold), facts
+
+
+def read_values(
+    batch: RecordBatch, values: ValueReader, columns: Sequence[int]
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Return verdicts and numbers of some columns, record by record: one table of values serves all columns."""
+    if len(columns) == 1:
+        return values.read(batch, columns[0])
+    try:
+        return values.read(batch.interleave(*columns), 0)
+    except DataError as problem:  # it names the line, but saw one field a record
+        fields = batch.record(int(np.flatnonzero(batch.lines == problem.line)[0]))
+        at = next(i for i in columns if shorten(fields[i]) == problem.value)
+        raise problem.change_parts(column=at + 1) from None
+
+
+class FoundRelation(NamedTuple):
+    """A relation with two sides as a source gave it; whether they are the same objects is not known yet."""
 
     relation: Relation
-    facts: list[Fact]  # what was merged on the way
+    facts: list[Fact]
     # Entries given as 0, of which other lines may have made links; None: all that are neither 1 nor missing.
     zeros: sparse.csr_array | None
-    declared: Sides | None = None  # what the file says of its two sides; the reason ends a sentence
+    #: Whether rows, and columns, have names; otherwise they are called by their positions.
+    named: tuple[bool, bool] = (True, True)
+    declared: Sides | None = None  # what the source says of its two sides; the reason ends a sentence
+    heading: Heading = None  # what the names of a list's two columns say
 
 
 def assemble(
     entries: Entries,
     rows: Side,
     columns: Side,
-    values: ValueSummary | None,
+    fault: Callable[[int, int], DataError],
     *,
     name: str,
     row_kind: str = "row",
     column_kind: str = "column",
     unlisted_missing: bool = False,
-) -> AssembledRelation:
-    """Return the relation and what was merged on the way; raise ContradictionError where entries contradict.
+) -> FoundRelation:
+    """Return the relation and what was merged on the way.
 
     A pair given more than once:
 
     * counts (whole numbers, none negative, one above 1) are added up, then compared with the threshold;
-    * otherwise every line is judged by itself: lines that agree are merged, a link and a 0 contradict;
+    * otherwise every line is judged by itself: lines that agree are merged, a link and a 0 are the `fault` of a pair;
     * a known value prevails over a missing one.
 
     A pair that is not given is an observed 0, or missing when `unlisted_missing`.
     """
-    place = rows.final, columns.final, (rows.n, columns.n)
+    place, values = (rows.final, columns.final, (rows.n, columns.n)), entries.values
     kinds, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
     given = sum(pairs.n for pairs in kinds)
     links, zeros, missing = (pairs.to_csr(*place) for pairs in kinds)
@@ -223,7 +301,7 @@ def assemble(
         links = as_pattern(links + entries.sum_small(values.threshold, *place))
     clash = intersect(links, zeros)
     if clash.nnz and not counts:
-        raise ContradictionError(*(int(indices[0]) for indices in clash.nonzero()))
+        raise fault(*(int(indices[0]) for indices in clash.nonzero()))
     known = intersect(missing, links) + intersect(missing, zeros)
     missing = subtract(missing, known)
     n_given = links.nnz + zeros.nnz - clash.nnz + missing.nnz
@@ -242,8 +320,7 @@ def assemble(
     )
     told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
     facts = [links_fact(relation), *tell_count("unlisted", n_unlisted if zeros.nnz else 0, told)]
-    if values is not None:
-        facts += _value_facts(values, entries)
+    facts += entries.tell_values()
     how = "their counts were added" if counts else "they agree and were merged"
     told = f"{{entry repeats|entries repeat}} a pair that was already given; {how}."
     facts += tell_count("duplicates", given - n_given - known.nnz, told)
@@ -251,7 +328,7 @@ def assemble(
     facts += tell_count("known_over_missing", known.nnz, told)
     if n_missing or relation.n_unknown:
         facts += missing_facts(relation) or [Fact("missing", 0, "0 entries are missing.")]
-    return AssembledRelation(relation, facts, zeros)
+    return FoundRelation(relation, facts, zeros)
 
 
 def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact]:
@@ -266,12 +343,13 @@ def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact
     if relation.network is not None:
         isolated = int((unlinked & unreached).sum())
         return tell_count("isolated", isolated, "{node has|nodes have} no link.")
-    rows, columns = int(unlinked.sum()), int(unreached.sum())
     shared = len(set(relation.row_labels) & set(relation.column_labels))
     own = int(ones.diagonal().sum()) if same_objects else 0
     return [
-        *tell_count("empty_rows", rows, "{row object has|row objects have} no link."),
-        *tell_count("empty_columns", columns, "{column object has|column objects have} no link."),
+        *tell_count("empty_rows", int(unlinked.sum()), "{row object has|row objects have} no link."),
+        *tell_count(
+            "empty_columns", int(unreached.sum()), "{column object has|column objects have} no link."
+        ),
         *tell_count("shared_labels", shared, "{name occurs|names occur} on both sides."),
         *tell_count("self_links", own, "{object is linked to itself|objects are linked to themselves}."),
     ]
@@ -286,23 +364,11 @@ def missing_facts(relation: Relation) -> list[Fact]:
 def links_fact(relation: Relation) -> Fact:
     """Return the size of a relation: objects and links."""
     (rows, columns), n = relation.shape, relation.n_links
+    objects, share, of = f"{rows:,} row objects, {columns:,} column objects", relation.density, "entries"
     if relation.network is not None:
-        told = f"{plural(rows, 'node')}, {plural(n, 'link')} ({n / max(relation.n_known, 1):.3%} of the known pairs)."
-    else:
-        objects = f"{rows:,} row objects, {columns:,} column objects"
-        told = f"{objects}, {plural(n, 'link')} ({relation.density:.3%} of the known entries)."
+        objects, share, of = plural(rows, "node"), n / max(relation.n_known, 1), "pairs"
+    told = f"{objects}, {plural(n, 'link')} ({share:.3%} of the known {of})."
     return Fact("links", n, told, {"n_rows": rows, "n_columns": columns})
-
-
-def _value_facts(values: ValueSummary, entries: Entries) -> list[Fact]:
-    """Return the range of values that are not all 0 and 1, and how many were too small for a link."""
-    low, high, threshold = values.lowest, values.highest, values.threshold
-    told = f"Values run from {low:g} to {high:g}; above {threshold:g} is a link: "
-    told += "{value|values} other than 1 became 1."
-    facts = tell_count("values", entries.not_one, told, lowest=low, highest=high, threshold=threshold)
-    n = sum(len(numbers) for *_, numbers in entries.small)
-    told = f"{{value|values}} above 0 but not above {threshold:g} {'was' if n == 1 else 'were'} taken as no link."
-    return facts + tell_count("thresholded", n, told, threshold=threshold)
 
 
 def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
@@ -317,93 +383,83 @@ def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, nam
     return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=links.shape)
 
 
-def read_edge_list(
-    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
-) -> AssembledRelation:
+def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> FoundRelation:
     """Return the relation of a list of links whose columns its schema chooses, what was found, and the zeros given."""
-    links = _LinkList(source, schema, options)
-    entries = Entries()
-    reader = links.open()
+    columns_of_values = () if schema.value_column is None else (schema.value_column,)
+    values, facts = open_values(source, schema, options, columns_of_values)
+    entries = Entries(values.summary if columns_of_values else None)
+    links, reader = _LinkList(source, schema, options), open_list(source, schema, options)
     for batch in reader:
         codes = links.read_codes(batch)
-        links.read_directions(batch)
-        if links.value_at is None:
-            entries.links.add(*codes)
+        if columns_of_values:
+            entries.add(*codes, *read_values(batch, values, columns_of_values))
         else:
-            entries.add(*codes, *links.values.read(batch, links.value_at))
+            entries.links.add(*codes)
     if reader.records == 0:
         raise no_data_fault(source.name)
     rows = links.build_side(0, options.row_nodes)
     columns = rows if options.same_nodes else links.build_side(1, options.column_nodes)
     row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
-    try:
-        found = assemble(
-            entries,
-            rows,
-            columns,
-            None if links.value_at is None else links.values.summary,
-            name=options.name,
-            row_kind=row_kind or "row",
-            column_kind="column" if column_kind in ("", "col") else column_kind,
-            unlisted_missing=options.unlisted == "missing",
-        )
-    except ContradictionError as clash:
-        raise links.find_contradiction(clash, rows, columns) from None
-    facts = reading_facts(reader, schema) + links.tell_unified()
+    found = assemble(
+        entries,
+        rows,
+        columns,
+        lambda row, column: links.find_contradiction(row, column, rows, columns, values),
+        name=options.name,
+        row_kind=row_kind or "row",
+        column_kind="column" if column_kind in ("", "col") else column_kind,
+        unlisted_missing=options.unlisted == "missing",
+    )
+    facts = [*reading_facts(reader, schema), *links.facts, *facts]
     unnamed = isinstance(source, ByteSource) or not source.frame.named
     guessed = unnamed and not isinstance(options.header, bool)
-    if guessed and not schema.header and links.value_at is None:
+    if guessed and not schema.header and not columns_of_values:
         facts += links.find_lone_first_line(found.relation, rows, columns)
-    return found._replace(facts=facts + found.facts, declared=links.find_direction())
+    return found._replace(
+        facts=facts + found.facts, declared=links.find_direction(), heading=read_heading(schema, source.head)
+    )
 
 
 class _LinkList:
-    """A list of links as it is read: the labels of each side become codes, values become verdicts."""
+    """A list of links as it is read: the labels of each side become codes; `facts` tells what was done to them."""
 
     def __init__(self, source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> None:
         assert schema.row_column is not None
         assert schema.column_column is not None
-        self.at, self.value_at = (schema.row_column, schema.column_column), schema.value_column
-        self.values = ValueReader(options.threshold, source.name, typed=isinstance(source, FrameSource))
-        self.direction_at, self._directions = schema.direction_column, LabelTable()
-        self._source, self._layout, self._options = source, schema, options
-        self._has_unified = False  # ids lost a .0
-        table = LabelTable()
+        self.at = schema.row_column, schema.column_column
+        self.facts: list[Fact] = []
+        self._source, self._schema, self._options = source, schema, options
+        self._directions, table = LabelTable(), LabelTable()
         self._tables = (table, table if options.same_nodes else LabelTable())
-
-    def open(self) -> RecordReader | FrameRecords:
-        """Return the records of the list, from the first one."""
-        return open_records(
-            self._source,
-            self._layout.delimiter,
-            encoding=self._options.encoding,
-            header=self._layout.header,
-            block_bytes=self._options.block_bytes,
-            used=[i for i in (*self.at, self.value_at, self.direction_at) if i is not None],
-        )
+        self._unit = source.frame.unit if isinstance(source, FrameSource) else "line"
 
     def read_codes(self, batch: RecordBatch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the codes of the row labels and of the column labels; a blank label is a DataError."""
         for i in self.at:
-            _refuse_blank(batch, i, self._source.name)
+            blank = batch.blank(i)
+            if blank.any():
+                line, remedy = (
+                    int(batch.lines[blank.argmax()]),
+                    "Give every object a name, or remove the line.",
+                )
+                name = self._source.name
+                raise DataError("a label is blank", source=name, line=line, column=i + 1, remedy=remedy)
+        if self._schema.direction_column is not None:
+            self._directions.codes(batch, self._schema.direction_column)
         if self._options.same_nodes:
             both = self._tables[0].codes(batch.interleave(*self.at), 0)
             return both[0::2], both[1::2]
         return self._tables[0].codes(batch, self.at[0]), self._tables[1].codes(batch, self.at[1])
-
-    def read_directions(self, batch: RecordBatch) -> None:
-        """Note what the column of directions says, if there is one."""
-        if self.direction_at is not None:
-            self._directions.codes(batch, self.direction_at)
 
     def find_direction(self) -> Sides | None:
         """Return what the column of directions says of all links; None where there is none, or not all say the same.
 
         Raises DataError: they do not, and nobody says how all of them are read.
         """
-        if self.direction_at is None:
+        at = self._schema.direction_column
+        if at is None:
             return None
-        heading, texts = self._layout.column_names[self.direction_at], self._directions.labels()
+        heading, texts = self._schema.column_names[at], self._directions.labels()
         said = {code: read_direction(heading, text) for code, text in enumerate(texts) if text.strip()}
         if len(set(said.values())) == 1 and None not in said.values():
             return Sides("one", f"the column {heading!r} says so", directed=next(iter(said.values())))
@@ -418,33 +474,30 @@ class _LinkList:
             what,
             source=self._source.name,
             line=self._directions.first_line(code),
-            column=self.direction_at + 1,
+            column=at + 1,
             value=texts[code],
             remedy="Say for all links whether they have a direction (directed=True) (directed=False).",
         )
 
     def build_side(self, axis: int, nodes: list[str] | None) -> Side:
         """Return the objects of a side, once all of them were read."""
+        table, shape, same = self._tables[axis], self._options.shape, self._options.same_nodes
 
         def place(code: int) -> dict[str, Any]:
+            line = table.first_line(code) if code < len(table) else None
             # A table that serves both sides met the label in either column.
-            column = None if self._options.same_nodes else self.at[axis] + 1
-            return {
-                "source": self._source.name,
-                "line": self._tables[axis].first_line(code),
-                "column": column,
-            }
+            return {"source": self._source.name, "line": line, "column": None if same else self.at[axis] + 1}
 
-        shape, labels = self._options.shape, self._tables[axis].labels()
-        side = make_side(labels, nodes, place, None if shape is None else shape[axis])
-        if nodes is None and shape is None and side.labels.tolist() != labels:
-            self._has_unified = True
+        labels = table.labels()
+        if nodes is not None or shape is not None:
+            return make_side(labels, nodes, place, None if shape is None else shape[axis])
+        for column in self.at if same else self.at[axis : axis + 1]:
+            labels += _unused_categories(self._source, column, labels, self.facts)
+        side = make_side(labels, None, place)
+        if side.labels.tolist() != labels and all(fact.name != "whole_ids" for fact in self.facts):
+            told = "Ids are whole numbers: a .0 was left out, so that 1.0 and 1 are one object."
+            self.facts.append(Fact("whole_ids", 1, told))
         return side
-
-    def tell_unified(self) -> list[Fact]:
-        """Return the fact that ids lost a .0, if they did."""
-        told = "Ids are whole numbers: a .0 was left out, so that 1.0 and 1 are one object."
-        return [Fact("whole_ids", 1, told)] if self._has_unified else []
 
     def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
         """Return a note where only the first line has two names that occur nowhere else, as names of columns do.
@@ -463,14 +516,13 @@ class _LinkList:
         )
         links = relation.ones.tocoo()
         ends = [number[at] for number, at in zip(by_side, links.coords, strict=True)]
-        times = np.bincount(ends[0], minlength=len(numbers)) + np.bincount(ends[1], minlength=len(numbers))
+        times = np.bincount(np.concatenate(ends), minlength=len(numbers))
         lone = np.flatnonzero((times[ends[0]] == 1) & (times[ends[1]] == 1))
         if len(lone) != 1 or (links.row[lone[0]], links.col[lone[0]]) != first:
             return []
         if len(times) > 4 and np.count_nonzero(times == 1) == 2:
-            unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
             raise DataError(
-                f"the first {unit} may hold the names of the columns: all names but these two occur again",
+                f"the first {self._unit} may hold the names of the columns: all names but these two occur again",
                 source=self._source.name,
                 line=1,
                 value=", ".join(names),
@@ -479,34 +531,47 @@ class _LinkList:
         told = "on the first line, occur with each other only. They may be names of columns, and not data."
         return [Fact("lone_first_line", 1, f"{' and '.join(names)}, {told}")]
 
-    def find_contradiction(self, clash: ContradictionError, rows: Side, columns: Side) -> DataError:
+    def find_contradiction(
+        self, row: int, column: int, rows: Side, columns: Side, values: ValueReader
+    ) -> DataError:
         """Return the error for a pair that is a link on one line and none on another.
 
         The file is read once more to name both lines: no line number is kept for 20 million pairs.
         """
         lines: dict[int, int] = {}  # by verdict
-        for batch in self.open():
+        at = self._schema.value_column or 0
+        for batch in open_list(self._source, self._schema, self._options):
             row_codes, column_codes = self.read_codes(batch)
-            same = (rows.final[row_codes] == clash.row) & (columns.final[column_codes] == clash.column)
-            verdicts, _ = self.values.read(batch, self.value_at or 0)
+            same = (rows.final[row_codes] == row) & (columns.final[column_codes] == column)
+            verdicts, _ = values.read(batch, at)
             for i in np.flatnonzero(same):
                 lines.setdefault(int(verdicts[i]), int(batch.lines[i]))
-        unit = self._source.frame.unit if isinstance(self._source, FrameSource) else "line"
+        unit = self._unit
         return DataError(
             f"the pair is a link on {unit} {lines[LINK]:,} and no link on {unit} {lines[ZERO]:,}",
             source=self._source.name,
             line=max(lines[LINK], lines[ZERO]),
-            column=None if self.value_at is None else self.value_at + 1,
-            value=f"{rows.labels[clash.row]}, {columns.labels[clash.column]}",
+            column=at + 1,
+            value=f"{rows.labels[row]}, {columns.labels[column]}",
             remedy=f"Keep one of the two {unit}s.",
         )
 
 
-def _refuse_blank(batch: RecordBatch, column: int, name: str) -> None:
-    blank = batch.blank(column)
-    if blank.any():
-        line, remedy = int(batch.lines[blank.argmax()]), "Give every object a name, or remove the line."
-        raise DataError("a label is blank", source=name, line=line, column=column + 1, remedy=remedy)
+def _unused_categories(
+    source: ByteSource | FrameSource, column: int, labels: Sequence[str], facts: list[Fact]
+) -> list[str]:
+    """Return the categories that a column of a data frame declares and no row has: objects without links."""
+    if not isinstance(source, FrameSource) or source.frame.container != "frame":
+        return []
+    array = next(source.frame.batches()).column(column)
+    if not hasattr(array, "dictionary"):
+        return []
+    known = set(labels)
+    declared = (text.strip() for text in read_texts(array.dictionary, source, column).to_pylist())
+    unused = [text for text in dict.fromkeys(declared) if text and text not in known]
+    told = "{category|categories} of a column that no row has: kept as objects without links."
+    facts += tell_count("unused_categories", len(unused), told)
+    return unused
 
 
 def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Schema]:
@@ -514,39 +579,31 @@ def open_pairs(given: Iterable[Any], name: str) -> tuple[FrameSource, Schema]:
 
     A label is a text, a number or any object that `str` tells from others; None and NaN are missing values.
     """
-    import pyarrow as pa
-
-    batches: list[Any] = []
-    items, width = iter(given), 0
-    while rows := list(islice(items, BATCH_ROWS)):
-        width = width or (len(rows[0]) if _is_pair(rows[0]) else 2)
-        for at, row in enumerate(rows, start=len(batches) * BATCH_ROWS + 1):
-            if not _is_pair(row) or len(row) != width:
-                what = f"this is not a {'pair' if width == 2 else 'triple'}"
-                remedy = "Give pairs (label, label), or triples (label, label, value), all of one length."
-                if isinstance(row, str):
-                    remedy = (
-                        "Give pairs (label, label). A list of texts is a corpus: read it with load_corpus."
-                    )
-                raise DataError(what, source=name, line=at, unit="row", value=repr(row), remedy=remedy)
-        columns = [[text_of(value) for value in column] for column in zip(*rows, strict=True)]
-        if width == 3:
-            columns[2] = [_value_text(row[2]) for row in rows]
-        names = [f"column {i + 1}" for i in range(width)]
-        batches.append(pa.record_batch([pa.array(column, pa.string()) for column in columns], names))
-    if not batches:
+    items = iter(given)
+    first = next(items, None)
+    if first is None:
         raise DataError("there are no pairs", source=name, remedy="Give at least one pair (label, label).")
-    frame = Frame("pairs", "a list of pairs", tuple(names), False, lambda: iter(batches))
-    source = FrameSource(frame, name)
+    width = len(first) if _is_pair(first) else 2
+
+    def write(number: int, row: Any) -> tuple[int, list[str]]:
+        if not _is_pair(row) or len(row) != width:
+            what = f"this is not a {'pair' if width == 2 else 'triple'}"
+            remedy = "Give pairs (label, label), or triples (label, label, value), all of one length."
+            if isinstance(row, str):
+                remedy = "Give pairs (label, label). A list of texts is a corpus: read it with load_corpus."
+            raise DataError(what, source=name, line=number, unit="row", value=repr(row), remedy=remedy)
+        texts = [text_of(value) for value in row]
+        if width == 3 and isinstance(row[2], float | np.floating) and texts[2]:
+            texts[2] = repr(float(row[2]))  # with all its digits
+        return number, texts
+
+    rows = (write(number, row) for number, row in enumerate(chain([first], items), start=1))
+    batches = list(batch_texts(rows, width))
+    names = tuple(batches[0].schema.names[:width])
+    source = FrameSource(Frame("pairs", "a list of pairs", names, False, lambda: iter(batches)), name)
     schema = inspect(source, ReadOptions(format="edges", header=False))
     return source, replace(schema, value_column=2 if width == 3 else None)
 
 
 def _is_pair(row: Any) -> bool:
     return isinstance(row, tuple | list | np.ndarray) and len(row) in (2, 3)
-
-
-def _value_text(value: Any) -> str:
-    """Return the value of a link as its reader takes it, a number with all its digits."""
-    number = isinstance(value, float | np.floating) and not np.isnan(value)
-    return repr(float(value)) if number else text_of(value)

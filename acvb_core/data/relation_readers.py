@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import fields, replace
 from itertools import chain, islice
 from numbers import Number
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,22 @@ from acvb_core.data.matrix import read_array, read_matrix, read_matrix_market, r
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.network import resolve_domains
 from acvb_core.data.relation import Relation
-from acvb_core.data.relation_build import AssembledRelation, object_facts, open_pairs, read_edge_list
-from acvb_core.data.relation_schema import ReadOptions, heads_node_list, inspect, refuse_texts, with_choices
+from acvb_core.data.relation_build import FoundRelation, object_facts, open_pairs, read_edge_list
+from acvb_core.data.relation_schema import (
+    COLUMN_FORMATS,
+    GRAPH_FORMATS,
+    ReadOptions,
+    heads_node_list,
+    inspect,
+    refuse_texts,
+    with_choices,
+)
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.formats import refuse_text_format
-from acvb_core.data.sources.frames import FrameSource, is_frame
+from acvb_core.data.sources.frames import is_frame
 from acvb_core.data.sources.parse import ONE_FIELD, RecordReader
 from acvb_core.data.sources.source import ByteSource, FileLike, Utf8Stream
 
@@ -152,7 +160,8 @@ def load_labels(
         at = schema.position(name_column)
         if at is None:
             raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
-        reader = RecordReader(Utf8Stream(opened, encoding), opened.name, schema.delimiter or ",")
+        stream, mark, titles = Utf8Stream(opened, encoding), schema.delimiter or ",", schema.title_lines
+        reader = RecordReader(stream, opened.name, mark, title_lines=titles)
         records = _number_lines(reader)
         line, first = next(records)
         if header == "auto":
@@ -272,9 +281,10 @@ def load_relation(
         `row_column=False` says that rows have no labels, 0 that the first column holds them.
     source, target, value : str or int, optional
         Other names of row_column, column_column and value_column.
-    threshold : float, optional
-        A number above it is a link; never negative. Default: 0 for a text file. Arrays, frames and files of typed
-        columns need one where a value is neither 0 nor 1.
+    threshold : float or str, optional
+        A number above it is a link; never negative. "90%": the 90 % quantile of the positive values that the source
+        holds. Default: 0 for a text file. Arrays, frames and files of typed columns need one where a value is neither
+        0 nor 1.
     shape : (n_rows, n_columns), optional
         Edge lists: labels are 0-based indices below it. Other formats: what the file must have.
     row_nodes, column_nodes : sequence of str, path or bytes of a one-column file, optional
@@ -321,27 +331,17 @@ def load_relation(
     """
     asked = ReadOptions(**options)
     rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, asked)
-    asked = replace(asked, row_nodes=rows, column_nodes=columns)
+    asked = replace(asked, row_nodes=rows, column_nodes=columns, name=name or "")
     kind = _object_kind(data)
     if kind is None:
-        source = _read_source(data, filename, replace(asked, name=name or ""))
+        schema, found = _read_source(data, filename, asked)
     else:
         _refuse_file_options(options)
-        source = _read_object(data, kind, replace(asked, name=name or filename or ""))
-    relation, facts, sides = resolve_domains(source.found, source.schema, asked, source.head)
+        schema, found = _read_object(data, kind, replace(asked, name=name or filename or ""))
+    relation, facts, sides = resolve_domains(found, schema, asked)
     facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
-    return Loaded[Relation](
-        relation, ReadReport(source.name, tuple(facts)), replace(source.schema, sides=sides)
-    )
-
-
-class _SourceRead(NamedTuple):
-    """A source whose entries were read, before it is known what kinds of objects they are about."""
-
-    name: str
-    schema: Schema
-    found: AssembledRelation
-    head: bytes = b""  #: first bytes of a file
+    facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
+    return Loaded(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
 
 
 def _refuse_file_options(options: dict[str, Any]) -> None:
@@ -359,7 +359,9 @@ def _check_list(schema: Schema, options: ReadOptions) -> None:
         )
 
 
-def _read_source(data: FileLike | Any, filename: str | None, options: ReadOptions) -> _SourceRead:
+def _read_source(
+    data: FileLike | Any, filename: str | None, options: ReadOptions
+) -> tuple[Schema, FoundRelation]:
     """Read a file or a data frame."""
     with open_source(data, filename, kind="relation", choices=options.part) as opened:
         schema = inspect(opened, options)
@@ -367,24 +369,20 @@ def _read_source(data: FileLike | Any, filename: str | None, options: ReadOption
             refuse_texts(schema)
         _check_list(schema, options)
         schema = with_choices(schema, options)
-        found = _read_file(opened, schema, replace(options, name=options.name or opened.stem))
-        return _SourceRead(opened.name, schema, found, opened.head)
+        options = replace(options, name=options.name or opened.stem)
+        if schema.format in COLUMN_FORMATS:
+            read = read_edge_list if schema.format == "edges" else read_matrix
+            return schema, read(opened, schema, options)
+        assert isinstance(opened, ByteSource)  # a frame is a list of links or a matrix
+        if schema.format in GRAPH_FORMATS:
+            return schema, relation_of_graph(read_graph(opened, schema.format, options), options, opened.name)
+        read_stored = read_npz if schema.format == "npz" else read_matrix_market
+        return schema, read_stored(opened, options)
 
 
-def _read_file(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> AssembledRelation:
-    if schema.format == "edges":
-        return read_edge_list(source, schema, options)
-    if schema.format == "matrix":
-        return read_matrix(source, schema, options)
-    assert isinstance(source, ByteSource)  # a frame is a list of links or a matrix
-    if schema.format == "matrix-market":
-        return read_matrix_market(source, options)
-    if schema.format == "npz":
-        return read_npz(source, options)
-    return relation_of_graph(read_graph(source, schema.format, options.encoding), options, source.name)
-
-
-def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions) -> _SourceRead:
+def _read_object(
+    given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions
+) -> tuple[Schema, FoundRelation]:
     """Read an object in memory."""
     called = getattr(given, "name", "") if kind == "graph" else ""
     name = options.name or str(called or "relation")
@@ -393,15 +391,15 @@ def _read_object(given: Any, kind: Literal["graph", "matrix", "pairs"], options:
         source, schema = open_pairs(given, name)
         with source:
             schema = with_choices(schema, options)
-            return _SourceRead(name, schema, read_edge_list(source, schema, options))
+            return schema, read_edge_list(source, schema, options)
     schema = Schema("relation", "node-link" if kind == "graph" else "matrix", name, container="object")
     _check_list(schema, options)
     if kind == "graph":
         graph = graph_of_object(given, graph_library(given) or "", name)
-        return _SourceRead(name, schema, relation_of_graph(graph, options, name))
+        return schema, relation_of_graph(graph, options, name)
     if options.columns != (None, None, None):
         raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
-    return _SourceRead(name, schema, read_array(given, options))
+    return schema, read_array(given, options)
 
 
 def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:

@@ -16,10 +16,9 @@ from acvb_core.data.schema import Schema
 #: Facts by which data differ from what was given, and the options of a reader that ask for it.
 _CHANGES: dict[str, tuple[str, ...]] = {
     "values": ("threshold",),
-    "thresholded": ("threshold",),
+    "negative": ("threshold",),
     "duplicates": (),
     "repeated_pairs": (),
-    "repeated_edges": (),
     "known_over_missing": (),
     "one_way": ("directed",),
     "denied_one_way": ("directed",),

@@ -284,7 +284,7 @@ def test_a_sample_may_be_taken_as_one_set_or_two(
     changed: list[str],
 ) -> None:
     two_sided = acvb_core.as_two_sided(acvb_core.load_sample("karate").relation)
-    given = two_sided if loaded == "two" else acvb_core.as_network(two_sided).relation
+    given = two_sided if loaded == "two" else acvb_core.as_network(two_sided).data
     monkeypatch.setattr(samples, "load_sample", lambda name: LoadedSample(given, ReadReport(name, ())))
     assert run("fit", "sample:karate", "--json", *FEW).json["model"] == (
         "irm" if loaded == "two" else "network"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,10 +47,12 @@ def test_what_is_read_is_fitted(given: Any) -> None:
 
 def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
     graph = nx.karate_club_graph()
-    with pytest.warns(DataChangedWarning, match="above 0 is a link: 72 values other than 1 became 1"):
+    with pytest.warns(
+        DataChangedWarning, match="Values from 1 to 7 are used as linked or not linked only: 78 above 0"
+    ):
         result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
     assert result.report is not None
-    assert result.report.count("values") == 72
+    assert result.report.count("values") == 78
     assert result.prepared.spec.model == "network"
     assert set(result.prepared.data.attributes["club"]) == {"Mr. Hi", "Officer"}
     nx.write_gexf(graph, tmp_path / "karate.gexf")
@@ -79,6 +82,35 @@ class IgraphLike:
         return len(self.vs)
 
 
+class GraphToolLike:
+    """The parts of a graph-tool graph by which links are read; a filter has left a gap among its nodes."""
+
+    def __init__(self, names: list[str], ends: list[tuple[int, int]]) -> None:
+        class Values(dict[int, Any]):
+            value_type = staticmethod(lambda: "string")
+
+        self.vertex_properties = {"name": Values(enumerate(names))}
+        self.edge_properties: dict[str, Any] = {}
+        self._names = names
+        self._ends = ends
+
+    def vertices(self) -> list[int]:
+        """Return the nodes that are left."""
+        return [i for i, name in enumerate(self._names) if name]
+
+    def edges(self) -> list[Any]:
+        """Return the links."""
+        return [SimpleNamespace(source=partial(int, a), target=partial(int, b)) for a, b in self._ends]
+
+    def is_directed(self) -> bool:
+        """Return that links have a direction."""
+        return True
+
+    def num_vertices(self) -> int:
+        """Return the number of nodes."""
+        return len(self.vertices())
+
+
 GRAPHS = {
     "two sides": (nx.davis_southern_women_graph(), "18 × 14 · 89 links"),
     "directed": (nx.DiGraph([("sea", "land"), ("land", "air")]), "3 nodes · 2 links · directed"),
@@ -88,6 +120,10 @@ GRAPHS = {
     ),
     "links of a graph": (nx.davis_southern_women_graph().edges, "18 × 14 · 89 links"),
     "igraph": (IgraphLike("abxy", [(0, 2), (1, 3), (0, 3)], 2), "2 × 2 · 3 links"),
+    "graph-tool": (
+        GraphToolLike(["sea", "", "land", "air"], [(0, 2), (2, 3)]),
+        "3 nodes · 2 links · directed",
+    ),
 }
 
 
@@ -102,7 +138,7 @@ def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> N
         return
     for read, wanted in ((acvb_core.load_corpus, "texts"), (acvb_core.load_table, "table of numbers")):
         with pytest.raises(
-            ParameterError, match=rf"graph \(\w+\) .* no {wanted}. Read it with load_relation"
+            ParameterError, match=rf"graph \([\w-]+\) .* no {wanted}. Read it with load_relation"
         ):
             read(graph)
     for learn in (lambda: fit(graph, model="lda"), lambda: fit(graph, "sdm"), lambda: acvb_core.tune(graph)):
@@ -145,7 +181,8 @@ def test_reading_warns_of_what_it_changed_and_of_nothing_else(tmp_path: Path) ->
     path.write_text("who,what,value,day\na,x,5,1\nb,y,1,2\na,y,0.5,3\n")
     for read in (acvb_core.load_relation, read_data):
         with pytest.warns(
-            DataChangedWarning, match=r"ratings.csv: .*1 column not used: day\. .*became 1\."
+            DataChangedWarning,
+            match=r"ratings.csv: .*Values from 0.5 to 5 are used as .*1 column not used: day\.",
         ) as told:
             read(path)
         assert [Path(one.filename).name for one in told] == [Path(__file__).name]
@@ -172,6 +209,8 @@ def test_what_cannot_be_read_so_says_who_reads_it() -> None:
         fit(CELLS * 3)
     with pytest.raises(DataError, match=r"no.csv: the file cannot be opened .*right to read it\.$"):
         fit("no.csv")
+    with pytest.raises(DataError, match=r"the file cannot be opened .*io\.StringIO\(text\)\.$"):
+        fit("a,b\nc,d\n")
     with pytest.raises(ParameterError, match=r"A dict may hold links, texts or columns\. .*list of pairs"):
         fit({"one": "a text", "two": "another"})
     with pytest.raises(DataError, match=r"this is not a pair .*A list of texts is a corpus"):

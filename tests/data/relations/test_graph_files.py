@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
@@ -97,7 +98,9 @@ def test_a_weight_of_zero_is_no_link(format):
     drawn.add_weighted_edges_from([("a", "b", 3.0), ("b", "c", 0.0), ("c", "a", 1.0)])
     found = loaded(written(drawn, format))
     assert found.data.n_links == 2
-    assert found.report.count("values") == 1
+    assert found.report.lines()[0] == (
+        "Values from 0 to 3 are used as linked or not linked only: 2 above 0 as linked, 0 other than 0 as not linked."
+    )
     assert loaded(written(drawn, format), threshold=1).data.n_links == 1
     assert loaded(written(drawn, format), value_column=False).data.n_links == 3
     with pytest.raises(DataError, match="'weight'"):
@@ -223,8 +226,10 @@ def test_nodes_are_named_by_labels_of_their_own():
 
     assert loaded(text("Zoë", "Bob")).data.row_labels.tolist() == ["Zoë", "Bob"]
     found = loaded(text("Bob", "Bob"))
-    assert found.data.row_labels.tolist() == ["0", "1"]
-    assert "named by their id" in found.report.lines()[0]
+    assert found.data.row_labels.tolist() == ["Bob (0)", "Bob (1)"]
+    assert "2 nodes share their label with others: the id is added to it." in found.report.lines()
+    assert loaded(text("Bob", "Bob", "Zoë")).data.row_labels.tolist() == ["Bob (0)", "Bob (1)", "Zoë"]
+    assert loaded(text("Bob", "Bob", "Bob (1)")).data.row_labels.tolist() == ["0", "1", "2"]
     with pytest.raises(DataError, match="UTF-8"):
         loaded(text("Zoë", "Bob").encode("latin-1"))
     zoe = loaded(text("Zoë", "Bob").encode("latin-1"), encoding="latin-1")
@@ -327,9 +332,9 @@ def test_broken_pajek_says_where(text, line, what):
         ("<node/>", 3, "no id"),
         ("<node id='a'/>\n<edge source='a'/>", 4, "no target"),
         ("</graph>\n<graph edgedefault='directed'>", 4, "second graph"),
-        ("<node id='a'><graph><node id='b'/></graph></node>", None, "nested"),
-        ("<node id='a'><data key='k'>1</data></node>", None, "no key k"),
-        ("<node id='a'/><hyperedge/>", None, "hyperedges"),
+        ("<node id='a'><graph><node id='b'/></graph></node>", 3, "nested"),
+        ("<node id='a'><data key='k'>1</data></node>", 3, "no key k"),
+        ("<node id='a'/><hyperedge/>", 3, "hyperedges"),
         ("", None, "no nodes"),
     ],
 )
@@ -403,9 +408,9 @@ def test_what_gephi_writes_is_read(kind):
         ('id="2" label', "label", 11, "no id"),
         ('source="2" ', "", 14, "no source"),
         ("</nodes>", "", 16, "well-formed"),
-        ('for="t"', 'for="u"', None, "No attribute defined for=u"),
-        ('weight="2.0"', 'type="undirected"', None, "Undirected edge"),
-        ("gexf.net/1.3", "gexf.net/9", None, "cannot be read"),
+        ('for="t"', 'for="u"', 9, "no key u for nodes"),
+        ('type="string"', 'type="int"', 6, "no value of the type int"),
+        ('weight="2.0"', 'type="undirected"', 14, "some edges have a direction and some have none"),
     ],
 )
 def test_broken_gexf_says_where(old, new, line, what):
@@ -500,3 +505,80 @@ def test_a_byte_order_mark_and_comments_do_not_hide_the_format():
     assert loaded(gml).schema.format == "gml"
     long = "# " + "x" * 600 + "\n" + written(nx.path_graph(3), "gml").decode()
     assert load_relation(long.encode(), filename="a.gml").schema.format == "gml"
+
+
+XML = {
+    "graphml": (
+        f'{HEAD}<graph edgedefault="BASE">\n<node id="a"/><node id="b"/><node id="c"/>\n'
+        '<edge source="a" target="b" directed="ONE"/>\n<edge source="b" target="c" directed="TWO"/></graph></graphml>',
+        {"directed": "true", "undirected": "false"},
+    ),
+    "gexf": (
+        '<gexf><graph defaultedgetype="BASE">\n<nodes><node id="a"/><node id="b"/><node id="c"/></nodes>\n<edges>'
+        '<edge source="a" target="b" type="ONE"/>\n<edge source="b" target="c" type="TWO"/></edges></graph></gexf>',
+        {"directed": "directed", "undirected": "undirected"},
+    ),
+}
+
+
+@pytest.mark.parametrize("format", XML)
+def test_edges_say_by_themselves_whether_they_have_a_direction(format: str) -> None:
+    """A file whose edges all say the same, other than the graph does, was refused."""
+    text, words = XML[format]
+
+    def content(base: str, one: str, two: str) -> bytes:
+        said = text.replace("BASE", base).replace("ONE", words[one]).replace("TWO", words[two])
+        return said.encode()
+
+    kinds = "directed", "undirected"
+    for base in kinds:
+        for said in kinds:
+            assert loaded(content(base, said, said)).data.network == Network(said == "directed")
+        with pytest.raises(
+            DataError, match="some edges have a direction and some have none, as on line 3"
+        ) as told:
+            loaded(gzip.compress(content(base, *kinds)))
+        assert told.value.line == 4
+        assert "(directed=True) (directed=False)" in told.value.remedy
+        arrows = loaded(content(base, *kinds), directed=True)
+        assert sorted(zip(*arrows.data.ones.nonzero(), strict=True)) == [(0, 1), (1, 2), (2, 1)]
+        assert arrows.report.count("edges_both_ways") == 1
+        assert loaded(content(base, *kinds), directed=False).data.network == Network(False)
+
+
+@FORMATS
+def test_nodes_of_one_label_keep_it(format: str) -> None:
+    """Ids were the names of all nodes, and nothing was said."""
+    drawn = nx.Graph([("n1", "n2"), ("n2", "n3")])
+    for node, label in zip(drawn, ("Lee", "Ray", "Lee"), strict=True):
+        drawn.nodes[node]["label"] = label
+    if format == "gml":
+        content = (
+            b'graph [\nnode [ id 1 label "Lee" ]\nnode [ id 2 label "Ray" ]\nnode [ id 3 label "Lee" ]\n]'
+        )
+    elif format == "pajek":
+        content = b'*Vertices 3\n1 "Lee"\n2 "Ray"\n3 "Lee"\n*Edges\n1 2\n2 3\n'
+    else:
+        content = written(drawn, format)
+    found = loaded(content)
+    first, last = ("1", "3") if format in ("gml", "pajek") else ("n1", "n3")
+    assert found.data.row_labels.tolist() == [f"Lee ({first})", "Ray", f"Lee ({last})"]
+    assert "2 nodes share their label with others: the id is added to it." in found.report.lines()
+
+
+def test_numbers_and_dates_of_nodes_become_texts() -> None:
+    drawn = nx.path_graph(4)
+    for node, day in zip(drawn, ("2020-01-31", "2021-02-28") * 2, strict=True):
+        drawn.nodes[node].update(
+            day=datetime.date.fromisoformat(day), year=int(day[:4]), share=0.25 * (node % 2)
+        )
+    known = {name: values.tolist() for name, values in load_relation(drawn).data.attributes.items()}
+    assert known == {
+        "day": ["2020-01-31", "2021-02-28"] * 2,
+        "year": ["2020", "2021"] * 2,
+        "share": ["0", "0.25"] * 2,
+    }
+    nx.set_node_attributes(drawn, {node: str(drawn.nodes[node]["day"]) for node in drawn}, "day")
+    for format in ("graphml", "gexf", "gml", "node-link"):
+        found = loaded(written(drawn, format)).data.attributes
+        assert {name: values.tolist() for name, values in found.items()} == known

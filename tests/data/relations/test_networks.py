@@ -76,16 +76,17 @@ def test_every_pair_of_a_table_is_as_the_rules_say(of, directed, self_links):
     of = {pair: sign or "0" for pair, sign in of.items()}  # a table says something of every pair
     ones = [[of[a, b] == "1" for b in NAMES] for a in NAMES]
     missing = [[of[a, b] == "?" for b in NAMES] for a in NAMES]
-    relation, facts = as_network(
+    made = as_network(
         Relation.build(ones, missing, row_labels=NAMES, column_labels=NAMES),
         directed=directed,
         self_links=self_links,
     )
+    relation = made.data
     entry = expected(of, directed, self_links, "zero")
     found = np.where(relation.ones.toarray(), "1", np.where(relation.missing.toarray(), "?", "0"))
     assert found.tolist() == [[entry(a, b) for b in NAMES] for a in NAMES]
     known = sum({of[a, b], of[b, a]} in ({"?", "0"}, {"?", "1"}) for a, b in itertools.combinations(NAMES, 2))
-    assert sum(fact.count for fact in facts if fact.name == "known_one_way") == (0 if directed else known)
+    assert made.report.count("known_one_way") == (0 if directed else known)
 
 
 def test_nodes_are_the_rows_and_then_the_other_columns():
@@ -95,14 +96,14 @@ def test_nodes_are_the_rows_and_then_the_other_columns():
         column_labels=["c", "a", "d"],
         attributes={"club": ["x", "y"]},
     )
-    network, _ = as_network(relation, directed=True)
+    network = as_network(relation, directed=True).data
     assert network.row_labels.tolist() == network.column_labels.tolist() == ["b", "a", "c", "d"]
     assert network.attributes["club"].tolist() == ["x", "y", "", ""]
     assert sorted(zip(*network.ones.nonzero(), strict=True)) == [(0, 2), (0, 3), (1, 1)]
     assert network.network == Network(directed=True, self_links=True)
     assert network.n_missing == 0
     # Nothing was said of what columns do to anybody, nor of links to the first row.
-    silent, _ = as_network(relation, directed=True, unlisted="missing")
+    silent = as_network(relation, directed=True, unlisted="missing").data
     expected = np.ones((4, 4), dtype=bool)
     expected[np.ix_([0, 1], [1, 2, 3])] = False
     np.testing.assert_array_equal(silent.missing.toarray(), expected)
@@ -125,34 +126,34 @@ def test_too_many_pairs_nothing_is_known_of(monkeypatch):
     ],
 )
 def test_the_direction_of_a_table_is_guessed(links, directed, why):
-    network, facts = as_network(Relation.build(links))
-    assert network.network.directed is directed
-    assert any(why in fact.sentence for fact in facts if fact.name == "direction")
+    made = as_network(Relation.build(links))
+    assert made.data.network.directed is directed
+    assert any(why in fact.sentence for fact in made.report.facts if fact.name == "direction")
 
 
 def test_a_missing_entry_does_not_make_a_direction():
     links, missing = [[0, 1, 1], [1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
-    assert not as_network(Relation.build(links, missing)).relation.network.directed
-    assert as_network(Relation.build(links, missing), direction="it says so").relation.network.directed
+    assert not as_network(Relation.build(links, missing)).data.network.directed
+    assert as_network(Relation.build(links, missing), direction="it says so").data.network.directed
 
 
 def test_a_network_goes_back_to_two_sides_and_forth():
-    network, _ = as_network(
+    network = as_network(
         Relation.build([[0, 1, 0], [1, 0, 1], [0, 1, 0]], attributes={"club": ["x", "y", "x"]})
-    )
+    ).data
     apart = as_two_sided(network)
     assert apart.network is None
     np.testing.assert_array_equal(apart.ones.toarray(), network.ones.toarray())
     np.testing.assert_array_equal(apart.missing.toarray(), network.missing.toarray())
     assert as_two_sided(apart) is apart
-    assert as_network(apart).relation.fingerprint == network.fingerprint
-    assert as_network(network).relation.fingerprint == network.fingerprint
+    assert as_network(apart).data.fingerprint == network.fingerprint
+    assert as_network(network).data.fingerprint == network.fingerprint
     assert apart.attributes["club"].tolist() == ["x", "y", "x"]
 
 
 @pytest.mark.parametrize(("kind", "called"), [("source", "node"), ("row", "node"), ("person", "person")])
 def test_what_a_node_is_called(kind, called):
-    assert as_network(Relation.build([[0, 1], [1, 0]], row_kind=kind)).relation.row_kind == called
+    assert as_network(Relation.build([[0, 1], [1, 0]], row_kind=kind)).data.row_kind == called
 
 
 def test_attributes_are_added_and_replaced():
@@ -197,3 +198,21 @@ def test_links_with_and_without_a_direction_are_asked_about() -> None:
     late = b"Source,Target,Type\n" + b"1,2,Directed\n" * 300 + b"3,1,Both\n"
     with pytest.raises(DataError, match="line 302, column 3: 'Both' says neither"):
         load_relation(late)
+
+
+@pytest.mark.parametrize("names", ["from,to", "Source,Target", "src,dst"])
+def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> None:
+    """Undirected links are exported like that. Every such list was a directed network."""
+    pairs = "1,2\n1,10\n2,10\n10,11\n11,11\n"
+    text = f"{names}\n{pairs}"
+    for form in (text.encode(), gzip.compress(text.encode()), pd.read_csv(io.StringIO(text))):
+        with pytest.raises(DataError, match="may give links a direction or not") as refused:
+            load_relation(form)
+        assert "(directed=True) (directed=False)" in refused.value.remedy
+    assert load_relation(text.encode(), directed=True).data.n_links == 5
+    assert load_relation(text.encode(), directed=False).data.network == Network(False, True)
+    assert load_relation(f"{names}\nann,bob\nann,cyd\nbob,cyd\n".encode(), domains="two").data.shape == (2, 2)
+    for said in (f"{names}\n2,1\n{pairs}", f"{names}\n{pairs}12,11\n", f"follower,followee\n{pairs}"):
+        assert load_relation(said.encode()).data.network == Network(True, True)
+    denied = f"{names},value\n1,2,1\n2,3,1\n3,4,1\n2,1,0\n"
+    assert load_relation(denied.encode()).data.network == Network(True)

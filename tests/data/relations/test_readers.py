@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import acvb_core
-from acvb_core.core.errors import DataError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.sources.values import value_kind
@@ -178,7 +179,12 @@ def test_a_first_line_that_may_be_names_of_columns_is_told_of(domains):
     assert told("Modul,nutzt") == [
         "Modul and nutzt, on the first line, occur with each other only. They may be names of columns, and not data."
     ]
-    for first in ("a,nutzt", "Modul,b" if domains == "one" else "Modul,x", "from,to", "Modul,nutzt\nModul,a"):
+    for first in (
+        "a,nutzt",
+        "Modul,b" if domains == "one" else "Modul,x",
+        "sender,receiver",
+        "Modul,nutzt\nModul,a",
+    ):
         assert told(first) == []
     assert told("Modul,nutzt\nso,so2") == [], "another pair of its own: the first line is like the others"
     assert told("Modul,nutzt", header=False) == [], "the answer was given"
@@ -205,8 +211,9 @@ def test_values_words_and_missing():
 def test_threshold_is_exclusive_and_reported():
     found = loaded("row,col,rating\na,x,3\nb,x,4\nc,x,4.5\n", threshold=4)
     assert found.data.ones.toarray().ravel().tolist() == [False, False, True]
-    assert found.report.count("thresholded") == 2
-    assert found.report.count("values") == 1
+    assert found.report.lines()[0] == (
+        "Values from 3 to 4.5 are used as linked or not linked only: 1 above 4 as linked, 2 other than 0 as not linked."
+    )
 
 
 def test_decimal_thresholds_compare_exactly():
@@ -497,3 +504,63 @@ def test_a_first_line_that_may_be_a_heading_is_asked_about() -> None:
         assert load_relation(content, header=True).data.shape == (3, 3)
         assert load_relation(content, header=False).data.shape == (4, 4)
     assert load_relation(text.replace(b"cyd,wine", b"cyd,tea")).data.shape == (4, 5), "tea, too, occurs once"
+
+
+AMOUNTS = "buyer,goods,amount\nann,tea,1\nann,jam,167\nbob,tea,40\nbob,jam,-3\ncyd,tea,0\n"
+
+
+def test_what_is_given_up_of_amounts_is_said_first() -> None:
+    matrix = ",tea,jam\nann,1,167\nbob,40,-3\ncyd,0,\n"
+    told = "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, 1 other than 0 as not linked."
+    stored = sparse.coo_array(([1.0, 167, 40, -3, 0], ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])))
+    for form in (
+        AMOUNTS.encode(),
+        gzip.compress(matrix.encode()),
+        np.array([[1, 167], [40, -3], [0, np.nan]]),
+        stored,
+    ):
+        found = load_relation(form, threshold=0)
+        assert found.report.lines()[0] == told
+        assert "1 value is negative: taken as no link." in found.report.lines()
+    assert loaded("buyer,goods,amount\nann,tea,1\nbob,tea,0\n").report.count("values") == 0
+    low = loaded(AMOUNTS, threshold=200)
+    assert low.report.lines()[0].endswith("0 above 200 as linked, 4 other than 0 as not linked.")
+
+
+def test_a_threshold_may_be_a_quantile(tmp_path) -> None:
+    """Of the positive values that are read: of 1 to 10, links are those above 9.1."""
+    cells = np.arange(1.0, 11).reshape(5, 2)
+    lines = [f"r{i},c{j},{cells[i, j]:g}" for i in range(5) for j in range(2)]
+    table = [",c0,c1", *(f"r{i},{cells[i, 0]:g},{cells[i, 1]:g}" for i in range(5))]
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((f"r{i}", f"c{j}", cells[i, j]) for i in range(5) for j in range(2))
+    path = tmp_path / "list.csv"
+    path.write_text("\n".join(["row,col,value", *lines, "r0,c2,0", "r1,c2,-5"]))
+    market = io.BytesIO()
+    scipy.io.mmwrite(market, sparse.coo_array(cells))
+    forms = [
+        path,
+        gzip.compress("\n".join(table).encode()),
+        cells,
+        sparse.csr_array(cells),
+        graph,
+        market.getvalue(),
+    ]
+    forms += [
+        pd.read_csv(path),
+        [(f"r{i}", f"c{j}", cells[i, j]) for i in range(5) for j in range(2)],
+    ]
+    for form in forms:
+        found = load_relation(form, threshold="90%", directed=None if form is not graph else False)
+        assert found.data.n_links == 1
+        assert "The threshold is 9.1, the 90% quantile of 10 positive values." in found.report.lines()
+        assert load_relation(form, threshold="0 %").data.n_links == 9
+    assert acvb_core.fit(path, "vb", threshold="90%", max_sweeps=1).prepared.data.n_ones == 1
+    clash = path.read_text().replace("r1,c2,-5", "r4,c1,0.5").encode()
+    with pytest.raises(DataError, match="the pair is a link on line 11 and no link on line 13"):
+        load_relation(clash, threshold="50%")
+    with pytest.raises(DataError, match="no value is above 0"):
+        loaded("row,col,value\na,x,0\n", threshold="90%")
+    for wrong in ("90", "100%", "-1%", "many"):
+        with pytest.raises(ParameterError, match="threshold is a number, or a quantile"):
+            loaded("row,col,value\na,x,0\n", threshold=wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -250,3 +252,44 @@ def test_a_frame_keeps_its_names_when_it_is_built() -> None:
         Relation.build(pd.DataFrame(1 - np.eye(2), index=["a", "b"]), network=Network())
     with pytest.raises(DataError, match="stands 2 times"):
         Relation.build(pd.DataFrame(np.eye(2), index=["a", "a"]))
+
+
+@pytest.mark.parametrize("index", [[100, 101, 105], [1, 2, 3], ["a", "b", "c"], [2, 1, 0]])
+def test_an_index_without_a_name_names_the_rows_unless_it_counts_them(index: list[Any]) -> None:
+    frame = pd.DataFrame([[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]], index=index, columns=list("wxyz"))
+    stored = io.BytesIO()
+    frame.to_parquet(stored)
+    for form in (frame, stored.getvalue()):
+        assert loaded(form, domains="two").row_labels.tolist() == list(map(str, index))
+        assert loaded(form, domains="two").column_labels.tolist() == list("wxyz")
+    assert loaded(frame.reset_index(drop=True), domains="two").row_labels.tolist() == ["0", "1", "2"]
+
+
+def test_a_square_frame_with_a_named_index_is_a_network() -> None:
+    names = pd.Index([11, 12, 13], name="person")
+    frame = pd.DataFrame([[0, 1, 1], [1, 0, 0], [1, 0, 0]], index=names, columns=[11, 12, 13])
+    found = loaded(frame)
+    assert (found.row_labels.tolist(), found.network) == (["11", "12", "13"], Network(False))
+
+
+def test_categories_that_no_row_has_are_objects_without_links() -> None:
+    who = pd.Categorical(["b", "a", "b"], categories=["a", "b", "c"])
+    what = pd.Categorical([7, 8, 8], categories=[7, 8, 9])
+    for frame in (
+        pd.DataFrame({"person": who, "event": what}),
+        pd.DataFrame({"event": what}, index=pd.CategoricalIndex(who, name="person")),
+        pl.DataFrame({
+            "person": pl.Series(["b", "a", "b"], dtype=pl.Enum(["a", "b", "c"])),
+            "event": pl.Series(["7", "8", "8"], dtype=pl.Enum(["7", "8", "9"])),
+        }),
+    ):  # fmt: skip
+        found = load_relation(frame)
+        assert found.data.row_labels.tolist() == ["b", "a", "c"]
+        assert found.data.column_labels.tolist() == ["7", "8", "9"]
+        assert found.report.count("unused_categories") == found.report.count("empty_rows") + 1 == 2
+    network = pd.DataFrame(
+        {"sender": who, "receiver": pd.Categorical(["a", "b", "a"], categories=["a", "b", "d"])}
+    )
+    assert loaded(network, domains="one").row_labels.tolist() == ["b", "a", "c", "d"]
+    assert loaded(network, same_nodes=True).row_labels.tolist() == ["b", "a", "c", "d"]
+    assert loaded(network, row_nodes=["a", "b"], domains="one").row_labels.tolist() == ["a", "b"]

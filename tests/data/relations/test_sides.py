@@ -104,7 +104,7 @@ def test_two_kinds_of_objects_stay_two(text, why):
 
 def test_a_hundredth_of_the_names_is_enough_under_a_heading():
     lines = "source,target\n" + "".join(f"{i},{i + 99}\n" for i in range(100))
-    assert loaded(lines).data.network is not None  # 1 of 100
+    assert loaded(lines, directed=True).data.network is not None  # 1 of 100
 
 
 def test_the_user_has_the_last_word():
