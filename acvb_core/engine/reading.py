@@ -19,7 +19,7 @@ READERS = {
     "table": "acvb_core.data.table_build",
 }
 #: A remedy that an option of a reader carries out: threshold=0, (leave_out), "say which column".
-_CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|\(\w+\)", re.IGNORECASE)
+_CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|(?<!\w)\(\w+\)", re.IGNORECASE)
 
 
 def read_data(
