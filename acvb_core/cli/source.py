@@ -167,8 +167,8 @@ def _with_domains(
     if wants_two:
         return as_two_sided(relation), ["Taken as two sets of objects of the same names, as asked for."]
     loaded = as_network(relation, **kind)
-    note = f"Taken as one set of objects, as asked for: {loaded.relation.size_text}."
-    return loaded.relation, [note, *(fact.sentence for fact in loaded.facts)]
+    note = f"Taken as one set of objects, as asked for: {loaded.data.size_text}."
+    return loaded.data, [note, *loaded.report.lines()]
 
 
 def _add_labels(
