@@ -14,6 +14,7 @@ from acvb_core.data.options import (
     CUTTING,
     KINDS,
     Option,
+    find_option,
     list_formats,
     options_of,
     parse_shape,
@@ -194,11 +195,6 @@ def flag_of(name: str, value: Any = None) -> str:
     if value is False and (name == "check_memory" or (row is not None and row.ask == "flag")):
         return f"--no-{name.replace('_', '-')}" if row is None else _negative(row)
     return "--" + name.replace("_", "-")
-
-
-def find_option(name: str) -> Option | None:
-    """Return the first option of this name of any kind of data."""
-    return next((options[name] for options in _OPTIONS.values() if name in options), None)
 
 
 def _negative(row: Option) -> str:

@@ -6,9 +6,9 @@ import re
 import shlex
 from typing import Any
 
-from acvb_core.cli.reading import MODEL_FOR, find_option, flag_of
+from acvb_core.cli.reading import MODEL_FOR, flag_of
 from acvb_core.core.errors import AcvbError, DataError
-from acvb_core.data.options import rename_arguments
+from acvb_core.data.options import find_option, rename_arguments
 
 #: A reading function.
 _READER = re.compile(rf"\bload_({'|'.join(MODEL_FOR)})\b")

@@ -19,11 +19,11 @@ _CORPUS: tuple[Kind, ...] = ("corpus",)
 _TABLE: tuple[Kind, ...] = ("table",)
 _EDGES = ("edges",)
 _GRAPHS = tuple(row.name for row in formats_of("relation", "graph"))
-_COUNTS = ("counts", "docword", "ldac")
+_COUNTS = ("counts", "matrix", "docword", "ldac")
 _RECOGNISE = "recognise it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Option:
     """One option of the readers, and how people are asked for it."""
 
@@ -56,7 +56,7 @@ class Option:
             return False
         if schema is None:
             return True
-        if self.ask in ("column", "columns") and not schema.column_names:
+        if not schema.column_names and ("column" in self.ask or self.name == "categories"):
             return False
         return kind == "table" or not self.formats or schema.format in self.formats
 
@@ -158,11 +158,15 @@ OPTIONS = (
     Option(
         "label_column", ("corpus", "table"), "column", "Known groups",
         "Column of the known groups of documents or rows, to compare with what is found. No run ever sees it.",
-        ("table",), none="none",
+        ("table", "matrix"), none="none",
     ),
     Option(
         "document_column", _CORPUS, "column", "Documents", "Column of the documents.", ("counts",),
         flags=("--document",),
+    ),
+    Option(
+        "document_column", _CORPUS, "column", "Names of the documents", "Column of the names of the documents.",
+        ("matrix",), none="none: numbered",
     ),
     Option("word_column", _CORPUS, "column", "Words", "Column of the words.", ("counts",), flags=("--word",)),
     Option(
@@ -240,6 +244,11 @@ def options_of(kind: Kind) -> dict[str, Option]:
         if kind in row.kinds:
             found.setdefault(row.name, row)
     return found
+
+
+def find_option(name: str) -> Option | None:
+    """Return the first row of an option."""
+    return next((row for row in OPTIONS if row.name == name), None)
 
 
 def list_formats(kind: Kind, container: str = "text") -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""Reading relations and networks: their formats, columns and objects."""
+"""Reading relations and networks: the meaning of their links, and what is known of it before they are loaded."""
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,14 +11,14 @@ import streamlit as st
 from acvb_core.data.infer import DataKind
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.relation_schema import COLUMN_FORMATS, GRAPH_FORMATS
 from acvb_core.data.report import ReadReport
 from acvb_core.data.schema import Schema
+from acvb_core.data.sources.values import read_value
 from pages.ui.irm.known_labels import carry_attributes
-from pages.ui.irm.sides import SIDES, choose_sides
-from pages.ui.upload.files import DataFile
-from pages.ui.upload.kind import KindChoice
-from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
+from pages.ui.upload.files import DataFile, rewind
+from pages.ui.upload.reader import Draft, OpenFile, Reader, ask_options
+
+_OF_NETWORKS = ("directed", "self_links")
 
 
 class RelationReader(Reader):
@@ -26,109 +27,73 @@ class RelationReader(Reader):
     model = "irm"
     kinds: ClassVar[dict[DataKind, str]] = {"relation": "Relation", "network": "Network"}
     kind = "relation"
-    delimiters: ClassVar[dict[str, str]] = {
-        ",": "comma",
-        ";": "semicolon",
-        "\t": "tab",
-        "|": "bar |",
-        " ": "space",
-    }
-    unit = "line"
-    read_at_once = SIDES
-    column_formats = COLUMN_FORMATS
+    read_at_once = ("domains", *_OF_NETWORKS)
 
-    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Schema:
+    def inspect(
+        self, file: DataFile, looking: dict[str, Any], kind: DataKind
+    ) -> tuple[dict[str, Any], Schema]:
         """Propose how to read a file."""
-        return inspect_source(file, file.name, **looking)
+        return looking, inspect_source(rewind(file), file.name, **looking)
 
-    def choose_columns(self, schema: Schema, prefix: str, choice: KindChoice) -> dict[str, Any]:
-        """Draw the meanings of the columns, and the threshold."""
-        column = partial(column_choice, schema, guess_prefix(prefix, schema))
-        places = column_places(schema)
-        loading: dict[str, Any] = {}
+    def ask(self, opened: OpenFile) -> dict[str, Any]:
+        """Draw the meanings of the columns, the threshold, and what the links of a network are, with the reasons."""
+        schema, choice = opened.schema, opened.kind
         if schema.text_column is not None:
             st.warning(
                 "A column holds long texts. To find topics in them, choose Texts above. To read links, choose the "
                 "columns of their two objects here.",
                 icon=":material/help:",
             )
-        if schema.format == "edges":
-            rows, columns, values = st.columns(3)
-            loading["row_column"] = column("Row objects", places, schema.row_column, at=rows)
-            loading["column_column"] = column("Column objects", places, schema.column_column, at=columns)
-            none = "none: every line is a link"
-            loading["value_column"] = column("Values", places, schema.value_column, none, at=values)
-        elif schema.format == "matrix":
-            loading["row_column"] = column("Row labels", [0], schema.row_column, "none")
-        if schema.format != "edges" or loading.get("value_column") is not False:
-            threshold = st.number_input(
-                "Threshold",
-                0.0,
-                value=None,
-                format="%g",
-                placeholder="0",
-                key=f"{guess_prefix(prefix, schema)}_threshold",
-                persist_state="session",
-                help="A number above the threshold is a link. Yes, no and signs for missing values are understood.",
+        own = choice.find_sentence("self_links", "self_links_left_out")
+        if choice.facts and not own:
+            own = "No object is linked to itself: self-links do not count."
+        reasons = {"directed": choice.find_sentence("direction"), "self_links": own}
+        notes = {name: f"Recognised. {reason}" for name, reason in reasons.items() if reason}
+        skip = {*_OF_NETWORKS} if choice.kind == "relation" else set()
+        loading = ask_options("relation", opened, skip=skip, notes=notes)
+        usual = "two" if choice.kind == "relation" else "one"
+        loading["domains"] = "auto" if choice.recognised else usual
+        amounts = _find_amounts(opened, loading)
+        if amounts is not None:
+            threshold = loading.get("threshold", 0)
+            of = (
+                f"the {threshold} quantile of the amounts" if isinstance(threshold, str) else f"{threshold:g}"
             )
-            # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
-            loading["threshold"] = 0.0 if threshold is None and schema.container != "text" else threshold
-        return loading | choose_sides(prefix, choice)
-
-    def choose_options(self, schema: Schema, prefix: str) -> dict[str, Any]:
-        """Draw what the file cannot show: objects without links, and the meaning of pairs that are not listed."""
-        loading: dict[str, Any] = {}
-        if schema.format == "edges":
-            missing = st.toggle(
-                "Pairs not listed are unknown",
-                key=f"{prefix}_unlisted",
-                persist_state="session",
-                help="Off: pairs that the file does not list count as not linked.",
-            )
-            loading["unlisted"] = "missing" if missing else "zero"
-            rows, columns = st.columns(2, vertical_alignment="bottom")
-            n_rows = rows.number_input(
-                "Rows", 1, value=None, placeholder="as found", key=f"{prefix}_n_rows", persist_state="session"
-            )
-            n_columns = columns.number_input(
-                "Columns",
-                1,
-                value=None,
-                placeholder="as found",
-                key=f"{prefix}_n_columns",
-                persist_state="session",
-            )
-            if n_rows and n_columns:
-                loading["shape"] = (int(n_rows), int(n_columns))
             st.caption(
-                "If you give the size, labels must be numbers from 0. Objects without links then count, too."
+                f"The values are amounts, {amounts}. Above the threshold, {of}, two objects are linked; up to it they "
+                "are not. The amounts themselves are given up."
             )
-        if schema.format in GRAPH_FORMATS:
-            weight = st.text_input(
-                "Value of the links",
-                key=f"{prefix}_weight",
-                placeholder="weight or value, where there is one",
-                persist_state="session",
-                help="The name of the links' attribute that is compared with the threshold.",
-            )
-            return loading | ({"value_column": weight.strip()} if weight.strip() else {})
-        for side in ("row", "column"):
-            nodes = st.file_uploader(
-                f"List of all {side} objects",
-                key=f"{prefix}_{side}_nodes",
-                help="One label per line, so that objects without links are included.",
-            )
-            if nodes is not None:
-                loading[f"{side}_nodes"] = nodes.getvalue()
+        if schema.container != "text" and loading.get("value_column") is not False:
+            # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
+            loading.setdefault("threshold", 0.0)
         return loading
 
-    def load(
-        self, file: DataFile, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: None
-    ) -> tuple[Relation, ReadReport]:
-        """Read a file."""
-        loaded = load_relation(file, filename=file.name, name=name, **looking, **loading)
-        return loaded.data, loaded.report
+    def prepare(self, opened: OpenFile) -> Draft:
+        """Return how the file would be loaded: there is nothing more to choose."""
+        return Draft(partial(_load, opened.options))
 
     def carry_over(self, before: Any, data: Relation) -> Relation:
         """Return a relation that was read again, with the labels that were uploaded for the one before."""
         return carry_attributes(before, data) if isinstance(before, Relation) else data
+
+
+def _load(options: dict[str, Any], file: DataFile, name: str | None) -> tuple[Relation, ReadReport]:
+    loaded = load_relation(file, name=name, **options)
+    return loaded.data, loaded.report
+
+
+def _find_amounts(opened: OpenFile, loading: dict[str, Any]) -> str | None:
+    """Return which values other than 0 and 1 links have, if they have such: in the file, or in its first lines."""
+    schema, chosen = opened.schema, loading.get("value_column", opened.schema.value_column)
+    fact = next((fact for fact in opened.kind.facts if fact.name == "values"), None)
+    if fact is not None and chosen == schema.value_column:
+        return f"from {fact.details['lowest']:g} to {fact.details['highest']:g}"
+    if schema.format == "edges":
+        cells = [row[chosen] for row in schema.rows] if chosen not in (None, False) else []
+    else:
+        start = 0 if loading.get("row_column", schema.row_column) in (None, False) else 1
+        cells = [cell for row in schema.rows for cell in row[start:]]
+    numbers = [number for cell in cells if not math.isnan(number := read_value(cell).number)]
+    if {*numbers} <= {0, 1}:
+        return None
+    return f"from {min(numbers):g} to {max(numbers):g} in the first lines"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
@@ -9,19 +10,18 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpora.estimate import Estimate, estimate
-from acvb_core.data.schema import Schema
+from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.source import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
-from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.parts import part_of
+from pages.ui.upload.files import rewind
+from pages.ui.upload.reader import OpenFile, keep_last, spin
 
 Where = Literal["memory", "disk"]
 #: Method and number of topics whose memory is shown.
 METHOD, TOPICS = "cvb0", 100
 _NAMES: dict[Where, str] = {"memory": "In memory", "disk": "On disk"}
-_KEPT = "texts_estimate"
 _HELP = """
 **In memory**: you can use every method. **On disk**: the documents stay in a folder of the app and are read piece by
 piece. The streaming methods (SDM, SCVB0, SVB) need memory for the topics alone, however many documents there are.
@@ -69,11 +69,15 @@ def advise_storage(found: Estimate | None) -> StorageAdvice:
     )
 
 
-def choose_storage(
-    file: DataFile, schema: Schema, looking: dict[str, Any], loading: dict[str, Any], prefix: str
-) -> Where:
+def choose_storage(opened: OpenFile) -> Where:
     """Draw the choice, with the better place as default."""
-    found = advise_storage(_estimate_size(file, schema, looking, loading, prefix))
+    columns = {name: at for name, at in opened.loading.items() if name.endswith("_column")}
+    key = opened.prefix, repr(opened.looking), repr(columns)
+    found = advise_storage(
+        keep_last(
+            "texts_estimate", key, spin("Estimating the size", partial(_estimate_size, opened, columns))
+        )
+    )
     if not found.in_memory:
         st.markdown("**On disk**")
         st.caption(found.why)
@@ -84,7 +88,7 @@ def choose_storage(
         format_func=_NAMES.__getitem__,
         default=found.where,
         required=True,
-        key=f"{prefix}_where",
+        key=f"{opened.prefix}_where",
         persist_state="session",
         help=_HELP,
     )
@@ -93,25 +97,13 @@ def choose_storage(
     return where
 
 
-def _estimate_size(
-    file: DataFile, schema: Schema, looking: dict[str, Any], loading: dict[str, Any], prefix: str
-) -> Estimate | None:
+def _estimate_size(opened: OpenFile, columns: dict[str, Any]) -> Estimate | None:
     """Return the size of the corpus; None if the file cannot be read, which the reading will report."""
-    columns = {name: choice for name, choice in loading.items() if name.endswith("_column")}
-    key = repr((prefix, looking, columns))
-    known = st.session_state.get(_KEPT)
-    if known is None or known[0] != key:
-        try:
-            with st.spinner("Estimating the size"):
-                found = estimate(
-                    rewind(file),
-                    schema.with_columns(columns),
-                    filename=file.name,
-                    encoding=looking["encoding"],
-                    **part_of(looking),
-                )
-        except AcvbError:
-            found = None
-        known = st.session_state[_KEPT] = (key, found)
-    result: Estimate | None = known[1]
-    return result
+    known = {
+        name: opened.looking[name] for name in ("encoding", *FrameChoices._fields) if name in opened.looking
+    }
+    try:
+        schema = opened.schema.with_columns(columns)
+        return estimate(rewind(opened.file), schema, filename=opened.file.name, **known)
+    except AcvbError:
+        return None

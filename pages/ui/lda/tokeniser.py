@@ -7,23 +7,23 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.parameters import Parameter
 from acvb_core.data.corpora.build import Texts
 from acvb_core.data.corpora.tokenise import (
     DROP_REASONS,
-    SHORT_ENGLISH,
-    STOP_WORD_LANGUAGES,
     TOKEN_PATTERN,
     TOKENISER_PARAMETERS,
     Tokeniser,
     TokeniserPreview,
 )
+from acvb_core.data.options import CUTTING
 from pages.ui.running.forms import show_parameter
 from pages.ui.shared import format as say
+from pages.ui.upload.reader import ask_value
 
 MOST_WORDS = 300
 _EXAMPLES = 8
 _EMPTY_NAMED = 5
+_USUAL = {"stop_words": list(Tokeniser.stop_words), "token_pattern": TOKEN_PATTERN}
 
 
 def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokeniser:
@@ -62,45 +62,21 @@ def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokenise
 
 
 def _edit_settings(prefix: str) -> Tokeniser:
-    languages = st.multiselect(
-        "Stop words of",
-        STOP_WORD_LANGUAGES,
-        default=[SHORT_ENGLISH],
-        format_func=str.capitalize,
-        placeholder="no language",
-        key=f"{prefix}_stop_words",
-        persist_state="session",
-        help="Drops words such as the and of, which say nothing about a topic.",
-    )
-    given: dict[str, Any] = {"stop_words": tuple(languages)}
-    for parameter in TOKENISER_PARAMETERS:
-        if not parameter.advanced:
-            given[parameter.name] = _edit_parameter(parameter, prefix)
-    with st.expander("More settings", icon=":material/tune:", key=f"{prefix}_more_settings"):
-        extra = st.text_area(
-            "More words to drop",
-            key=f"{prefix}_extra",
-            placeholder="separated by blanks, commas or lines",
-            persist_state="session",
-            height=68,
-        )
-        given["extra_stop_words"] = tuple(str(extra or "").replace(",", " ").split())
-        for parameter in TOKENISER_PARAMETERS:
-            if parameter.advanced:
-                given[parameter.name] = _edit_parameter(parameter, prefix)
-        pattern = st.text_input(
-            "Word pattern (regex)",
-            TOKEN_PATTERN,
-            key=f"{prefix}_pattern",
-            persist_state="session",
-            help="A regular expression for what counts as a word. By default: two letters or digits at least.",
-        )
-    given["token_pattern"] = pattern or TOKEN_PATTERN
-    return Tokeniser(**given)
-
-
-def _edit_parameter(parameter: Parameter, prefix: str) -> Any:
-    return show_parameter(parameter, label=parameter.label, key=f"{prefix}_{parameter.name}")
+    given: dict[str, Any] = {}
+    for advanced in (False, True):
+        more = f"{prefix}_more_settings"
+        at = st.expander("More settings", icon=":material/tune:", key=more) if advanced else st.container()
+        with at:
+            for row in CUTTING:
+                if row.advanced == advanced:
+                    given[row.name] = ask_value(row, f"{prefix}_{row.name}", default=_USUAL.get(row.name))
+            for parameter in TOKENISER_PARAMETERS:
+                if parameter.advanced == advanced:
+                    key = f"{prefix}_{parameter.name}"
+                    given[parameter.name] = show_parameter(parameter, label=parameter.label, key=key)
+    # No word has a blank in it.
+    given["extra_stop_words"] = " ".join(given["extra_stop_words"] or ()).split()
+    return Tokeniser(**{name: value for name, value in given.items() if value is not None})
 
 
 def explain_no_words(preview: TokeniserPreview) -> str:

@@ -1,12 +1,11 @@
-"""Reading texts and word counts: their formats and columns, and a tokeniser that shows at once what it does."""
+"""Reading texts and word counts: where they are kept, and a tokeniser that shows at once what it does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
-
-import streamlit as st
 
 from acvb_core.core.errors import AcvbError, DataError
 from acvb_core.data.corpora.build import Texts, corpus_of_texts
@@ -18,182 +17,93 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.infer import DataKind
 from acvb_core.data.report import ReadReport
-from acvb_core.data.schema import ROLES, Schema
-from pages.ui.lda.storage_choice import choose_storage
+from acvb_core.data.schema import Schema
+from acvb_core.data.sources.frames import FrameChoices
+from pages.ui.lda.storage_choice import Where, choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
 from pages.ui.shared import services
 from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.kind import KindChoice
-from pages.ui.upload.parts import part_of
-from pages.ui.upload.reader import Reader, column_choice, column_places, guess_prefix
-
-_READ = "texts_read"
-
-
-@dataclass(frozen=True)
-class TextDraft:
-    """Texts that were read, and how they would be cut; of texts to be kept on disk only the first, if any."""
-
-    texts: Texts | None
-    tokeniser: Tokeniser
-    first: bool = False
-
-    def __repr__(self) -> str:
-        """Say what decides the corpus beside the file."""
-        return repr(self.tokeniser)
+from pages.ui.upload.reader import DRAFT, Draft, OpenFile, Reader, keep_last, spin
 
 
 class TextReader(Reader):
-    """Tables, lines and archives of texts; word counts in three forms; either in files of columns."""
+    """Tables, lines and archives of texts; word counts in several forms; either in files of columns."""
 
     model = "lda"
     kinds: ClassVar[dict[DataKind, str]] = {"texts": "Texts", "counts": "Word counts"}
     kind = "corpus"
-    delimiters: ClassVar[dict[str, str]] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar |"}
-    unit = "record"
-    column_formats = tuple(ROLES)
 
-    def resolve_format(self, file: DataFile, looking: dict[str, Any], kind: DataKind) -> dict[str, Any]:
-        """Return the arguments with a format that holds texts, or word counts, as the user wants."""
-        if looking["format"] != "auto":
-            return looking
-        schema = self.inspect(rewind(file), looking)
-        if schema.has_texts == (kind == "texts"):
-            return looking
-        return looking | {"format": "table" if kind == "texts" else "counts"}
+    def inspect(
+        self, file: DataFile, looking: dict[str, Any], kind: DataKind
+    ) -> tuple[dict[str, Any], Schema]:
+        """Propose how to read a file, in a format that holds texts, or word counts, as the user wants."""
+        schema = inspect_corpus(rewind(file), file.name, **looking)
+        if "format" not in looking and schema.has_texts != (kind == "texts"):
+            looking = looking | {"format": "table" if kind == "texts" else "counts"}
+            schema = inspect_corpus(rewind(file), file.name, **looking)
+        return looking, schema
 
-    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Schema:
-        """Propose how to read a file."""
-        return inspect_corpus(file, file.name, **looking)
-
-    def choose_options(self, schema: Schema, prefix: str) -> dict[str, Any]:
-        """Return nothing: there is no more to choose."""
-        return {}
-
-    def choose_columns(self, schema: Schema, prefix: str, choice: KindChoice) -> dict[str, Any]:
-        """Draw the meanings of the columns, and the list of words that counts may need."""
-        column = partial(column_choice, schema, guess_prefix(prefix, schema))
-        places = column_places(schema)
-        if schema.format == "table":
-            texts, names, labels = st.columns(3)
-            about = "Known groups, to look at beside the topics. No run ever sees them."
-            return {
-                "text_column": column("Texts", places, schema.text_column, at=texts),
-                "name_column": column(
-                    "Names of the documents", places, schema.name_column, "none: numbered", at=names
-                ),
-                "label_column": column("Labels", places, schema.label_column, "none", about, at=labels),
-            }
-        if schema.has_texts:
-            return {}
-        loading: dict[str, Any] = {}
-        if schema.format == "counts":
-            documents, words_at, counts = st.columns(3)
-            loading["document_column"] = column("Documents", places, schema.document_column, at=documents)
-            loading["word_column"] = column("Words", places, schema.word_column, at=words_at)
-            none = "none: each line is one token"
-            loading["count_column"] = column("Counts", places, schema.count_column, none, at=counts)
-        words = st.file_uploader(
-            "List of words (optional)",
-            key=f"{prefix}_vocabulary",
-            help="One word a line: what the numbers in the file stand for.",
-        )
-        if words is not None:
-            loading["vocabulary"] = words.getvalue()
-        return loading
-
-    def choose_place(
-        self,
-        file: DataFile,
-        schema: Schema,
-        looking: dict[str, Any],
-        loading: dict[str, Any],
-        prefix: str,
-    ) -> dict[str, Any]:
-        """Draw the choice between memory and disk."""
-        return {"where": choose_storage(file, schema, looking, loading, prefix)}
-
-    def can_skip_lines(self, loading: dict[str, Any]) -> bool:
-        """Return whether broken lines can be left out: only if texts are read to disk."""
-        return loading["where"] == "disk"
-
-    def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
-        """Return the advice to keep texts on disk, where broken lines can be left out."""
-        if loading.get("where") == "memory" and isinstance(error, DataError) and error.line is not None:
-            return "If you keep the texts on disk, you can skip such lines."
-        return ""
-
-    def tells_share(self, loading: dict[str, Any]) -> bool:
-        """Return whether texts are read to disk."""
-        return bool(loading["where"] == "disk")
-
-    def make_draft(
-        self,
-        file: DataFile,
-        schema: Schema,
-        looking: dict[str, Any],
-        loading: dict[str, Any],
-        prefix: str,
-    ) -> TextDraft | None:
-        """Read the texts, once for each way to read them, and draw how they are cut into words."""
-        if not schema.has_texts:
-            return None
-        key = repr((prefix, looking, loading))
-        known = st.session_state.get(_READ)
-        if known is None or known[0] != key:
-            self.forget_draft()  # two large ones need not be held at once
-            with st.spinner("Reading"):
-                known = key, _read_texts(file, schema, looking, loading)
-            st.session_state[_READ] = known
-        texts = known[1]
-        first = loading["where"] == "disk"
-        tokeniser = edit_tokeniser(prefix, texts, first=first)
-        return TextDraft(texts, tokeniser, first)
-
-    def refuse_draft(self, draft: TextDraft | None) -> str:
-        """Return why texts of which no word is left cannot be loaded."""
-        if draft is None or draft.texts is None or draft.first:
-            return ""
-        return explain_no_words(draft.texts.cut.select(draft.tokeniser).preview)
-
-    def forget_draft(self) -> None:
-        """Release the texts."""
-        st.session_state.pop(_READ, None)
-
-    def load(
-        self,
-        file: DataFile,
-        name: str | None,
-        looking: dict[str, Any],
-        loading: dict[str, Any],
-        draft: TextDraft | None,
-    ) -> tuple[Corpus | DiskCorpus, ReadReport]:
-        """Cut the texts that were read, or read the counts, or read either to disk."""
-        loading = dict(loading)
-        if loading.pop("where") == "disk":
-            tokeniser = None if draft is None else draft.tokeniser
-            folder = services.store().new_stream_folder()
-            written = read_to_disk(
-                file, folder, filename=file.name, name=name, tokeniser=tokeniser, **looking, **loading
+    def prepare(self, opened: OpenFile) -> Draft:
+        """Draw the choice between memory and disk, read texts, and draw how they are cut into words."""
+        where = choose_storage(opened)
+        texts, tokeniser, refusal = None, None, ""
+        if opened.schema.has_texts:
+            texts = keep_last(
+                DRAFT,
+                (opened.prefix, repr(opened.options), where),
+                spin("Reading", partial(_read_texts, opened, where)),
             )
-            return written.data, written.report
-        if draft is not None and draft.texts is not None:
-            loaded = corpus_of_texts(draft.texts, draft.tokeniser, name=name)
+            tokeniser = edit_tokeniser(opened.prefix, texts, first=where == "disk")
+            if texts is not None and where == "memory":
+                refusal = explain_no_words(texts.cut.select(tokeniser).preview)
+        load = partial(_load, opened.options, where, texts, tokeniser)
+        return Draft(load, f"{where} {tokeniser!r}", refusal, patient=where == "disk")
+
+
+def _load(
+    options: dict[str, Any],
+    where: Where,
+    texts: Texts | None,
+    tokeniser: Tokeniser | None,
+    file: DataFile,
+    name: str | None,
+    **more: Any,
+) -> tuple[Corpus | DiskCorpus, ReadReport]:
+    """Cut the texts that were read, or read the counts, or read either to disk."""
+    if where == "disk":
+        folder = services.store().new_stream_folder()
+        written = read_to_disk(file, folder, name=name, tokeniser=tokeniser, **options, **more)
+        return written.data, written.report
+    with _advising_disk():
+        if texts is not None and tokeniser is not None:
+            loaded = corpus_of_texts(texts, tokeniser, name=name)
         else:
-            loaded = load_corpus(file, filename=file.name, name=name, **looking, **loading)
-        return loaded.data, loaded.report
+            loaded = load_corpus(file, name=name, **options)
+    return loaded.data, loaded.report
 
 
-def _read_texts(
-    file: DataFile, schema: Schema, looking: dict[str, Any], loading: dict[str, Any]
-) -> Texts | None:
+def _read_texts(opened: OpenFile, where: Where) -> Texts | None:
     """Return the texts of a file, or the first of those that stay on disk; None where these cannot be read."""
-    columns = {name: value for name, value in loading.items() if name != "where"}
-    if loading["where"] == "memory":
-        return read_texts(rewind(file), filename=file.name, **looking, **columns)
+    if where == "memory":
+        with _advising_disk():
+            return read_texts(rewind(opened.file), **opened.options)
+    known = {
+        name: opened.looking[name] for name in ("encoding", *FrameChoices._fields) if name in opened.looking
+    }
     try:
-        chosen = schema.with_columns(columns)
-        encoding = looking.get("encoding")
-        return head_texts(rewind(file), chosen, filename=file.name, encoding=encoding, **part_of(looking))
+        chosen = opened.schema.with_columns(opened.loading)
+        return head_texts(rewind(opened.file), chosen, filename=opened.file.name, **known)
     except AcvbError:
         return None  # what is wrong is said when the file is read
+
+
+@contextmanager
+def _advising_disk() -> Iterator[None]:
+    """Say in an error about a line that broken lines can be left out of texts on disk."""
+    try:
+        yield
+    except DataError as error:
+        if error.line is None:
+            raise
+        advice = f"{error.remedy} If you keep the texts on disk, you can skip such lines."
+        raise error.change_parts(remedy=advice) from None

@@ -1,45 +1,33 @@
-"""The encoding of a file and its kind of data: guessed from its content, with the choice of others."""
+"""What is in a file: its sheets or tables, its encoding and its kind of data, guessed, with the choice of others."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.infer import (
-    DataKind,
-    EncodingGuess,
-    KindGuess,
-    guess_encodings,
-    guess_kind,
-    read_beginning,
-)
+from acvb_core.data.infer import DataKind, KindGuess, guess_encodings, guess_kind, read_beginning
 from acvb_core.data.report import Fact
+from acvb_core.data.sources.containers import FileChoices
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.reader import Reader
-
-_ENCODINGS, _KIND = "upload_encodings", "upload_guess"
+from pages.ui.upload.reader import Reader, keep_last, spin
 
 
 class KindChoice(NamedTuple):
-    """The kind of data in a file, and its reader.
-
-    Attributes
-    ----------
-    kind : DataKind
-    reader : Reader
-    recognised : bool
-        It was guessed; otherwise the user has chosen it.
-    facts : tuple of Fact
-        What reading the file for the guess found.
-    """
+    """The kind of data in a file, and its reader."""
 
     kind: DataKind
     reader: Reader
-    recognised: bool = True
-    facts: tuple[Fact, ...] = ()
+    key: str  # of the widget
+    recognised: bool = True  # it was guessed; otherwise the user has chosen it
+    facts: tuple[Fact, ...] = ()  # what reading the whole file for the guess found
+
+    def find_sentence(self, *names: str) -> str:
+        """Return the sentence of the first fact with one of these names, "" if there is none."""
+        return next((fact.sentence for fact in self.facts if fact.name in names), "")
 
 
 def all_readers() -> list[Reader]:
@@ -47,11 +35,44 @@ def all_readers() -> list[Reader]:
     return [pages.reader for pages in all_model_pages().values() if pages.reader is not None]
 
 
-def choose_encoding(file: DataFile, prefix: str) -> str | None:
-    """Draw the choice of an encoding, with words as they read in it; None for a text in UTF-8 and for other files."""
-    guesses = _guess_encodings(file, prefix)
+def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
+    """Draw the choice among several sheets or tables, and a query of a database; return it as options."""
+    part: dict[str, Any] = {}
+    if len(choices.parts) > 1:
+        option = choices.options[0]
+        part[option] = st.selectbox(
+            option.capitalize(),
+            choices.parts,
+            index=choices.parts.index(choices.default or choices.parts[0]),
+            key=f"{prefix}_part",
+            persist_state="session",
+        )
+        if option == "sheet" and part[option] == choices.default:
+            st.caption(
+                "The sheet with most rows is open. Hidden sheets are left aside unless you choose one."
+            )
+    if "query" in choices.options:
+        with st.expander("Write a query", icon=":material/database:", key=f"{prefix}_ask"):
+            query = st.text_area(
+                "Query",
+                key=f"{prefix}_query",
+                placeholder="SELECT person, item, amount FROM orders JOIN people USING (id)",
+                persist_state="session",
+                help="One SELECT in the SQL of SQLite. Its result is read instead of the table. "
+                "Press Ctrl + Enter to run it.",
+            ).strip()
+        if query:
+            return {"query": query}
+    return part
+
+
+def choose_encoding(file: DataFile, prefix: str) -> dict[str, Any]:
+    """Draw the choice of an encoding, with words as they read in it; none for a text in UTF-8 and for other files."""
+    guesses = keep_last(
+        "upload_encodings", prefix, lambda: guess_encodings(read_beginning(rewind(file), file.name)[0])
+    )
     if not guesses:
-        return None
+        return {}
     with st.container(border=True, gap="small", key="encoding_question"):
         st.markdown("**Do these words look right?**")
         chosen = st.selectbox(
@@ -65,21 +86,14 @@ def choose_encoding(file: DataFile, prefix: str) -> str | None:
         words = next(guess.words for guess in guesses if guess.encoding == chosen)
         st.text(", ".join(words) or "No word with such letters is short enough to show.")
         st.caption("If they do not, choose another encoding.")
-    return str(chosen)
-
-
-def _guess_encodings(file: DataFile, prefix: str) -> list[EncodingGuess]:
-    known = st.session_state.get(_ENCODINGS)
-    if known is None or known[0] != prefix:
-        content, _ = read_beginning(rewind(file), file.name)
-        known = st.session_state[_ENCODINGS] = prefix, guess_encodings(content)
-    guesses: list[EncodingGuess] = known[1]
-    return guesses
+    return {"encoding": chosen}
 
 
 def choose_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindChoice:
     """Draw the kinds of data as a switch, the guessed one chosen, and the reason for the guess."""
-    guess = _guess_kind(file, prefix, looking)
+    guess = keep_last(
+        "upload_guess", prefix, spin("Looking at the file", partial(_guess_kind, file, looking))
+    )
     readers = {kind: reader for reader in all_readers() for kind in reader.kinds}
     names = {kind: reader.kinds[kind] for kind, reader in readers.items()}
     with st.container(key="upload_kind", gap="xsmall"):
@@ -94,24 +108,14 @@ def choose_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindCho
             width="stretch",
             help="Are rows and columns the same objects? Then links are a network, otherwise a relation.",
         )
-        if guess.reason:
-            st.text(
-                f"Recognised: {names[guess.kind].lower()}. {guess.reason}"
-            )  # it quotes names: no Markdown
+        if guess.reason:  # it quotes names: no Markdown
+            st.text(f"Recognised: {names[guess.kind].lower()}. {guess.reason}")
     recognised = kind == guess.kind and bool(guess.reason)
-    return KindChoice(kind, readers[kind], recognised, guess.facts if recognised else ())
+    return KindChoice(kind, readers[kind], f"{prefix}_kind", recognised, guess.facts if recognised else ())
 
 
-def _guess_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindGuess:
-    """Return the guess; the file is looked at once for each part and encoding."""
-    key = repr((prefix, looking))
-    known = st.session_state.get(_KIND)
-    if known is None or known[0] != key:
-        try:
-            with st.spinner("Looking at the file"):
-                guess = guess_kind(rewind(file), file.name, **looking)
-        except AcvbError:
-            guess = KindGuess(next(iter(all_readers()[0].kinds)), "")  # its reader says what is wrong
-        known = st.session_state[_KIND] = key, guess
-    result: KindGuess = known[1]
-    return result
+def _guess_kind(file: DataFile, looking: dict[str, Any]) -> KindGuess:
+    try:
+        return guess_kind(rewind(file), file.name, **looking)
+    except AcvbError:
+        return KindGuess(next(iter(all_readers()[0].kinds)), "")  # its reader says what is wrong

@@ -1,135 +1,212 @@
-"""The reader of one kind of data: what the upload form asks of each, and choices that they share."""
+"""The reader of one kind of data, and the widgets of the options of reading."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import streamlit as st
 
-from acvb_core.core.errors import AcvbError
 from acvb_core.data.infer import DataKind
 from acvb_core.data.names import make_unique
+from acvb_core.data.options import OPTIONS, Option, parse_shape, parse_threshold
 from acvb_core.data.report import ReadReport
-from acvb_core.data.schema import Kind
+from acvb_core.data.schema import Kind, Schema
 from pages.ui.upload.files import DataFile
 
 if TYPE_CHECKING:
     from pages.ui.upload.kind import KindChoice
 
-#: No column. False would equal the first column's position, and None a choice that was not made.
-_NONE = -1
+#: Choices that are no column, and no value. None could be cleared, and False would equal the first column's position.
+_NONE, _AUTO = -1, "auto"
+#: In the session: what a file was read to before it is loaded.
+DRAFT = "upload_draft"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file, and how it is read."""
+
+    file: DataFile
+    kind: KindChoice
+    prefix: str  # of the keys of its widgets
+    looking: dict[str, Any]  # options that say how it is inspected
+    schema: Schema
+    loading: dict[str, Any] = field(default_factory=dict)  # the others
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the function that loads it."""
+        return {"filename": self.file.name} | self.looking | self.loading
+
+    def key_of(self, option: Option) -> str:
+        """Return the key of the widget of an option; that of columns changes with the columns."""
+        schema = self.schema
+        own = f"_{schema.format}_{schema.n_fields}_{schema.header}" if "column" in option.ask else ""
+        return f"{self.prefix}{own}_{option.name}"
+
+
+class Draft(NamedTuple):
+    """How a file would be loaded."""
+
+    load: Callable[..., tuple[Any, ReadReport]]  # (file, name) -> the data and the report of the reading
+    identity: str = ""  # of what decides the data besides the options
+    refusal: str = ""  # why it cannot be loaded, in a sentence without names from the file
+    #: `load` takes `progress`, which it calls with the share that is read, and broken="skip", which leaves out lines
+    #: that cannot be read.
+    patient: bool = False
 
 
 class Reader(ABC):
-    """One kind of data; `upload_form` draws the form around it.
+    """One kind of data; `upload_form` draws the form around it."""
 
-    Attributes
-    ----------
-    model : str
-        The model for such data, or one of them.
-    kinds : mapping of str to str
-        The kinds of data that it reads, and their names for people.
-    kind : "relation", "corpus" or "table"
-        The kind of data in the table of formats.
-    asks_format : bool
-        `inspect` takes a format.
-    delimiters : mapping of str to str
-    unit : str
-        Word for a line of the preview.
-    read_at_once : tuple of str
-        Arguments of `load` that can be changed after a file was read: a change reads it again at once.
-    column_formats : tuple of str
-        Formats that a file of columns, such as Parquet, can have.
-    inspect_options : mapping
-        Further arguments of `inspect` beside encoding, format, delimiter and header, and their defaults.
-    """
-
-    model: str
-    kinds: ClassVar[Mapping[DataKind, str]]
-    kind: Kind
-    asks_format: bool = True
-    delimiters: ClassVar[Mapping[str, str]]
-    unit: str
-    read_at_once: tuple[str, ...] = ()
-    column_formats: tuple[str, ...] = ()
-    inspect_options: ClassVar[Mapping[str, Any]] = {}
-
-    def resolve_format(self, file: DataFile, looking: dict[str, Any], kind: DataKind) -> dict[str, Any]:
-        """Return the arguments of `inspect` with the format in which a file holds such data; by default as they are."""
-        return looking
+    model: str  #: the model for such data, or one of them
+    kinds: ClassVar[Mapping[DataKind, str]]  #: the kinds of data that it reads, and their names for people
+    kind: Kind  #: the kind of data in the tables of formats and options
+    #: Options that can be changed after a file was read: a change reads it again at once.
+    read_at_once: Collection[str] = ()
 
     @abstractmethod
-    def inspect(self, file: DataFile, looking: dict[str, Any]) -> Any:
-        """Propose how to read a file; a schema."""
+    def inspect(
+        self, file: DataFile, looking: dict[str, Any], kind: DataKind
+    ) -> tuple[dict[str, Any], Schema]:
+        """Propose how to read a file; return the options, completed for this kind of data, and the schema."""
 
-    def ask_how_to_inspect(self, prefix: str) -> None:
-        """Draw the widgets of `inspect_options`, the key of each the prefix and its name; by default nothing."""
-        return
-
-    @abstractmethod
-    def choose_options(self, schema: Any, prefix: str) -> dict[str, Any]:
-        """Draw the choices that are seldom needed and return the arguments of `load` that they make."""
+    def ask(self, opened: OpenFile) -> dict[str, Any]:
+        """Draw the options that are not advanced and return those that were chosen."""
+        return ask_options(self.kind, opened)
 
     @abstractmethod
-    def choose_columns(self, schema: Any, prefix: str, choice: KindChoice) -> dict[str, Any]:
-        """Draw the meanings of the columns and return the arguments of `load` that they make."""
+    def prepare(self, opened: OpenFile) -> Draft:
+        """Draw further settings, and their effect, and return how the file would be loaded.
 
-    def choose_place(
-        self, file: DataFile, schema: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
-    ) -> dict[str, Any]:
-        """Draw the choice of a place for the data and return the arguments of `load` that it makes; by default none."""
-        return {}
-
-    def can_skip_lines(self, loading: dict[str, Any]) -> bool:
-        """Return whether `load` takes broken="skip", which leaves out lines that cannot be read."""
-        return False
-
-    def suggest_other_way(self, loading: dict[str, Any], error: AcvbError) -> str:
-        """Return another way to read a file that stops `load` with such an error; by default ""."""
-        return ""
-
-    def tells_share(self, loading: dict[str, Any]) -> bool:
-        """Return whether `load` takes `progress`, which it calls with the share that is read; by default not."""
-        return False
-
-    def make_draft(
-        self, file: DataFile, schema: Any, looking: dict[str, Any], loading: dict[str, Any], prefix: str
-    ) -> Any:
-        """Draw settings and their effect before the file is loaded, and return them; by default None."""
-        return None
-
-    def refuse_draft(self, draft: Any) -> str:
-        """Return why a draft cannot be loaded, in a sentence without names from the file; by default ""."""
-        return ""
-
-    def forget_draft(self) -> None:
-        """Release what is kept of a file between its drafts; by default nothing."""
-        return
-
-    @abstractmethod
-    def load(
-        self, file: DataFile, name: str | None, looking: dict[str, Any], loading: dict[str, Any], draft: Any
-    ) -> tuple[Any, ReadReport]:
-        """Return the data and the report of the reading."""
+        Raises AcvbError: it cannot be read so.
+        """
 
     def carry_over(self, before: Any, data: Any) -> Any:
         """Return data that were read again, with what the user added to the ones before; by default as they are."""
         return data
 
 
-def guess_prefix(prefix: str, schema: Any) -> str:
-    """Return a prefix of keys that changes with the delimiter or format, as the guesses are then others."""
-    return f"{prefix}_{schema.format}_{schema.n_fields}_{schema.header}"
+def keep_last(slot: str, key: Any, make: Callable[[], _T]) -> _T:
+    """Return what `make` gives, which the session keeps in a slot until the key is another one."""
+    known = st.session_state.get(slot)
+    if known is None or known[0] != key:
+        st.session_state.pop(slot, None)  # two large ones need not be held at once
+        known = st.session_state[slot] = key, make()
+    found: _T = known[1]
+    return found
 
 
-def column_places(schema: Any) -> list[int]:
+def ask_options(
+    kind: Kind,
+    opened: OpenFile,
+    *,
+    advanced: bool = False,
+    skip: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+    notes: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Draw the options of loading that a file has and return those that were chosen.
+
+    `skip` names options that are not asked; `defaults` are columns that the schema does not know; `notes` are sentences
+    below the widgets, without text of the file.
+    """
+    rows = [
+        row
+        for row in OPTIONS
+        if row.label and not row.inspects and row.advanced == advanced and row.name not in skip
+        if row.applies(kind, opened.schema)
+    ]
+    found: dict[str, Any] = {}
+    across = 2 if len(rows) in (2, 4) else 3
+    for start in range(0, len(rows), across):
+        line = rows[start : start + across]
+        for row, at in zip(line, st.columns(across if rows[across:] else len(line)), strict=False):
+            with at:
+                chosen = _ask_option(row, opened, defaults or {})
+                if notes and row.name in notes:
+                    st.caption(notes[row.name])
+            if chosen is not None:
+                found[row.name] = chosen
+    return found
+
+
+def _ask_option(row: Option, opened: OpenFile, defaults: Mapping[str, Any]) -> Any:
+    schema = opened.schema
+    if "column" not in row.ask:
+        return ask_value(row, opened.key_of(row))
+    places = [0] if (row.name, schema.format) == ("row_column", "matrix") else column_places(schema)
+    others = ({_AUTO: row.auto} if row.auto else {}) | ({_NONE: row.none} if row.none else {})
+    names = name_columns(schema, *others.values())
+    if row.ask == "columns":
+        chosen = st.multiselect(
+            row.label, places, format_func=names.__getitem__, key=opened.key_of(row), help=row.help,
+            persist_state="session",
+        )  # fmt: skip
+        return tuple(chosen) or None
+    words = others | {place: names[place] for place in places}
+    default = _AUTO if row.auto else defaults.get(row.name, getattr(schema, row.name, None))
+    one = st.selectbox(
+        row.label, list(words), index=list(words).index(default) if default in words else 0,
+        format_func=words.__getitem__, key=opened.key_of(row), help=row.help, persist_state="session",
+    )  # fmt: skip
+    return None if one == _AUTO else False if one == _NONE else one
+
+
+def ask_value(
+    row: Option, key: str, *, choices: Mapping[Any, str] | None = None, label: str = "", default: Any = None
+) -> Any:
+    """Draw the widget of an option that is no column and return its value; None: the reader decides.
+
+    Raises ParameterError: what was typed is no value of it.
+    """
+    common: Any = {"key": key, "help": row.help, "persist_state": "session"}
+    label, words = label or row.label, row.choices if choices is None else choices
+    chosen: Any
+    if row.ask == "words" and words:
+        chosen = st.multiselect(label, list(words), default, format_func=words.__getitem__, **common)
+    elif words:
+        words = ({_AUTO: row.auto} if row.auto else {}) | dict(words)
+        chosen = st.selectbox(label, list(words), format_func=words.__getitem__, **common)
+    elif row.ask == "flag":
+        chosen = st.toggle(label, True, **common)
+    elif row.ask == "file":
+        chosen = st.file_uploader(label, key=key, help=row.help)
+    else:
+        chosen = st.text_input(label, default or "", placeholder=row.hint, **common)
+    return take_value(row, chosen)
+
+
+def take_value(row: Option, chosen: Any) -> Any:
+    """Return the value that a widget stands for; None: the reader decides.
+
+    Raises ParameterError: what was typed is no value of it.
+    """
+    if isinstance(chosen, str):
+        chosen = chosen.strip()
+    if chosen in (None, "", _AUTO):
+        return None
+    if row.ask == "words":
+        parts = re.split("[;,\n]", chosen) if isinstance(chosen, str) else chosen
+        return tuple(part.strip() for part in parts if part.strip())
+    if row.ask == "file":
+        return chosen.getvalue()
+    if row.ask == "number":
+        return parse_threshold(chosen)
+    return parse_shape(chosen) if row.name == "shape" else chosen
+
+
+def column_places(schema: Schema) -> Sequence[int]:
     """Return the positions of the columns that can be chosen."""
-    return list(range(min(schema.n_fields, len(schema.column_names))))
+    return range(min(schema.n_fields, len(schema.column_names)))
 
 
-def name_columns(schema: Any, *taken: str) -> list[str]:
+def name_columns(schema: Schema, *taken: str) -> list[str]:
     """Return a name for each column that no other column has and that is not `taken`.
 
     Of two options with the same name, Streamlit returns the last one, whichever was chosen.
@@ -138,40 +215,11 @@ def name_columns(schema: Any, *taken: str) -> list[str]:
     return make_unique([*taken, *names])[0][len(taken) :]
 
 
-def column_choice(
-    schema: Any,
-    prefix: str,
-    label: str,
-    places: Sequence[int],
-    default: int | None,
-    none: str | None = None,
-    help: str | None = None,
-    at: Any = st,
-) -> Any:
-    """Draw the choice of one column and return its position, False for no column.
+def spin(text: str, make: Callable[[], _T]) -> Callable[[], _T]:
+    """Return a function that draws a spinner while `make` runs."""
 
-    Parameters
-    ----------
-    schema : Schema or Schema
-    prefix, label : str
-    places : sequence of int
-        Columns to choose among.
-    default : int or None
-    none : str, optional
-        Label of the choice of no column, if there need not be one.
-    help : str, optional
-    at : DeltaGenerator
-        Where it is drawn.
-    """
-    options = list(places) if none is None else [_NONE, *places]
-    names = name_columns(schema, *([] if none is None else [none]))
-    chosen = at.selectbox(
-        label,
-        options,
-        index=options.index(default) if default in options else 0,
-        format_func=lambda place: none if place == _NONE else names[place],
-        key=f"{prefix}_{label}",
-        help=help,
-        persist_state="session",
-    )
-    return False if chosen == _NONE else chosen
+    def run() -> _T:
+        with st.spinner(text):
+            return make()
+
+    return run

@@ -17,7 +17,9 @@ NAMES = ["Ann", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal"]
 PAIRS = [(a, b) for half in (NAMES[:4], NAMES[4:]) for i, a in enumerate(half) for b in half[i + 1 :]] + [
     ("Dan", "Eve")
 ]
-FRIENDS = ("source,target\n" + "".join(f"{a},{b}\n" for a, b in PAIRS)).encode()
+# One of the pairs is not in the order of the alphabet: a list of undirected links may well have all of them so.
+FRIENDS = ("source,target\n" + "".join(f"{a},{b}\n" for a, b in PAIRS[:-1]) + "Eve,Dan\n").encode()
+SORTED_FRIENDS = ("source,target\n" + "".join(f"{a},{b}\n" for a, b in PAIRS)).encode()
 HOUSES = (
     "name,house\n" + "".join(f"{name},{'west' if i < 4 else 'east'}\n" for i, name in enumerate(NAMES))
 ).encode()

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.relation import Relation
 from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.shared.workspace import Workspace
-from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, friends
+from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, SORTED_FRIENDS, friends
 from tests.pages.session import WORKSPACE, Open, bring, figures, kind_switch, press, texts
 
 OUTINGS = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCyd,Ball\n"
@@ -75,7 +75,7 @@ def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_
     assert data().network.self_links
     choose_kind(app, "relation")
     assert data().network is None
-    assert figures(app)["Rows"] == "7"
+    assert figures(app)["Rows"] == "6"
     assert "Links are" not in labels(app)
     # Why it was taken for a network is still told, and the other choices come back.
     assert "Recognised: network. Rows and columns are the same objects" in texts(app)
@@ -86,6 +86,38 @@ def test_another_reading_is_taken_at_once_and_the_guess_can_be_taken_again(open_
     choose(app, "Self-links", "auto")
     assert data().network.directed
     assert not data().network.self_links
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_direction_that_the_file_does_not_show_is_asked_with_a_button_for_each_answer(
+    open_app: Open, directed: bool
+) -> None:
+    app = bring(open_app("data"), "friends.csv", SORTED_FRIENDS)
+    assert kind_switch(app).value == "network"
+    press(app, "load")
+    assert "(“Links are: directed”)" in texts(app)
+    assert Workspace(WORKSPACE).dataset is None
+    press(app, f"choose_directed_{directed}")
+    assert data().network.directed == directed
+
+
+@pytest.mark.parametrize(("threshold", "links"), [("", 9), ("90%", 1), ("5", 4)])
+def test_what_a_threshold_gives_up_is_said_before_loading(open_app: Open, threshold: str, links: int) -> None:
+    amounts = b"person,event,amount\n" + b"".join(b"p%d,e%d,%d\n" % (n, n % 3, n) for n in range(1, 10))
+    app = bring(open_app("data"), "orders.csv", amounts, "relation")
+    field = next(found for found in app.text_input if found.label == "Threshold")
+    field.set_value(threshold).run()
+    assert "The values are amounts, from 1 to 9" in texts(app)
+    assert Workspace(WORKSPACE).dataset is None
+    press(app, "load")
+    assert data().n_ones == links
+
+
+def test_a_threshold_that_is_no_number_is_refused_in_words(open_app: Open) -> None:
+    app = bring(open_app("data"), "orders.csv", b"person,event,amount\nAnn,Fair,3\nBob,Ball,4\n", "relation")
+    next(found for found in app.text_input if found.label == "Threshold").set_value("much").run()
+    assert "'much' is not a number, nor a share such as 90%." in texts(app)
+    assert app.button(key="load").disabled
 
 
 def test_two_kinds_of_objects_stay_two_and_can_be_made_one(open_app: Open) -> None:

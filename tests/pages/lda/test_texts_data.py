@@ -50,7 +50,7 @@ def words_shown(app: AppTest) -> set[str]:
 
 def test_a_table_is_recognised_previewed_and_loaded(open_app: Open) -> None:
     app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    chosen = [box(app, label).value for label in ("Texts", "Names of the documents", "Labels")]
+    chosen = [box(app, label).value for label in ("Texts", "Names of the documents", "Known groups")]
     assert chosen == [1, 0, 2]
     preview = Tokeniser().preview(TEXTS)
     assert words_shown(app) == set(preview.kept.words) == {"cat", "dog", "house", "sea", "ships", "wind"}
@@ -106,7 +106,9 @@ def test_settings_show_their_effect_at_once_without_reading_again(
     }
     next(found for found in app.multiselect if found.label == "Stop words of").set_value([]).run()
     assert {"and", "in"} <= words_shown(app)
-    next(found for found in app.text_area if found.label == "More words to drop").set_value("sea, wind").run()
+    next(found for found in app.text_input if found.label == "More words to drop").set_value(
+        "sea, wind"
+    ).run()
     assert not {"sea", "wind"} & words_shown(app)
     number(app, "Keep at most this many words").set_value(4).run()
     assert len(words_shown(app)) == 4
@@ -271,9 +273,9 @@ def test_input_outlives_leaving_the_page(open_app: Open) -> None:
     assert kind_switch(app).value == "texts"
     assert number(app, "Ignore words in fewer than N documents").value == 3
     assert words_shown(app) == {"sea"}
-    assert "texts_read" in app.session_state
+    assert "upload_draft" in app.session_state
     press(app, "forget")
-    assert "texts_read" not in app.session_state
+    assert "upload_draft" not in app.session_state
     assert "load" not in keys(app)
 
 

@@ -16,7 +16,7 @@ from pages.ui.lfm import upload_table
 from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import WORKSPACE, Open, box, bring, figures, press, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, figures, keys, press, texts
 
 PETS = (
     "name,kind,weight,height,tail,alive\n"
@@ -64,7 +64,9 @@ def test_text_is_refused_with_its_place_and_what_to_do(open_app: Open) -> None:
     said = texts(app)
     assert "We couldn't read this file with these settings" in said
     assert "'kind'" in said
-    assert "Code them as 0 and 1, leave them out, or take one as the rows' names or groups." in said
+    assert "leave them out (“Columns of text: leave them out”)" in said
+    assert "or take one as the rows' names (“Names of the rows”) or groups (“Known groups”)." in said
+    assert {"choose_categories_one-hot", "choose_categories_leave-out"} <= keys(app)
     assert "Columns that hold text: kind." in said
     assert app.button(key="load").disabled
     assert "File: pets.csv" in said

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from acvb_core.core.errors import DataError
-from pages.ui.irm.upload_relation import RelationReader
+from pages.ui.irm import upload_relation
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import SECONDS, WORKSPACE, Open, bring, press, texts, until
 
@@ -24,21 +24,21 @@ class SlowReader:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.has_begun, self.may_go_on = threading.Event(), threading.Event()
         self.error: DataError | None = None
-        load, run = RelationReader.load, LocalScriptRunner.run
+        load, run = upload_relation.load_relation, LocalScriptRunner.run
         self._scripts: list[LocalScriptRunner] = []
 
-        def load_slowly(reader: Any, *given: Any) -> Any:
+        def load_slowly(*given: Any, **options: Any) -> Any:
             self.has_begun.set()
             assert self.may_go_on.wait(SECONDS)
             if self.error is not None:
                 raise self.error
-            return load(reader, *given)
+            return load(*given, **options)
 
         def note_script(script: Any, *given: Any, **more: Any) -> Any:
             self._scripts.append(script)
             return run(script, *given, **more)
 
-        patch.setattr(RelationReader, "load", load_slowly)
+        patch.setattr(upload_relation, "load_relation", load_slowly)
         patch.setattr(LocalScriptRunner, "run", note_script)
 
     def leave_page(self, app: AppTest) -> None:

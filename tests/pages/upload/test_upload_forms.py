@@ -74,14 +74,14 @@ def test_what_a_file_cannot_vary_is_not_asked(open_app: Open, name: str, content
     assert (dataset.name, dataset.data.shape, people()) == ("outings", (3, 2), ["Ann", "Bob", "Cyd"])
 
 
-@pytest.mark.parametrize(("threshold", "links"), [(None, 4), (1.0, 2)])
+@pytest.mark.parametrize(("threshold", "links"), [(None, 4), ("1", 2)])
 def test_counts_in_typed_columns_are_compared_with_the_threshold_shown(
-    open_app: Open, threshold: float | None, links: int
+    open_app: Open, threshold: str | None, links: int
 ) -> None:
     app = bring(open_app("data"), "outings.parquet", parquet(LINKS.assign(times=[1, 1, 2, 3])))
     assert box(app, "Values").value == 2
     if threshold is not None:
-        next(found for found in app.number_input if found.label == "Threshold").set_value(threshold).run()
+        next(found for found in app.text_input if found.label == "Threshold").set_value(threshold).run()
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
@@ -217,24 +217,22 @@ def test_a_first_line_that_may_hold_names_can_be_read_as_names(open_app: Open) -
     press(app, "load")
     assert people() == ["importeur", "abc", "re"]
     assert [one for one in app.info if "first line" in one.value]
-    press(app, "first_line_holds_names")
-    press(app, "load")
+    press(app, "choose_header_True")
     assert people() == ["abc", "re"]
     assert not [one for one in app.info if "first line" in one.value]
 
 
-@pytest.mark.parametrize(("way", "wanted"), [("names", ["abc", "re"]), ("data", ["importeur", "abc", "re"])])
+@pytest.mark.parametrize(("way", "wanted"), [(True, ["abc", "re"]), (False, ["importeur", "abc", "re"])])
 def test_a_first_line_that_is_most_likely_a_heading_is_asked_about(
-    open_app: Open, way: str, wanted: list[str]
+    open_app: Open, way: bool, wanted: list[str]
 ) -> None:
     """All other names occur again."""
     app = bring(open_app("data"), "imports.csv", "importeur;modul\nabc;io\nabc;os\nre;io\nre;os\n")
     press(app, "load")
     said = texts(app)
     assert "The first line may hold the names of the columns" in said
-    assert "Say whether it holds names or data." in said
-    press(app, f"first_line_holds_{way}")
-    press(app, "load")
+    assert "(“First line: holds names”) or data (“First line: is data”)." in said
+    press(app, f"choose_header_{way}")
     assert people() == wanted
 
 
@@ -270,7 +268,7 @@ def test_a_column_far_to_the_right_is_chosen_and_read(
     open_app: Open, name: str, write: Callable[[], bytes]
 ) -> None:
     app = bring(open_app("data"), name, write(), "texts")
-    assert (box(app, "Texts").value, box(app, "Labels").value) == (40, 35)
+    assert (box(app, "Texts").value, box(app, "Known groups").value) == (40, 35)
     assert "review" in app.dataframe[0].value.columns
     kind_switch(app).set_value("relation").run()
     assert not app.exception
