@@ -332,6 +332,7 @@ def _first_five(names: Collection[str]) -> str:
 
 #: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
 MAX_GRAPH_BYTES = 200_000_000
+_BOTH_WAYS = "{edge without a direction was|edges without a direction were} taken both ways."
 # Of GraphML and GEXF: how values are read, by their declared type, and the words for a direction.
 _XML_TYPES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("int", "integer", "long"), int),
@@ -388,8 +389,8 @@ class _XmlReader:
         self._parser = DefusedXMLParser(target=self)
         self._open: list[str] = []
         self._known: list[tuple[str, dict[str, Any]]] = []  # of the nodes and edges that are open
-        self._classes: tuple[str, ...] = ()  # what the declared key is for: nodes, edges or both
-        self._key = self._text = ""
+        self._classes: set[str] = set()  # what the declared key is for: nodes, edges or both
+        self._key, self._text = "", list[str]()
         self._keys: dict[tuple[str, str], dict[str, str]] = {}
         self._defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self._directed: bool | None = None  # None as long as there is no graph
@@ -433,8 +434,8 @@ class _XmlReader:
             if not is_directed and source != target:
                 both_ways.append((place[target], place[source], edges[-1][2]))
         said = {is_directed for *_, is_directed, _ in self._edges} or {self._directed}
-        told = "{edge without a direction was|edges without a direction were} taken both ways."
-        facts = tell_count("edges_both_ways", len(both_ways) if directed and len(said) > 1 else 0, told)
+        n_both = len(both_ways) if directed and len(said) > 1 else 0
+        facts = tell_count("edges_both_ways", n_both, _BOTH_WAYS)
         edges += both_ways if facts else []
         nodes = {node: {**self._defaults["node"], **known} for node, known in self._nodes.items()}
         return Graph(
@@ -446,35 +447,30 @@ class _XmlReader:
         if not self._open and tag != self._kind.lower():
             raise self._fault(f"this is XML, but no {self._kind}", f"<{tag}>")
         if tag == "graph":
-            self._start_graph(attributes)
+            if self._directed is not None:
+                nested = "node" in self._open
+                raise self._fault("nodes are nested in other nodes" if nested else "this is a second graph")
+            said = attributes.get("edgedefault", attributes.get("defaultedgetype", ""))
+            self._directed = _XML_DIRECTIONS.get(said, False)
         elif tag in ("node", "edge") and self._directed is not None:
             self._start_known(tag, attributes)
         elif tag == "attributes":
-            self._classes = (attributes.get("class", ""),)
+            self._classes = {attributes.get("class", "")}
         elif tag in ("key", "attribute"):
             if tag == "key":
-                target = attributes.get("for", "all")
-                self._classes = ("node", "edge") if target == "all" else (target,)
+                of = attributes.get("for", "all")
+                self._classes = {"node", "edge"} if of == "all" else {of}
             self._key = attributes.get("id", "")
             self._keys |= {(one, self._key): attributes for one in self._classes}
         elif tag == "attvalue" and self._known:
-            self._add(
-                *self._known[-1], attributes.get("for", attributes.get("id", "")), attributes.get("value", "")
-            )
+            key = attributes.get("for", attributes.get("id", ""))
+            self._add(*self._known[-1], key, attributes.get("value", ""))
         elif tag == "data":
             self._key = attributes.get("key", "")
         elif tag == "hyperedge":
             raise self._fault("hyperedges are not read")
         self._open.append(tag)
-        self._text = ""
-
-    def _start_graph(self, attributes: dict[str, str]) -> None:
-        if "node" in self._open:
-            raise self._fault("nodes are nested in other nodes")
-        if self._directed is not None:
-            raise self._fault("this is a second graph")
-        said = attributes.get("edgedefault", attributes.get("defaultedgetype", ""))
-        self._directed = _XML_DIRECTIONS.get(said, False)
+        self._text = []
 
     def _start_known(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "edge":
@@ -502,26 +498,26 @@ class _XmlReader:
         name = row.get("attr.name") or row.get("title") or row.get("yfiles.type") or key
         kind = row.get("attr.type") or row.get("type") or "string"
         try:
-            known.setdefault(name, _XML_TYPES.get(kind, str)(text) if text.strip() else "")
+            value = _XML_TYPES.get(kind, str)(text) if text.strip() else ""
         except (ValueError, KeyError):
             raise self._fault(f"this is no value of the type {kind}", text) from None
+        known[name] = [known[name], value] if name in known else value  # several: they change with time
 
     def data(self, text: str) -> None:
-        self._text += text
+        self._text.append(text)
 
     def end(self, name: str) -> None:
-        tag = self._open.pop()
+        tag, text = self._open.pop(), "".join(self._text)
         if tag == "default":
-            for of in self._classes:
-                if of in self._defaults:
-                    self._add(of, self._defaults[of], self._key, self._text)
-        elif tag == "data" and self._known and self._text.strip():
-            self._add(*self._known[-1], self._key, self._text)
+            for of in self._defaults.keys() & self._classes:
+                self._add(of, self._defaults[of], self._key, text)
+        elif tag == "data" and self._known and text.strip():
+            self._add(*self._known[-1], self._key, text)
         elif tag in ("NodeLabel", "EdgeLabel") and self._known:  # as yEd writes them
-            self._known[-1][1].setdefault("label", self._text.strip())
+            self._known[-1][1].setdefault("label", text.strip())
         elif tag in ("node", "edge") and self._known:
             self._known.pop()
-        self._text = ""
+        self._text = []
 
     def _fault(self, what: str, value: str | None = None, line: int | None = None) -> DataError:
         remedy = f"{WRITE_AGAIN}: one graph, every node with an id of its own."
@@ -544,57 +540,51 @@ class _PajekReader:
         self._known: dict[int, dict[str, str]] = {}
         self._links: dict[str, list[tuple[int, int, dict[str, str]]]] = {"arcs": [], "edges": []}
         self._partitions: dict[str, list[str]] = {}
-        self._takers = dict.fromkeys(_LINKS, self._take_links)
-        self._takers |= {"vertices": self._take_vertex, "matrix": self._take_matrix_row}
 
     def read(self, text: str) -> Graph:
         """Return one network and its partitions; in a file with arcs and edges an edge is an arc each way."""
         for number, line in enumerate(map(str.strip, text.split("\n")), start=1):
-            if line and not line.startswith("%"):
-                self._line = number
-                self._take(line)
+            if not line or line.startswith("%"):
+                continue
+            self._line, tokens = number, [quoted or bare for quoted, bare in _TOKEN.findall(line)]
+            if line.startswith("*"):
+                self._start(line)
+            elif self._holder == "partition":
+                self._partitions[next(reversed(self._partitions))].append(line)
+            elif self._holder == "network":
+                if not self._section:
+                    raise self._fault("this line is in no section", line)
+                takers = {"vertices": self._take_vertex, "matrix": self._take_matrix_row}
+                takers.get(self._section, self._take_links)(tokens)
         return self._graph()
-
-    def _take(self, text: str) -> None:
-        tokens = [quoted or bare for quoted, bare in _TOKEN.findall(text)]
-        if text.startswith("*"):
-            self._start(text)
-        elif self._holder == "partition":
-            self._partitions[next(reversed(self._partitions))].append(text)
-        elif self._holder == "network":
-            if self._section not in self._takers:
-                raise self._fault("this line is in no section", text)
-            self._takers[self._section](tokens)
 
     def _start(self, text: str) -> None:
         word, _, rest = text[1:].partition(" ")
-        name = word.lower().rstrip(":")
-        if name not in ("vertices", *_HOLDERS, *_LINKS):
-            raise self._fault("there is no such section in Pajek's files", text)
-        self._section = name
+        self._section = name = word.lower().rstrip(":")
         self._heads[name] += 1
         if name in _HOLDERS:
-            self._holder = name
-        if name == "network" and self._heads[name] > 1:
-            raise self._fault("this is a second network", text)
-        if name == "partition":
-            partition = rest.strip() or f"partition {len(self._partitions) + 1}"
-            if partition in self._partitions:
-                raise self._fault("this is a second partition of the same name", text)
-            self._partitions[partition] = []
+            self._holder, self._section = name, ""
+            if name == "network" and self._heads[name] > 1:
+                raise self._fault("this is a second network", text)
+            if name == "partition":
+                partition = rest.strip() or f"partition {len(self._partitions) + 1}"
+                if partition in self._partitions:
+                    raise self._fault("this is a second partition of the same name", text)
+                self._partitions[partition] = []
         elif name == "vertices":
             self._start_vertices(rest)
-        elif name in _LINKS:
-            if self._holder != "network":
-                raise self._fault(f"links are inside a *{self._holder}", text)
-            if not self._n:
-                raise self._fault(_NO_VERTICES)
+        elif name not in _LINKS:
+            raise self._fault("there is no such section in Pajek's files", text)
+        elif self._holder != "network":
+            raise self._fault(f"links are inside a *{self._holder}", text)
+        elif not self._n:
+            raise self._fault(_NO_VERTICES)
 
     def _start_vertices(self, rest: str) -> None:
         numbers = rest.split()
         if len(numbers) not in (1, 2) or not all(map(_WHOLE.fullmatch, numbers)):
             raise self._fault("*Vertices needs the number of vertices", rest)
-        n = int(numbers[0])
+        n, first_side = int(numbers[0]), int(numbers[-1])
         if self._holder != "network":
             if self._n not in (0, n):
                 raise self._fault(f"the *{self._holder} is of {n:,} vertices, the network has {self._n:,}")
@@ -603,17 +593,17 @@ class _PajekReader:
             raise self._fault("this is a second list of vertices")
         if not 0 < n <= _MAX_VERTICES:
             raise self._fault(f"the number of vertices must be from 1 to {_MAX_VERTICES:,}", numbers[0])
-        self._n, self._first_side = n, int(numbers[1]) if numbers[1:] else 0
-        if numbers[1:] and not 0 < self._first_side < n:
+        if numbers[1:] and not 0 < first_side < n:
             raise self._fault("the vertices of the first mode must be some, and not all", numbers[1])
+        self._n, self._first_side = n, first_side if numbers[1:] else 0
 
-    def _vertex(self, token: str) -> int:
+    def _find_vertex(self, token: str) -> int:
         if not _WHOLE.fullmatch(token) or not 1 <= int(token) <= self._n:
             raise self._fault(f"vertices have numbers from 1 to {self._n:,}", token)
         return int(token) - 1
 
     def _take_vertex(self, tokens: list[str]) -> None:
-        at = self._vertex(tokens[0])
+        at = self._find_vertex(tokens[0])
         if at in self._known:
             raise self._fault("this vertex is listed twice", tokens[0])
         # Behind the label: coordinates and a shape, then names and values in turn. Those are for drawing, mostly.
@@ -625,19 +615,16 @@ class _PajekReader:
 
     def _take_links(self, tokens: list[str]) -> None:
         """Read a link with its value, or in a list a vertex and its neighbours."""
-        links = self._links[self._section.removesuffix("list")]
-        if self._section.endswith("list"):
-            first, *others = map(self._vertex, tokens)
-            links += [(first, other, {}) for other in others]
-            return
-        if len(tokens) < 2:
+        is_list = self._section.endswith("list")
+        if len(tokens) < 2 and not is_list:
             raise self._fault("a link needs two vertices", " ".join(tokens))
-        weight = {"weight": tokens[2]} if len(tokens) > 2 and _NUMBER.fullmatch(tokens[2]) else {}
-        links.append((self._vertex(tokens[0]), self._vertex(tokens[1]), weight))
+        weight = {"weight": tokens[2]} if tokens[2:] and not is_list and _NUMBER.fullmatch(tokens[2]) else {}
+        first, *others = map(self._find_vertex, tokens if is_list else tokens[:2])
+        self._links[self._section.removesuffix("list")] += [(first, other, weight) for other in others]
 
     def _take_matrix_row(self, tokens: list[str]) -> None:
         row, start = self._matrix_rows, self._first_side
-        if len(tokens) != self._n - start or row >= (self._first_side or self._n):
+        if len(tokens) != self._n - start or row >= (start or self._n):
             raise self._fault(f"row {row + 1:,} of the matrix has {len(tokens):,} numbers")
         for column, token in enumerate(tokens, start=start):
             if not _NUMBER.fullmatch(token):
@@ -667,8 +654,7 @@ class _PajekReader:
             facts += tell_count("sections_left_aside", self._heads[name], told)
         links = arcs + edges
         if arcs and edges:
-            told = "The file has arcs and edges: {edge} taken as arcs both ways."
-            facts += tell_count("edges_both_ways", len(edges), told)
+            facts += tell_count("edges_both_ways", len(edges), _BOTH_WAYS)
             links += [(v, u, known) for u, v, known in edges if u != v]
         # A matrix shows by itself whether it has a direction.
         directed = None if self._heads["matrix"] else bool(arcs)

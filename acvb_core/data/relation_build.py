@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, shorten
-from acvb_core.data.names import text_of
+from acvb_core.data.names import plain_ids, text_of
 from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, intersect, subtract
 from acvb_core.data.relation_schema import (
     Heading,
@@ -42,9 +41,6 @@ from acvb_core.data.sources.values import (
 
 #: Returns the `source`, `line` and `column` of a label code, for an error.
 Place = Callable[[int], dict[str, Any]]
-_WHOLE = re.compile(r"-?\d+(\.0)?", re.ASCII)
-_NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?", re.ASCII)
-_POWER = re.compile(r"-?\d\.(\d+)[eE]\+(\d{1,3})", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,58 +75,18 @@ def make_side(
             raise DataError(what, **place(code), value=labels[code], remedy=remedy)
         labels = nodes
     elif size is not None:
-        codes = _read_indices(labels, size, place)
+        for code, label in enumerate(labels):
+            if not (label.isascii() and label.isdigit() and len(label) <= 12 and int(label) < size):
+                what = f"with a given shape every label is an index from 0 to {size - 1:,}"
+                remedy = "Give a larger shape, or leave it out where labels are names."
+                raise DataError(what, **place(code), value=label, remedy=remedy)
+        codes = np.array([int(label) for label in labels], dtype=np.int32)
         labels = [str(i) for i in range(size)]
     else:
-        _refuse_rounded(labels, place)
-        whole = unify_numbers(labels)
-        if whole is not labels:
-            found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
-            labels, codes = list(found), np.array([found[label] for label in whole], dtype=np.int32)
+        whole = plain_ids(labels, place)
+        found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
+        labels, codes = list(found), np.array([found[label] for label in whole], dtype=np.int32)
     return Side(np.array(labels, dtype=object), codes)
-
-
-def unify_numbers(labels: Sequence[str]) -> Sequence[str]:
-    """Return ids without a .0, which a column of whole numbers gets where a cell was blank; others as they are.
-
-    >>> unify_numbers(["1.0", "1", "20.0"]), unify_numbers(["1.0", "b"])
-    (['1', '1', '20'], ['1.0', 'b'])
-    """
-    if not any(label.endswith(".0") for label in labels) or not all(map(_WHOLE.fullmatch, labels)):
-        return labels
-    return [label.partition(".")[0] for label in labels]
-
-
-def _refuse_rounded(labels: Sequence[str], place: Place) -> None:
-    """Raise DataError for an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on."""
-    for code, label in enumerate(labels):
-        match = _POWER.fullmatch(label) if "+" in label else None  # quick: there may be millions
-        if match is None or not (int(match[2]) > len(match[1]) or float(label) >= 2**53):
-            continue
-        if all(map(_NUMBER.fullmatch, labels)):
-            what = "this id is a rounded number, which others may be written as too"
-            remedy = "Give ids as texts or whole numbers: in a spreadsheet as text, in pandas with dtype=str."
-            raise DataError(what, **place(code), value=label, remedy=remedy)
-        return
-
-
-def _read_indices(labels: Sequence[str], size: int, place: Place) -> NDArray[np.int32]:
-    codes = np.empty(len(labels), dtype=np.int32)
-    for code, label in enumerate(labels):
-        digits = label.removeprefix("-")
-        if not (digits.isascii() and digits.isdigit()):
-            what = "with a given shape every label is a 0-based index, and this is not a whole number"
-            remedy = "Leave the shape out, or give node lists instead."
-        elif label.startswith("-"):
-            what, remedy = "this index is negative", "Indices start at 0."
-        elif len(digits) > 12 or int(digits) >= size:
-            what = f"this index is beyond the given shape, whose last is {size - 1:,}"
-            remedy = "Give a larger shape, or leave it out when labels are names and not 0-based indices."
-        else:
-            codes[code] = int(digits)
-            continue
-        raise DataError(what, **place(code), value=label, remedy=remedy)
-    return codes
 
 
 def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str) -> Side:
