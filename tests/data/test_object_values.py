@@ -152,7 +152,7 @@ def test_a_broken_matrix_is_refused_at_every_door(case: str) -> None:
 def test_a_broken_matrix_of_lists_is_refused() -> None:
     matrix = sparse.lil_array(np.eye(3))
     matrix.rows[1] = [7]
-    with pytest.raises(DataError, match="column index 7"):
+    with pytest.raises(DataError, match="index 7 exceeds"):
         Relation.build(matrix)
     matrix.rows[1] = [0, 1, 2]
     with pytest.raises(DataError, match="more indices than entries"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,7 +12,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.report import plural
-from acvb_core.data.sources.frames import is_frame
+from acvb_core.data.sources.frames import is_frame, report_damage
 from acvb_core.data.sources.source import ByteSource
 
 #: Objects of a side that a matrix or a shape may claim without naming them: each costs about 100 bytes.
@@ -45,32 +43,38 @@ def check_size(
 
 
 def check_sparse(matrix: Any, name: str) -> Any:
-    """Return a SciPy matrix of any format, in its own one, whose structure is sound: DataError says what is not."""
-    remedy = "Build the matrix again from correct indices."
+    """Return a SciPy matrix as a sound array of its format, or of one without lists: DataError says what is wrong."""
     try:
-        if matrix.ndim != 2:
-            remedy = "Give a matrix of two dimensions."
-            raise ValueError(f"the array has {matrix.ndim} dimensions")
-        if min(matrix.shape) < 0:
-            raise ValueError(f"the matrix has the shape {matrix.shape}")
+        if matrix.format == "lil" and list(map(len, matrix.rows)) != list(map(len, matrix.data)):
+            raise ValueError("a row has more indices than entries, or fewer")
         if matrix.format in ("lil", "dok"):
-            matrix = _without_lists(matrix)
-        if matrix.dtype.kind not in "biuf":
-            remedy = "Give real numbers, whole numbers or a pattern of True and False."
-            raise ValueError(f"the entries are of type {matrix.dtype}")
-        data = machine_numbers(matrix.data)
-        if data is not matrix.data:
-            matrix = matrix.copy()
-            matrix.data = data
-        if matrix.format in ("csr", "csc", "bsr"):
-            return _check_compressed(matrix)
-        if matrix.format == "dia":
-            _check_diagonals(matrix)
-        else:
-            _check_coordinates(matrix)
-        return matrix
-    except ValueError as problem:
-        raise DataError(str(problem), source=name, remedy=remedy) from None
+            matrix = matrix.tocoo()
+        places = [getattr(matrix, part) for part in _PLACES[matrix.format]]
+        return _build_sparse(matrix.format, matrix.data, places, matrix.shape)
+    except (ValueError, TypeError, IndexError, OverflowError) as problem:
+        raise DataError(f"the sparse matrix is broken: {problem}", source=name, remedy=_BUILD_AGAIN) from None
+
+
+def _build_sparse(kind: str, data: NDArray[Any], places: list[Any], shape: tuple[int, ...]) -> Any:
+    """Return a sparse array whose structure is sound; a ValueError or the like says what is not."""
+    if len(shape) != 2 or min(shape) < 0:
+        raise ValueError(f"it has the shape {shape}")
+    if data.dtype.kind not in "biuf":
+        raise ValueError(f"its entries are of type {data.dtype}")
+    if any(np.asarray(part).dtype.kind not in "iu" for part in places):
+        raise ValueError("the places of its entries are no whole numbers")
+    block = data.shape[1:]
+    # SciPy looks at neither, and reads memory that is not of the matrix.
+    if kind == "bsr" and (len(block) != 2 or 0 in block or shape[0] % block[0] or shape[1] % block[1]):
+        raise ValueError(f"blocks of {block} do not fill a matrix of {shape}")
+    if kind == "dia" and not all(-shape[0] < offset < shape[1] for offset in places[0].tolist()):
+        raise ValueError(f"a diagonal is outside a matrix of {shape[0]:,} x {shape[1]:,}")
+    where = places[0] if len(places) == 1 else tuple(places)
+    parts = (machine_numbers(data), where) if kind in ("coo", "dia") else (machine_numbers(data), *places)
+    matrix = getattr(sparse, f"{kind}_array")(parts, shape=shape)
+    if kind in ("csr", "csc", "bsr"):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def to_dense(matrix: Any, name: str) -> NDArray[Any]:
@@ -95,7 +99,8 @@ def to_sparse(given: Any, name: str) -> Any:
         matrix = check_sparse(given, name)
         if max(matrix.shape) > MAX_SIDE:
             remedy = f"Each side may have {MAX_SIDE:,} objects at most."
-            raise DataError(f"the matrix is {_size(matrix)}", source=name, remedy=remedy)
+            what = f"the matrix is {matrix.shape[0]:,} x {matrix.shape[1]:,}"
+            raise DataError(what, source=name, remedy=remedy)
         return matrix
     array = to_array(given, name)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
@@ -139,81 +144,6 @@ def to_array(given: Any, name: str) -> NDArray[Any]:
         return array
 
 
-def _without_lists(matrix: Any) -> Any:
-    """Return a matrix that Python lists hold as one of arrays."""
-    if matrix.format == "lil" and any(
-        len(row) != len(values) for row, values in zip(matrix.rows, matrix.data, strict=False)
-    ):
-        raise ValueError("a row has more indices than entries, or fewer")
-    try:
-        return matrix.tocsr() if matrix.format == "lil" else matrix.tocoo()
-    except (ValueError, TypeError, IndexError, OverflowError) as problem:
-        raise ValueError(f"the sparse matrix is broken ({problem})") from None
-
-
-def _check_compressed(matrix: Any) -> Any:
-    pointers, indices, data = matrix.indptr, matrix.indices, matrix.data
-    block = data.shape[1:] if matrix.format == "bsr" else (1, 1)
-    if len(block) != 2 or 0 in block or any(n % b for n, b in zip(matrix.shape, block, strict=True)):
-        raise ValueError(f"blocks of {block} do not fill a matrix of {matrix.shape}")
-    major, minor = matrix.shape[0] // block[0], matrix.shape[1] // block[1]
-    side = "column"
-    if matrix.format == "csc":
-        major, minor, side = minor, major, "row"
-    for what, array in (("pointers", pointers), ("indices", indices)):
-        if not _are_positions(array):
-            raise ValueError(f"the {what} are of type {array.dtype} and shape {array.shape}")
-    if len(pointers) != major + 1:
-        raise ValueError(f"there are {len(pointers):,} pointers where {major + 1:,} are needed")
-    if pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
-        raise ValueError("the pointers of the sparse matrix do not start at 0 or do not rise")
-    stored = int(pointers[-1])
-    if len(indices) < stored or len(data) < stored:
-        there = f"there are {len(indices):,} indices and {len(data):,} values"
-        raise ValueError(f"the pointers promise {stored:,} entries; {there}")
-    _check_range(indices[:stored], minor, side)
-    if max(len(indices), len(data)) > stored:  # room for more entries, which SciPy does not count
-        matrix = matrix.copy()
-        matrix.prune()
-    return matrix
-
-
-def _check_coordinates(matrix: Any) -> None:
-    for indices, n, side in zip(matrix.coords, matrix.shape, ("row", "column"), strict=True):
-        if not _are_positions(indices) or len(indices) != len(matrix.data):
-            kind = f"of shape {indices.shape} and type {indices.dtype}"
-            raise ValueError(f"there are {len(matrix.data):,} values for {side} indices {kind}")
-        _check_range(indices, n, side)
-
-
-def _check_diagonals(matrix: Any) -> None:
-    offsets = matrix.offsets
-    if matrix.data.ndim != 2 or not _are_positions(offsets):
-        raise ValueError("the diagonals are not stored row by row with one whole offset each")
-    different = len(np.unique(offsets))
-    if not len(offsets) == different == len(matrix.data):
-        raise ValueError(f"there are {different:,} different offsets for {len(matrix.data):,} diagonals")
-    outside = (offsets <= -matrix.shape[0]) | (offsets >= matrix.shape[1])
-    if outside.any():
-        at = int(offsets[outside.argmax()])
-        raise ValueError(f"a diagonal has the offset {at:,}, outside a matrix of {_size(matrix)}")
-
-
-def _are_positions(array: NDArray[Any]) -> bool:
-    return array.ndim == 1 and array.dtype in (np.int32, np.int64)
-
-
-def _check_range(indices: NDArray[Any], n: int, side: str) -> None:
-    if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= n):
-        at = int(((indices < 0) | (indices >= n)).argmax())
-        index = f"the {side} index {int(indices[at]):,}"
-        raise ValueError(f"entry {at + 1:,} has {index}; indices run from 0 to {n - 1:,}")
-
-
-def _size(matrix: Any) -> str:
-    return f"{matrix.shape[0]:,} x {matrix.shape[1]:,}"
-
-
 def graph_library(source: Any) -> str | None:
     """Return the library that a graph in memory is of: networkx, igraph or graph-tool; None for anything else."""
     if isinstance(source, type) or is_frame(source):
@@ -230,8 +160,13 @@ def refuse_graph(source: Any, wanted: str) -> None:
         )
 
 
-#: Arrays of a sparse file that say where its entries are.
-_POSITIONS = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
+#: Arrays that say where the entries of a sparse matrix are, by its format.
+_PLACES = {
+    **dict.fromkeys(("csr", "csc", "bsr"), ("indices", "indptr")),
+    "coo": ("coords",),
+    "dia": ("offsets",),
+}
+_BUILD_AGAIN = "Give real numbers in two dimensions, and build the matrix again from correct indices."
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 #: Arrays in one file at most: the cells, and what may stand beside them.
 MAX_ARRAYS = 1_000
@@ -247,7 +182,7 @@ def load_npy(source: ByteSource) -> NDArray[Any]:
 
     A file that is damaged, holds objects, or claims more than it holds is a DataError.
     """
-    with _report_unreadable(source, "the array", _SAVE_ARRAYS):
+    with report_damage(source, "a NumPy file", Exception, remedy=_SAVE_ARRAYS):
         stream = source.seekable()
         size = stream.seek(0, 2)
         stream.seek(0)
@@ -271,7 +206,7 @@ def _read_array(stream: BinaryIO | Any) -> NDArray[Any]:
 def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
     """Return the arrays of an npz file by name, as `load_npy` does; one that unpacks to too much is a DataError."""
     arrays = {}
-    with _report_unreadable(source, "the array", _SAVE_ARRAYS):
+    with report_damage(source, "a NumPy file", Exception, remedy=_SAVE_ARRAYS):
         archive = source.archive()
         members = archive.infolist()
         if len(members) > MAX_ARRAYS:
@@ -281,7 +216,9 @@ def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
         source.check_room(sum(member.file_size for member in members))
         for member in members:
             name = member.filename.removesuffix(".npy")
-            with _report_unreadable(source, f"the array {name!r}", _SAVE_ARRAYS):
+            with report_damage(
+                source, f"a NumPy file with an array {name!r}", Exception, remedy=_SAVE_ARRAYS
+            ):
                 with archive.open(member) as stream:
                     _check_header(stream, member.file_size, source)
                 with archive.open(member) as stream:
@@ -298,38 +235,17 @@ def load_sparse(source: ByteSource) -> Any:
     """Return the matrix of `scipy.sparse.save_npz`, in its own format and sound; otherwise a DataError."""
     arrays = load_npz(source)
     # Arrays that do not belong together make SciPy raise all sorts.
-    with _report_unreadable(source, "the sparse matrix", "Save it with scipy.sparse.save_npz again."):
+    remedy = "Save it with scipy.sparse.save_npz again."
+    with report_damage(source, "a sparse matrix", Exception, remedy=remedy):
         kind = arrays["format"].item()
         kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
         if kind not in ("csr", "csc", "bsr", "coo", "dia"):
             raise ValueError(f"there is no sparse format {kind!r}")
-        wrong = [name for name in _POSITIONS & set(arrays) if arrays[name].dtype.kind not in "iu"]
-        if wrong:
-            raise ValueError(f"{wrong[0]!r} must hold whole numbers")
-        shape = tuple(arrays["shape"].tolist())
-        if kind == "coo":
-            where: Any = tuple(arrays["coords"]) if "coords" in arrays else (arrays["row"], arrays["col"])
-        else:
-            where = arrays["offsets"] if kind == "dia" else (arrays["indices"], arrays["indptr"])
-        data = machine_numbers(arrays["data"])
-        parts = (data, *where) if kind in ("csr", "csc", "bsr") else (data, where)
-        matrix = getattr(sparse, f"{kind}_array")(parts, shape=shape)
-        try:
-            return check_sparse(matrix, source.name)
-        except DataError as fault:
-            raise ValueError(fault.what) from None
-
-
-@contextmanager
-def _report_unreadable(source: ByteSource, what: str, remedy: str) -> Iterator[None]:
-    """Turn whatever a damaged file makes NumPy, SciPy, zipfile and zlib raise into a DataError."""
-    try:
-        yield
-    except DataError:
-        raise
-    except Exception as problem:
-        why = (str(problem).splitlines() or [type(problem).__name__])[0]
-        raise source.fault(f"{what} cannot be read ({why})", remedy) from None
+        places: list[Any] = [arrays["row"], arrays["col"]] if "row" in arrays else []
+        places = places or [arrays[part] for part in _PLACES[kind]]
+        if arrays["shape"].dtype.kind not in "iu":
+            raise ValueError("its shape is no whole numbers")
+        return _build_sparse(kind, arrays["data"], places, tuple(arrays["shape"].tolist()))
 
 
 def _check_header(stream: BinaryIO | Any, size: int, source: ByteSource) -> None:

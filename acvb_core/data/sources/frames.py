@@ -35,17 +35,21 @@ _SHOWN = 8
 
 
 @contextmanager
-def report_damage(source: ByteSource, what: str, *errors: type[Exception]) -> Iterator[None]:
+def report_damage(
+    source: ByteSource,
+    what: str,
+    *errors: type[Exception],
+    remedy: str = "It may be damaged or truncated: save, copy or download it again.",
+) -> Iterator[None]:
     """Turn what a library raises while it reads a file into a DataError."""
     reported: tuple[type[Exception], ...] = (*errors, OSError, UnicodeDecodeError)
     try:
         yield
+    except DataError:
+        raise
     except reported as problem:
-        told = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise source.fault(
-            f"this is {what} that cannot be read ({told})",
-            "It may be damaged or truncated: save, copy or download it again.",
-        ) from None
+        told = (str(problem).splitlines() or [type(problem).__name__])[0]
+        raise source.fault(f"this is {what} that cannot be read ({told})", remedy) from None
 
 
 def batch_texts(rows: Iterable[tuple[int, Sequence[str | None]]], width: int) -> Iterator[Any]:
