@@ -14,15 +14,16 @@ Kind = Literal["relation", "corpus", "table"]
 ColumnChoice = str | int | Literal[False] | None
 #: Records that a schema shows.
 PREVIEW_ROWS = 20
-#: The roles of columns by format: those that a source cannot do without, and the others.
+#: The roles of columns by format, or kind and format: those that a source cannot do without, and the others.
 ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "edges": (("row_column", "column_column"), ("value_column", "direction_column")),
     "matrix": ((), ("row_column",)),
     "counts": (("document_column", "word_column"), ("count_column",)),
+    "corpus matrix": ((), ("document_column", "label_column")),
     "table": (("text_column",), ("name_column", "label_column")),
 }
 #: Roles of which the remaining columns are not read.
-_READ_ALONE = ("edges", "counts")
+_READ_ALONE = ("edges",)
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,12 @@ class Schema:
     @property
     def roles(self) -> dict[str, int | None]:
         """The column of each role that the format has."""
-        needed, optional = ROLES.get(self.format, ((), ()))
+        needed, optional = self._roles
         return {role: getattr(self, role) for role in (*needed, *optional)}
+
+    @property
+    def _roles(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return ROLES.get(f"{self.kind} {self.format}", ROLES.get(self.format, ((), ())))
 
     @property
     def used_columns(self) -> set[int | None] | None:
@@ -130,7 +135,7 @@ class Schema:
         The choices are by role. A column with two roles is a DataError, a role that the format does not have a
         ParameterError.
         """
-        needed, optional = ROLES.get(self.format, ((), ()))
+        needed, optional = self._roles
         given = {role: choice for role, choice in choices.items() if choice is not None}
         for role in given:
             if role not in (*needed, *optional):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.reading import CountsFound, Reading
-from acvb_core.data.corpora.schema import choose_files, list_first, open_files, read_text
+from acvb_core.data.corpora.reading import CountsFound, Reading, column_facts, further_columns, name_facts
+from acvb_core.data.corpora.schema import choose_files, open_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
@@ -73,15 +73,7 @@ def collect_documents(
         sink.add_documents(DocumentBatch(texts, names, known, further))
         if report is not None:
             report()
-    facts = []
-    if unnamed:
-        told = f"{plural(unnamed, 'document')} without a name: called by the position in the file."
-        facts.append(Fact("unnamed_documents", unnamed, told))
-    count, first = sink.number_names()
-    if count:
-        told = f"{plural(count, 'document')} with a name that stood before: a number was appended."
-        facts.append(Fact("renamed_documents", count, told, {"first": first}))
-    return facts
+    return name_facts(unnamed, *sink.number_names())
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -137,16 +129,12 @@ def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Ite
     if text is None:
         remedy = "Say which column holds the texts, or choose another format."
         raise reading.fault("there is no column of texts", remedy, value=", ".join(schema.column_names[:10]))
-    titles = make_unique([title or f"column {i}" for i, title in enumerate(schema.column_names, start=1)])[0]
-    further = [i for i in range(len(titles)) if i not in (text, name, label)]
-    unread: Collection[int] = ()
+    kept, unused = further_columns(reading, (text, name, label))
     if isinstance(reading.source, FrameSource):
-        unread = _unreadable_columns(reading.source, further)
-        further = [i for i in further if i not in unread]
-        rows = _frame_rows(reading, reading.source, unread, facts)
+        used = {text, name, label, *kept}
+        rows = _frame_rows(reading, reading.source, used, facts)
     else:
         rows = _delimited_rows(reading, facts)
-    columns = [titles[i] for i in further]
 
     def documents() -> Iterator[Document]:
         row: Sequence[str] | None = None
@@ -155,42 +143,26 @@ def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Ite
                 row[text],
                 None if name is None else row[name],
                 None if label is None else row[label].strip(),
-                tuple([row[i] for i in further]),
+                tuple([row[i] for i in kept]),
             )
         if row is None:
             raise reading.no_rows()
-        if columns:
-            told = (
-                f"{plural(len(columns), 'other column is', 'other columns are')} kept: {list_first(columns)}."
-            )
-            facts.append(Fact("kept_columns", len(columns), told))
-        if unread:
-            unused = list_first([titles[i] for i in unread])
-            told = f"{plural(len(unread), 'column')} of lists, bytes or the like not used: {unused}."
-            facts.append(Fact("unused_columns", len(unread), told))
+        facts.extend(column_facts(kept.values(), unused, "lists, bytes or the like"))
 
-    return columns, documents()
-
-
-def _unreadable_columns(source: FrameSource, columns: Sequence[int]) -> list[int]:
-    """Return the columns of a frame whose values are neither numbers nor texts, dates or true / false."""
-    first = next(source.frame.batches(), None)
-    if first is None:
-        return []
-    return [i for i in columns if read_texts(first.column(i), source, i, strict=False) is None]
+    return list(kept.values()), documents()
 
 
 def _frame_rows(
-    reading: Reading, source: FrameSource, unread: Collection[int], facts: list[Fact]
+    reading: Reading, source: FrameSource, used: Collection[int | None], facts: list[Fact]
 ) -> Iterator[Sequence[str]]:
-    """Give the rows of columns that are no text, blank fields in place of the columns that are not read."""
+    """Give the rows of columns that are no text, blank fields in place of the columns that are not used."""
     schema, frame = reading.schema, source.frame
     header = schema.header and not frame.named
     count = 0
     for batch in frame.batches():
         blank = [""] * batch.num_rows
         columns: list[Any] = [
-            blank if i in unread else read_texts(batch.column(i), source, i).to_pylist()
+            read_texts(batch.column(i), source, i).to_pylist() if i in used else blank
             for i in range(schema.n_fields)
         ]
         for row in zip(*columns, strict=True):
@@ -300,7 +272,14 @@ class MemorySink:
         shape = found.n_documents, len(found.words)
         matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
         documents = range(1, shape[0] + 1) if found.names is None else found.names.labels()
-        corpus = Corpus.build(matrix, vocabulary=found.words, documents=documents, name=name)
+        corpus = Corpus.build(
+            matrix,
+            vocabulary=found.words,
+            documents=documents,
+            name=name,
+            labels=found.labels or None,
+            metadata={column: typed_column(values) for column, values in found.columns.items()},
+        )
         repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
         facts = (*found.facts, *repeated, *corpus_facts(corpus))
         return Loaded(corpus, ReadReport(schema.filename, facts), schema)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import os
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Unpack
@@ -26,9 +25,12 @@ from acvb_core.data.corpora.reading import (
     CountsFound,
     Reading,
     Vocabulary,
+    is_object,
+    list_values,
     read_counts,
     read_docword,
     read_ldac,
+    read_matrix,
     read_vocabulary,
 )
 from acvb_core.data.corpora.schema import (
@@ -44,7 +46,6 @@ from acvb_core.data.names import is_numbering
 from acvb_core.data.report import Fact, Loaded, ReadReport, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library, refuse_graph
-from acvb_core.data.sources.frames import is_frame
 from acvb_core.data.sources.source import FileLike
 
 if TYPE_CHECKING:
@@ -54,12 +55,6 @@ if TYPE_CHECKING:
 #: Lists of words are taken as they are, but for how often a word must stand in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())
 _LISTS = (list, tuple, np.ndarray)
-
-
-def is_object(source: Any) -> bool:
-    """Return whether a source is a Python object, and neither a file nor a data frame."""
-    file = isinstance(source, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(source, "read")
-    return not (file or is_frame(source))
 
 
 def as_frame(source: Any) -> Any:
@@ -90,7 +85,7 @@ def holds_documents(source: Any) -> bool:
         return False
     if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__") or graph_library(source):
         return False
-    documents = _list_values(source)
+    documents = list_values(source)
     first = next((one for one in documents if isinstance(one, str) or (isinstance(one, list) and one)), None)
     if first is None or isinstance(first, str):
         return first is not None
@@ -112,10 +107,11 @@ def read_object(
     for option, value in options.items():
         if value not in (None, "auto"):
             raise ParameterError(f"{option} is for files; this is a {kind}.")
+    words = None if vocabulary is None else read_vocabulary(vocabulary).words
     own = getattr(source, "name", None)
     name = name or (own if isinstance(own, str) and own else "corpus")
     if sparse.issparse(source) or getattr(source, "ndim", 1) == 2:
-        return _build_of_matrix(source, _list_words(vocabulary), None, name, tokeniser)
+        return _build_of_matrix(source, words, None, name, tokeniser)
     if isinstance(source, Mapping | Set) or not hasattr(source, "__iter__"):
         raise ParameterError(
             "A corpus is a file, a list or column of texts, of lists of words or of lists of (word number, count), a "
@@ -124,7 +120,6 @@ def read_object(
     names = _find_names(source)
     documents, of, facts = plain_documents(source, name)
     if of is tuple:
-        words = _list_words(vocabulary)
         return _build_of_matrix(_read_bags(documents, name, words), words, names, name, tokeniser)
     if vocabulary is not None:
         raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
@@ -141,7 +136,7 @@ def plain_documents(given: Any, name: str) -> tuple[Iterable[Any], type, list[Fa
     They are texts (str) or lists of words (list), with an empty one in place of a missing one; or lists of pairs
     (tuple), one after another. DataError: one of them is something else, or all are missing or empty.
     """
-    documents = iter(_list_values(given))
+    documents = iter(list_values(given))
     head: list[Any] = []
     kind: type | None = None
     for one in documents:
@@ -227,34 +222,6 @@ def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None)
     return sparse.csr_array(parts, shape=(len(ends) - 1, width))
 
 
-def _list_words(vocabulary: Any) -> list[str] | None:
-    """Return the words of a list, file, vectoriser or dictionary (of words or of numbers), by their numbers."""
-    if vocabulary is None:
-        return None
-    if not is_object(vocabulary):
-        return read_vocabulary(vocabulary).words
-    if hasattr(vocabulary, "get_feature_names_out"):
-        return [str(word) for word in vocabulary.get_feature_names_out()]
-    vocabulary = getattr(vocabulary, "token2id", vocabulary)
-    if not isinstance(vocabulary, Mapping):
-        return [str(word) for word in _list_values(vocabulary)]
-    pairs = [(at, word) if isinstance(word, str) else (word, at) for at, word in vocabulary.items()]
-    found = {operator.index(number): word for number, word in pairs}
-    gap = next((n for n in range(len(pairs)) if n not in found), None)
-    if gap is not None:
-        what = f"the vocabulary has {len(pairs):,} words, and none of number {gap:,}"
-        raise DataError(what, remedy="Number the words from 0 without gaps (compactify() of gensim does).")
-    return [found[number] for number in range(len(pairs))]
-
-
-def _list_values(column: Any) -> Any:
-    """Return a column as a list; anything else as it is."""
-    for method in ("to_list", "to_pylist", "tolist"):
-        if hasattr(column, method):
-            return getattr(column, method)()
-    return column
-
-
 def _find_names(source: Any) -> list[str] | None:
     """Return the names that the index of a pandas column gives, None where it only numbers from 0."""
     import pandas as pd
@@ -275,6 +242,7 @@ def _is_missing(one: Any) -> bool:
 
 _COUNT_READERS: dict[str, Callable[[Reading, Vocabulary | None, AddEntries], CountsFound]] = {
     "counts": read_counts,
+    "matrix": read_matrix,
     "docword": read_docword,
     "ldac": read_ldac,
 }

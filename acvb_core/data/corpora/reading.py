@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.schema import CorpusSource, TextFolder
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.corpora.schema import CorpusSource, TextFolder, list_first
+from acvb_core.data.names import make_unique, refuse_repeated
+from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import MAX_SIDE, check_size
 from acvb_core.data.sources.containers import open_records, reading_facts
 from acvb_core.data.sources.formats import refuse_text_format
+from acvb_core.data.sources.frames import FrameRecords, FrameSource, is_frame, read_texts
 from acvb_core.data.sources.parse import RecordReader
 from acvb_core.data.sources.source import (
     MAX_TEXT,
@@ -30,10 +33,6 @@ from acvb_core.data.sources.source import (
     open_lines,
 )
 from acvb_core.data.sources.values import PLAIN, LabelTable, NumberStyle, RecordBatch, ask_style
-
-if TYPE_CHECKING:
-    pass
-
 
 _SHOWN = 5
 #: Share of the work that is reading; the rest is sorting and writing.
@@ -167,138 +166,220 @@ def change_fault(fault: DataError, **changes: Any) -> DataError:
 
 
 class Vocabulary(NamedTuple):
-    """The words of a vocabulary file, and what the user calls it."""
+    """The words of a vocabulary, and what the user calls it."""
 
     words: list[str]
     source: str
 
 
-def read_vocabulary(source: FileLike) -> Vocabulary:
-    """Return the words of a vocabulary file, one a line; a blank line or a word that stands twice is a DataError."""
-    with ByteSource(source, "the vocabulary" if isinstance(source, bytes) else None) as opened:
-        refuse_text_format(opened)
-        lines, _ = open_lines(opened)
-        words = [line.strip() for line in lines]
-    while words and not words[-1]:
-        words.pop()
+def read_vocabulary(given: FileLike | Any) -> Vocabulary:
+    """Return the words of a file (one a line), list, vectoriser or dictionary (of words or of numbers), by number.
+
+    A blank word, one that occurs twice or a number without a word is a DataError.
+    """
+    name = "the vocabulary"
+    if is_object(given):
+        words = _list_words(given)
+    else:
+        with ByteSource(given, name if isinstance(given, bytes) else None) as opened:
+            refuse_text_format(opened)
+            lines, _ = open_lines(opened)
+            words = [line.strip() for line in lines]
+        name = opened.name
+        while words and not words[-1]:
+            words.pop()
     lines_of: dict[str, int] = {}
     for line, word in enumerate(words, start=1):
+        place: dict[str, Any] = {"source": name, "line": line, "value": word or None}
         if not word:
             remedy = "Give one word on each line: its place is its number."
-            raise opened.fault("a word is blank", remedy, line)
+            raise DataError("a word is blank", **place, remedy=remedy)
         if word in lines_of:
             what = f"this word already stands on line {lines_of[word]:,}"
-            raise opened.fault(what, "Give every word once.", line, word)
+            raise DataError(what, **place, remedy="Give every word once.")
         lines_of[word] = line
     if not words:
-        raise opened.fault("the vocabulary is empty", "Give one word on each line.")
-    return Vocabulary(words, opened.name)
+        raise DataError("the vocabulary is empty", source=name, remedy="Give one word on each line.")
+    return Vocabulary(words, name)
+
+
+def is_object(source: Any) -> bool:
+    """Return whether a source is a Python object, and neither a file nor a data frame."""
+    file = isinstance(source, str | os.PathLike | bytes | bytearray | memoryview) or hasattr(source, "read")
+    return not (file or is_frame(source))
+
+
+def list_values(column: Any) -> Any:
+    """Return a column as a list; anything else as it is."""
+    for method in ("to_list", "to_pylist", "tolist"):
+        if hasattr(column, method):
+            return getattr(column, method)()
+    return column
+
+
+def _list_words(vocabulary: Any) -> list[str]:
+    """Return the words of a list, vectoriser or dictionary (of words or of numbers), by their numbers."""
+    if hasattr(vocabulary, "get_feature_names_out"):
+        vocabulary = vocabulary.get_feature_names_out()
+    vocabulary = getattr(vocabulary, "token2id", vocabulary)
+    if not isinstance(vocabulary, Mapping):
+        return [str(word) for word in list_values(vocabulary)]
+    pairs = [(at, word) if isinstance(word, str) else (word, at) for at, word in vocabulary.items()]
+    found = {operator.index(number): word for number, word in pairs}
+    gap = next((n for n in range(len(pairs)) if n not in found), None)
+    if gap is not None:
+        what = f"the vocabulary has {len(pairs):,} words, and none of number {gap:,}"
+        raise DataError(what, remedy="Number the words from 0 without gaps (compactify() of gensim does).")
+    return [found[number] for number in range(len(pairs))]
 
 
 MAX_COUNT = 2**31 - 1
 COUNT_REMEDY = (
     "Give counts: 0, 1, 2, …; weights such as tf-idf are not counts. Or choose another count column."
 )
-_WHOLE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)
+_CELL_REMEDY = "Give counts, 0 for a word that is not in the document; or leave the column out."
 #: Takes the documents, words and counts of some entries: numbers from 0, counts below 2^31.
 AddEntries = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 
 class CountsFound(NamedTuple):
-    """Results of reading word counts, beside the entries; without `names` documents are numbered from 1."""
+    """Results of reading word counts, besides the entries; without `names` documents are numbered from 1."""
 
     n_documents: int
     words: Sequence[str]
     names: LabelTable | None
     facts: list[Fact]
+    labels: Sequence[str] = ()
+    columns: Mapping[str, Sequence[str]] = {}
+
+
+class WholeColumn(NamedTuple):
+    """A column (0-based) of whole numbers from `low` to `high`."""
+
+    column: int
+    what: str
+    low: int
+    high: int
+    remedy: str
+
+
+def _read_whole(
+    reading: Reading, batch: RecordBatch, columns: Sequence[WholeColumn], good: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return the numbers of each record, shape (n_records, n_columns); broken records are no longer `good`."""
+    style = reading.schema.style
+    numbers = batch.numbers([one.column for one in columns], style)
+    low, high = np.array([(one.low, one.high) for one in columns]).T
+    fits = (numbers >= low) & (numbers <= high) & (numbers == np.floor(numbers))
+    for at in np.flatnonzero(good & ~fits.all(axis=1)).tolist():
+        one = columns[int(fits[at].argmin())]
+        text = batch.field(at, one.column)
+        what, remedy = number_fault(text, one, style), ask_style(text, style) or one.remedy
+        place = {"line": int(batch.lines[at]), "column": one.column + 1, "value": text or None}
+        reading.leave_out(reading.fault(what, remedy, **place))
+    good &= fits.all(axis=1)
+    return np.where(fits, numbers, 0).astype(np.int64)
+
+
+def number_fault(text: str, wanted: WholeColumn, style: NumberStyle = PLAIN) -> str:
+    """Return what is wrong with a field that is to hold a whole number; "" if nothing is."""
+    what, number = wanted.what, style.number(text)
+    if not text:
+        return f"the {what} is blank"
+    if np.isnan(number):
+        return f"the {what} is not a number"
+    if number < 0:
+        return f"the {what} is negative"
+    if number != np.floor(number):
+        return f"the {what} is not a whole number"
+    fits = wanted.low <= number <= wanted.high
+    return "" if fits else f"this {what} is not from {wanted.low:,} to {wanted.high:,}"
+
+
+def _open_table(reading: Reading, used: Sequence[int] | None = None) -> RecordReader | FrameRecords:
+    assert not isinstance(reading.source, TextFolder)
+    schema = reading.schema
+    n_fields = schema.n_fields if reading.skip else None
+    options: dict[str, Any] = {"n_fields": n_fields, "on_fault": reading.leave_out, "used": used}
+    return open_records(reading.source, schema, encoding=reading.encoding, **options)
 
 
 def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
     """Read a long list of document, word and perhaps count; a document's lines need not stand together.
 
-    The names of documents and words are held in memory: their bytes and 28 bytes each.
+    The names of documents and words are held in memory: their bytes and 28 bytes each. Further columns are kept if
+    they have one value for each document.
     """
-    schema, source = reading.schema, reading.source
-    assert not isinstance(source, TextFolder)
-    columns = _CountColumns(reading, vocabulary)
-    reader = open_records(
-        source,
-        schema,
-        encoding=reading.encoding,
-        n_fields=schema.n_fields if reading.skip else None,
-        used=columns.used,
-        on_fault=reading.leave_out,
-    )
+    schema = reading.schema
+    roles = [schema.document_column, schema.word_column, schema.count_column]
+    kept, unused = further_columns(reading, roles)
+    used = [at for at in roles if at is not None]
+    documents, words = LabelTable(), LabelTable()
+    if vocabulary is not None:
+        words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers
+    beside = {at: _Constant() for at in kept}
+    reader = _open_table(reading, [*used, *kept])
     n_entries = 0
     with reading.offering():
         for batch in reader:
-            entries = columns.read_entries(batch)
-            n_entries += len(entries[0])
-            add(*entries)
+            if batch.n_fields <= max(used):
+                what = f"there are {batch.n_fields:,} fields, fewer than the chosen columns need"
+                remedy = "Choose other columns or another delimiter."
+                raise reading.fault(what, remedy, line=int(batch.lines[0]))
+            batch, counts = _check_counts(reading, batch)
+            codes = words.codes(batch, used[1])
+            if vocabulary is not None:
+                known = codes < len(vocabulary.words)
+                _leave_out(reading, batch, ~known, used[1], *_unknown_word(vocabulary))
+                batch, codes, counts = _choose_records(batch, known), codes[known], counts[known]
+            rows = documents.codes(batch, used[0])
+            for at, column in list(beside.items()):
+                if not column.add(batch, at, rows, len(documents)):
+                    unused.append(kept[at])
+                    del beside[at]
+            n_entries += len(counts)
+            add(rows, codes, counts)
             reading.report_read()
     if not reader.records:
         raise reading.no_rows()
     facts = reading_facts(reader, schema)
     if schema.count_column is None:
         facts.append(Fact("lines_as_tokens", n_entries, "There is no count column: each line is one token."))
-    words = columns.words.labels() if vocabulary is None else vocabulary.words
-    return CountsFound(len(columns.documents), words, columns.documents, facts)
+    columns = {kept[at]: column.values() for at, column in beside.items()}
+    facts += column_facts(columns, unused, "several values in one document, or no texts or numbers")
+    listed = words.labels() if vocabulary is None else vocabulary.words
+    return CountsFound(len(documents), listed, documents, facts, columns=columns)
 
 
-class _CountColumns:
-    """The columns of a list of counts, turned into numbers batch by batch."""
+def _check_counts(reading: Reading, batch: RecordBatch) -> tuple[RecordBatch, NDArray[np.int64]]:
+    """Return the records of a list of counts that can be read, and their counts.
 
-    def __init__(self, reading: Reading, vocabulary: Vocabulary | None) -> None:
-        schema = reading.schema
-        assert schema.document_column is not None
-        assert schema.word_column is not None
-        self._reading, self._vocabulary = reading, vocabulary
-        self._document, self._word = schema.document_column, schema.word_column
-        self.used = [self._document, self._word]
-        self._count: NumberColumn | None = None
-        if schema.count_column is not None:
-            self.used.append(schema.count_column)
-            self._count = NumberColumn(schema.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY, schema.style)
-        self.documents, self.words = LabelTable(), LabelTable()
-        if vocabulary is not None:
-            self.words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers
-
-    def read_entries(self, batch: RecordBatch) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return documents, words and counts of the records that can be read."""
-        if batch.n_fields <= max(self.used):
-            what = f"there are {batch.n_fields:,} fields, fewer than the chosen columns need"
-            remedy = "Choose other columns or another delimiter."
-            raise self._reading.fault(what, remedy, line=int(batch.lines[0]))
-        good = np.ones(batch.n_records, dtype=np.bool_)
-        for column, what in ((self._document, "document"), (self._word, "word")):
-            blank = good & batch.blank(column)
-            remedy = f"Name the {what}, or remove the line."
-            _leave_out(self._reading, batch, blank, column, f"the {what} is blank", remedy)
-            good &= ~blank
-        counts = np.ones(batch.n_records, dtype=np.int64)
-        if self._count is not None:
-            counts = self._count.read(batch, self._reading, good)
-        # A broken line must not leave a document or a word behind, so the names come last.
-        batch, counts = _choose_records(batch, good), counts[good]
-        words = self.words.codes(batch, self._word)
-        if self._vocabulary is not None:
-            size = len(self._vocabulary.words)
-            known = words < size
-            remedy = f"Add it to {self._vocabulary.source} ({plural(size, 'word')}), or leave that out."
-            what = "this word is not in the vocabulary"
-            _leave_out(self._reading, batch, ~known, self._word, what, remedy)
-            batch, words, counts = _choose_records(batch, known), words[known], counts[known]
-        return self.documents.codes(batch, self._document), words, counts
+    A broken line must not leave a document or a word behind, so their names are read after this.
+    """
+    schema = reading.schema
+    good = np.ones(batch.n_records, dtype=np.bool_)
+    for column, what in ((schema.document_column, "document"), (schema.word_column, "word")):
+        assert column is not None
+        blank = good & batch.blank(column)
+        _leave_out(
+            reading, batch, blank, column, f"the {what} is blank", f"Name the {what}, or remove the line."
+        )
+        good &= ~blank
+    counts = np.ones(batch.n_records, dtype=np.int64)
+    if schema.count_column is not None:
+        wanted = WholeColumn(schema.count_column, "count", 0, MAX_COUNT, COUNT_REMEDY)
+        counts = _read_whole(reading, batch, [wanted], good)[:, 0]
+    return _choose_records(batch, good), counts[good]
 
 
 def batch_words(words: Sequence[str]) -> RecordBatch:
     """Return words as records of one field."""
     encoded = [word.encode("utf-8") for word in words]
-    sizes = np.array([len(word) for word in encoded], dtype=np.int32)
-    ends = np.cumsum(sizes, dtype=np.int32)
+    ends = np.cumsum([len(word) for word in encoded], dtype=np.int32)
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int32)
     # Of a bytearray: an array that may not be written to would be another type to the compiled table.
     text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
-    return RecordBatch(text, ends - sizes, ends, np.zeros(len(words), dtype=np.int64), 1)
+    return RecordBatch(text, starts, ends, np.zeros(len(words), dtype=np.int64), 1)
 
 
 def _leave_out(
@@ -314,77 +395,130 @@ def _choose_records(batch: RecordBatch, chosen: NDArray[np.bool_]) -> RecordBatc
         return batch
     used = batch.n_records * batch.n_fields
     starts, ends = (
-        np.ascontiguousarray(side[:used].reshape(-1, batch.n_fields)[chosen]).ravel()
-        for side in (batch.starts, batch.ends)
+        side[:used].reshape(-1, batch.n_fields)[chosen].ravel() for side in (batch.starts, batch.ends)
     )
     return RecordBatch(batch.text, starts, ends, batch.lines[chosen], batch.n_fields)
 
 
-class NumberColumn(NamedTuple):
-    """A column (0-based) of whole numbers from `low`, at least 0, to `high`, parsed where they lie."""
+class _Constant:
+    """A column of a list of counts, as long as it has one value for each document."""
 
-    column: int
-    what: str
-    low: int
-    high: int
-    remedy: str
-    style: NumberStyle = PLAIN
+    def __init__(self) -> None:
+        self._table, self._codes = LabelTable(), np.empty(0, dtype=np.int32)
 
-    def read(self, batch: RecordBatch, reading: Reading, good: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return each record's number; records whose number is broken are no longer `good`."""
-        found = np.empty(batch.n_records, dtype=np.int64)
-        if self.style != PLAIN:
-            numbers = batch.numbers([self.column], self.style)[:, 0]
-            whole = (numbers >= self.low) & (numbers <= self.high) & (numbers == np.floor(numbers))
-            found[:] = np.where(whole, numbers, -1)
-        else:
-            _parse(
-                batch.text, batch.starts, batch.ends, batch.n_fields, self.column, self.low, self.high, found
-            )
-        for at in np.flatnonzero((found < 0) & good).tolist():
-            text = batch.field(at, self.column)
-            what = number_fault(text, self.what, self.low, self.high)
-            place = {"line": int(batch.lines[at]), "column": self.column + 1}
-            remedy = ask_style(text, self.style) or self.remedy
-            reading.leave_out(reading.fault(what, remedy, **place, value=text or None))
-        good &= found >= 0
-        return found
+    def add(self, batch: RecordBatch, column: int, documents: NDArray[Any], n_documents: int) -> bool:
+        """Take the values of some records; return whether each document still has one value."""
+        found = self._table.codes(batch, column)
+        self._codes = np.pad(self._codes, (0, n_documents - len(self._codes)), constant_values=-1)
+        new = self._codes[documents] < 0
+        self._codes[documents[new]] = found[new]
+        return bool((self._codes[documents] == found).all())
+
+    def values(self) -> list[str]:
+        """Return the value of each document."""
+        labels = self._table.labels()
+        return [labels[code] for code in self._codes.tolist()]
 
 
-def number_fault(text: str, what: str, low: int, high: int) -> str:
-    """Return what is wrong with a field that is to hold a whole number; "" where nothing is."""
-    if _WHOLE.fullmatch(text):
-        fits = low <= int(text.split(".")[0]) <= high
-        return "" if fits else f"this {what} is not from {low:,} to {high:,}"
-    if not text:
-        return f"the {what} is blank"
-    try:
-        return f"the {what} is negative" if float(text) < 0 else f"the {what} is not a whole number"
-    except ValueError:
-        return f"the {what} is not a number"
+def read_matrix(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
+    """Read a table of counts: a document in each record, a word in each column but those of names and labels."""
+    schema = reading.schema
+    named, labelled = schema.document_column, schema.label_column
+    places = [at for at in range(schema.n_fields) if at not in (named, labelled)]
+    words, numbers = _match_words(reading, places, vocabulary)
+    wanted = [WholeColumn(at, "count", 0, MAX_COUNT, _CELL_REMEDY) for at in places]
+    reader = _open_table(reading)
+    names: list[str] = []
+    labels: list[str] = []
+    n_documents = 0
+    with reading.offering():
+        for batch in reader:
+            good = np.ones(batch.n_records, dtype=np.bool_)
+            counts = _read_whole(reading, batch, wanted, good)[good]
+            batch = _choose_records(batch, good)
+            rows, columns = np.nonzero(counts)
+            add(n_documents + rows, numbers[columns], counts[rows, columns])
+            for column, values in ((named, names), (labelled, labels)):
+                if column is not None:
+                    values += [batch.field(at, column) for at in range(batch.n_records)]
+            n_documents += batch.n_records
+            reading.report_read()
+    if not reader.records:
+        raise reading.no_rows()
+    unnamed = [at for at, name in enumerate(names) if not name]
+    for at in unnamed:
+        names[at] = str(at + 1)
+    names, renamed = make_unique(names)
+    table = None if named is None else LabelTable()
+    if table is not None:
+        table.codes(batch_words(names), 0)
+    facts = [*reading_facts(reader, schema), *name_facts(len(unnamed), len(renamed), renamed[:_SHOWN])]
+    return CountsFound(n_documents, words, table, facts, labels)
 
 
-@njit(nogil=True, cache=True)
-def _parse(
-    text: Any, starts: Any, ends: Any, n_fields: Any, column: Any, low: Any, high: Any, found: Any
-) -> None:
-    """Parse the plain numbers of a column, -1 for what is none."""
-    for record in range(found.shape[0]):
-        at = record * n_fields + column
-        place = starts[at]
-        end = ends[at]
-        number = 0
-        digits = 0
-        while place < end and digits < 16 and 48 <= text[place] <= 57:
-            number = number * 10 + (text[place] - 48)
-            digits += 1
-            place += 1
-        if digits > 0 and place < end and text[place] == 46:  # 3.0 is 3
-            place += 1
-            while place < end and text[place] == 48:
-                place += 1
-        plain = 0 < digits < 16 and place == end and low <= number <= high
-        found[record] = number if plain else -1
+def _match_words(
+    reading: Reading, places: Sequence[int], vocabulary: Vocabulary | None
+) -> tuple[Sequence[str], NDArray[np.int64]]:
+    """Return the words of a table of counts, and the number of each column's word."""
+    schema, numbers = reading.schema, np.arange(len(places))
+    if not schema.header:
+        words = _words_of(vocabulary, 0, len(places))
+        if len(words) != len(places):
+            known, there = plural(len(words), "word"), plural(len(places), "column")
+            what = f"the vocabulary has {known}, the table {there} of counts"
+            raise reading.fault(what, "Load the vocabulary that belongs to this file.")
+        return words, numbers
+    titles = [schema.column_names[at] for at in places]
+    line = schema.title_lines + 1
+    refuse_repeated(titles, "word", lambda i: {"source": reading.name, "line": line, "column": places[i] + 1})
+    if vocabulary is None:
+        return titles, numbers
+    index = {word: number for number, word in enumerate(vocabulary.words)}
+    for at, title in zip(places, titles, strict=True):
+        if title not in index:
+            raise reading.fault(*_unknown_word(vocabulary), line=line, column=at + 1, value=title)
+    return vocabulary.words, np.array([index[title] for title in titles])
+
+
+def _unknown_word(vocabulary: Vocabulary) -> tuple[str, str]:
+    """Return the fault of a word that is not in the vocabulary, and its remedy."""
+    remedy = f"Add it to {vocabulary.source} ({plural(len(vocabulary.words), 'word')}), or leave that out."
+    return "this word is not in the vocabulary", remedy
+
+
+def further_columns(reading: Reading, taken: Sequence[int | None]) -> tuple[dict[int, str], list[str]]:
+    """Return the names of the columns without a role by position, and those whose values are no texts or numbers."""
+    schema, source = reading.schema, reading.source
+    titles = make_unique([title or f"column {i}" for i, title in enumerate(schema.column_names, start=1)])[0]
+    kept = {at: title for at, title in enumerate(titles) if at not in taken}
+    first = next(source.frame.batches(), None) if isinstance(source, FrameSource) else None
+    if first is None:
+        return kept, []
+    assert isinstance(source, FrameSource)
+    unread = [at for at in kept if read_texts(first.column(at), source, at, strict=False) is None]
+    return {at: kept[at] for at in kept if at not in unread}, [kept[at] for at in unread]
+
+
+def column_facts(kept: Collection[str], unused: Collection[str], why: str) -> list[Fact]:
+    """Return the facts about columns that are kept as metadata, and about those that are not used."""
+    facts = []
+    if kept:
+        told = f"{plural(len(kept), 'other column is', 'other columns are')} kept: {list_first(list(kept))}."
+        facts.append(Fact("kept_columns", len(kept), told))
+    if unused:
+        told = f"{plural(len(unused), 'column')} not used ({why}): {list_first(list(unused))}."
+        facts.append(Fact("unused_columns", len(unused), told))
+    return facts
+
+
+def name_facts(unnamed: int, renamed: int, first: Sequence[str]) -> list[Fact]:
+    """Return the facts about documents without a name, and about those whose name another one has."""
+    called = "{document} without a name: called by the position in the file."
+    numbered = "{document} with a name that stood before: a number was appended."
+    return [
+        *tell_count("unnamed_documents", unnamed, called),
+        *tell_count("renamed_documents", renamed, numbered, first=list(first)),
+    ]
 
 
 _UCI_SIZES = ("number of documents", "number of words", "number of lines that follow")
@@ -406,20 +540,20 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
     stream = Utf8Stream(reading.file, reading.encoding)
     reader = RecordReader(stream, reading.name, delimiter, n_fields=3, on_fault=leave_out)
     columns = (
-        NumberColumn(0, "document id", 1, n_documents, "Correct the id, or line 1."),
-        NumberColumn(1, "word id", 1, n_words, "Correct the id, or line 2."),
-        NumberColumn(2, "count", 0, MAX_COUNT, COUNT_REMEDY),
+        WholeColumn(0, "document id", 1, n_documents, "Correct the id, or line 1."),
+        WholeColumn(1, "word id", 1, n_words, "Correct the id, or line 2."),
+        WholeColumn(2, "count", 0, MAX_COUNT, COUNT_REMEDY),
     )
     with reading.offering():
         for batch in reader:
             good = batch.lines > 3
-            numbers = [column.read(batch, reading, good) for column in columns]
+            rows, words, counts = _read_whole(reading, batch, columns, good)[good].T
             extra = reader.records + reader.broken_lines - 3 - n_lines
             if extra > 0 and not reading.skip:
                 what = f"line 3 says that {n_lines:,} lines follow, and here is one more"
                 remedy = "Correct line 3, or remove what does not belong here."
                 raise reading.fault(what, remedy, line=int(batch.lines[-extra]))
-            add(numbers[0][good] - 1, numbers[1][good] - 1, numbers[2][good])
+            add(rows - 1, words - 1, counts)
             reading.report_read()
         told = f"Read {plural(reader.lines_read, 'line')} of a UCI docword file."
         facts = [Fact("lines", reader.lines_read, told)]
@@ -443,11 +577,11 @@ def read_sizes(
     place: dict[str, Any] = {"source": source.name}
     for line, what in enumerate(_UCI_SIZES, start=1):
         low, high = (1, MAX_SIDE) if line < 3 else (0, 10**12)
-        fault = number_fault(head[line - 1], what, low, high)
+        fault = number_fault(head[line - 1], WholeColumn(0, what, low, high, _UCI_REMEDY))
         if fault:
             value = head[line - 1] or None
             raise DataError(fault, **place, line=line, column=1, value=value, remedy=_UCI_REMEDY)
-    sizes = [int(text.split(".")[0]) for text in head[:3]]
+    sizes = [int(float(text)) for text in head[:3]]
     for line, what in enumerate(("documents", "words"), start=1):
         check_size(sizes[line - 1], what, sizes[2], place | {"line": line, "value": head[line - 1]})
     if vocabulary is not None and len(vocabulary.words) != sizes[1]:
@@ -506,35 +640,33 @@ def _ldac_documents(
 
 def _parse_ldac(reading: Reading, line: str, number: int, vocabulary: Vocabulary | None) -> NDArray[np.int64]:
     """Return term, count, term, count, … of one line."""
-    if not _LDAC_LINE.fullmatch(line):
-        raise _ldac_fault(reading, line.split(), number)
-    numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
-    terms, counts = numbers[1::2], numbers[2::2]
-    if numbers[0] != len(terms):
-        what = f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}"
-        remedy = "Correct the first number; the line may be truncated."
-        raise reading.fault(what, remedy, line=number, column=1, value=str(numbers[0]))
+    fields = line.split()
     limit = MAX_SIDE if vocabulary is None else len(vocabulary.words)
-    if len(terms) and (terms.max() >= limit or counts.max() > MAX_COUNT):
-        at = int(((terms >= limit) | (counts > MAX_COUNT)).argmax())
-        what = f"this count is beyond {MAX_COUNT:,}"
-        if terms[at] >= limit:
-            of = "" if vocabulary is None else "the vocabulary, whose last is "
-            what = f"this term is beyond {of}{limit - 1:,}"
-        remedy = "Terms are numbered from 0; load the vocabulary that belongs to this file."
-        raise reading.fault(what, remedy, line=number, column=at + 2, value=f"{terms[at]}:{counts[at]}")
-    return numbers[1:]
-
-
-def _ldac_fault(reading: Reading, fields: list[str], line: int) -> DataError:
-    """Return what is wrong with a line that is not of the form."""
-    if not re.fullmatch(r"\d{1,15}", fields[0], re.ASCII):
+    what, column, remedy = "the line cannot be read", 1, _LDAC_REMEDY
+    if _LDAC_LINE.fullmatch(line):
+        numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
+        terms, counts = numbers[1::2], numbers[2::2]
+        beyond = (terms >= limit) | (counts > MAX_COUNT)
+        if numbers[0] == len(terms) and not beyond.any():
+            return numbers[1:]
+        if numbers[0] != len(terms):
+            what = (
+                f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}"
+            )
+            remedy = "Correct the first number; the line may be truncated."
+        else:
+            at = int(beyond.argmax())
+            column, what = at + 2, f"this count is beyond {MAX_COUNT:,}"
+            if terms[at] >= limit:
+                of = "" if vocabulary is None else "the vocabulary, whose last is "
+                what = f"this term is beyond {of}{limit - 1:,}"
+            remedy = "Terms are numbered from 0; load the vocabulary that belongs to this file."
+    elif not re.fullmatch(r"\d{1,15}", fields[0], re.ASCII):
         what = "the line does not begin with a whole number"
-        return reading.fault(what, _LDAC_REMEDY, line=line, column=1, value=fields[0])
-    for column, field in enumerate(fields[1:], start=2):
-        if not _LDAC_PAIR.fullmatch(field):
-            what = "this is not of the form term:count"
-            if re.fullmatch(r"-?\d+:-?[\d.]+", field):
-                what = "term and count must be whole numbers, none negative"
-            return reading.fault(what, _LDAC_REMEDY, line=line, column=column, value=field)
-    return reading.fault("the line cannot be read", _LDAC_REMEDY, line=line)
+    else:
+        wrong = (at for at, field in enumerate(fields[1:], 2) if not _LDAC_PAIR.fullmatch(field))
+        column = next(wrong, 1)
+        what = "this is not of the form term:count"
+        if re.fullmatch(r"-?\d+:-?[\d.]+", fields[column - 1]):
+            what = "term and count must be whole numbers, none negative"
+    raise reading.fault(what, remedy, line=number, column=column, value=fields[column - 1])

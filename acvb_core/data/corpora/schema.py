@@ -97,6 +97,8 @@ _NAME_NAMES = (
 WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "stem", "lemma", "feature")
 _TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
 _SHORT = 40  # characters of a label or a name at most, on average
+_FEW = 5  # columns of a list of word counts at most, if it is to be recognised beside tables of counts
+_WHOLE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
@@ -287,34 +289,34 @@ def _guess_layout(source: CorpusSource, options: CorpusOptions) -> Schema:
     table = None
     if format == "counts":
         return _counts_layout(source, options, delimiter)
-    if format in (None, "table"):
-        given = format == "table" or delimiter is not None
+    if format in (None, "table", "matrix"):
+        given = format is not None or delimiter is not None
         table = _find_table(block, whole, source.name, delimiter, given=given)
     if table is None:
         rows = tuple((line[:_PREVIEW_CHARACTERS],) for line in lines)
         numbers = tuple(range(1, len(rows) + 1))
         blank = replace(blank, column_names=("line",), rows=rows, lines=numbers, n_fields=1)
         return replace(blank, format=format or "lines")
-    if format is None and _is_counts(table.records):
+    if format is None and not _is_matrix(table.records) and _is_counts(table.records):
         return _counts_layout(source, options, table.delimiter)
-    return _table_layout(blank, table, options)
+    return _table_layout(blank, format, table, options)
 
 
 def _frame_layout(source: FrameSource, format: str | None, options: CorpusOptions) -> Schema:
     """Propose how to read columns that are no text."""
     frame = source.frame
-    if format not in (None, "table", "counts"):
+    if format not in (None, "table", "counts", "matrix"):
         what = f"this is {frame.what}, but it was to be read as {format}"
-        remedy = "Let the format be recognised, or choose table or counts."
+        remedy = "Let the format be recognised, or choose table, counts or matrix."
         raise DataError(what, source=source.name, remedy=remedy)
     head = source.read_head(_GUESS_RECORDS)
-    records = head.records
-    if format == "counts" or (format is None and len(frame.names) > 1 and _is_counts(records)):
+    guessed = None if format is not None or _is_matrix(head.records) else _is_counts(head.records)
+    if format == "counts" or guessed:
         return _counts_layout(source, options, None)
     blank = Schema("corpus", "table", source.name, container=frame.container)
     if frame.named:
         options = {**options, "header": True}
-    return _table_layout(blank, head, options)
+    return _table_layout(blank, format, head, options, index=frame.has_index)
 
 
 def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> Schema:
@@ -353,29 +355,59 @@ def _counts_layout(source: ByteSource | FrameSource, options: CorpusOptions, del
     )
 
 
-def _table_layout(blank: Schema, table: Head, options: CorpusOptions) -> Schema:
+def _table_layout(
+    blank: Schema, format: str | None, table: Head, options: CorpusOptions, *, index: bool = False
+) -> Schema:
+    """Propose how to read a table of texts, or of counts; its first column may be the index of a frame."""
     records, header = table.records, options.get("header")
+    format = format or ("matrix" if _is_matrix(records) else "table")
     width = len(records[0])
-    has_header = _has_text_header(records) if header in (None, "auto") else bool(header)
-    body = records[has_header:]
-    given = [name.strip() for name in records[0]] if has_header else [""] * width
+    if header in (None, "auto"):
+        header = _has_text_header(records) if format == "table" else not all(map(_is_whole, records[0][1:]))
+    body = records[bool(header) :]
+    given = [name.strip() for name in records[0]] if header else [""] * width
     called, columns = _lower(given), list(zip(*body, strict=True))
-    text = _guess_text_column(called, columns)
-    label = _guess_label_column(called, columns, {text})
+    if format == "matrix":
+        roles = _guess_matrix_roles(called, columns)
+    else:
+        text = _guess_text_column(called, columns)
+        label = _guess_label_column(called, columns, {text})
+        name = 0 if index and text != 0 else _guess_name_column(called, columns, {text, label})
+        roles = {"text_column": text, "name_column": name, "label_column": None if label == name else label}
     return replace(
         blank,
-        format="table",
+        format=format,
         delimiter=table.delimiter or None,
-        header=has_header,
-        column_names=tuple(given if has_header else (f"column {i + 1}" for i in range(width))),
+        header=bool(header),
+        column_names=tuple(given if header else (f"column {i + 1}" for i in range(width))),
         rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS]),
-        lines=table.lines[has_header:][:PREVIEW_ROWS],
+        lines=table.lines[bool(header) :][:PREVIEW_ROWS],
         title_lines=table.title_lines,
         n_fields=width,
-        text_column=text,
-        name_column=_guess_name_column(called, columns, {text, label}),
-        label_column=label,
+        **roles,
     )
+
+
+def _guess_matrix_roles(names: Sequence[str], columns: Records) -> dict[str, Any]:
+    """Return which columns of a table of counts hold the names of the documents and their labels."""
+    others = [at for at, values in enumerate(columns) if not all(map(_is_whole, values))]
+    label = next((at for at in others if names[at] in _LABEL_NAMES), None)
+    document = next((at for at in others if at != label), None)
+    if document is None and columns and names[0] in ("", *_NAME_NAMES) and 0 not in others:
+        document = 0 if any(names) and len(set(columns[0])) == len(columns[0]) else None
+    return {"document_column": document, "label_column": label}
+
+
+def _is_matrix(records: Records) -> bool:
+    """Return whether a table has a document in each row, a word in each column, and counts in the cells."""
+    names, columns = [name.strip() for name in records[0]], list(zip(*records[1:], strict=True))
+    if not columns or (len(names) <= _FEW and any(name in WORD_NAMES for name in _lower(names))):
+        return False  # one document and word in each row
+    taken = _guess_matrix_roles(_lower(names), columns).values()
+    words = [name for at, name in enumerate(names) if at not in taken]
+    counts = all(all(map(_is_whole, values)) for at, values in enumerate(columns) if at not in taken)
+    unique = len(set(words)) == len(words) >= 3 and all(words)
+    return counts and unique and not any(map(_is_number, words))
 
 
 def _numbered_format(lines: Sequence[str]) -> str | None:
@@ -498,6 +530,10 @@ def _lower(names: Sequence[str]) -> list[str]:
 
 def _is_number(field: str) -> bool:
     return not math.isnan(read_value(field).number)
+
+
+def _is_whole(field: str) -> bool:
+    return _WHOLE.fullmatch(field) is not None
 
 
 def _mean_length(values: Sequence[str]) -> float:

@@ -403,6 +403,11 @@ FORMATS = (
         help="Word counts: document, word, count on each line",
     ),
     Format(
+        "matrix", "document-term table", ("corpus",), endings=_DELIMITED, options=_TEXT,
+        files="a table of word counts (a document in each row, a word in each column)",
+        help="Word counts: a document in each row, a word in each column",
+    ),
+    Format(
         "docword", "UCI docword", ("corpus",), endings=(".txt",), options=("encoding",),
         help="UCI docword: three lines with the sizes, then document id, word id, count",
     ),

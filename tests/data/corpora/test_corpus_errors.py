@@ -23,6 +23,7 @@ LONG = {"format": "counts"}
 UCI = b"2\n3\n2\n"
 TWO = b"river bank\n"
 TABLE = b"id,text\n1,a river\n"
+MATRIX = b"doc,sea,ship,corn\na,1,2,0\n"
 
 
 def fault(source: bytes, **options) -> DataError:
@@ -41,9 +42,9 @@ FAULTS = {
     "fraction": (b"doc,word,count\na,x,1\na,y,0.5\n", {}, 3, 3, "0.5", "not a whole number"),
     "text for a count": (b"doc,word,count\na,x,1\na,y,two\n", {"count_column": 2}, 3, 3, "two", "is not a number"),
     "blank count": (b"doc,word,count\na,x,1\na,y,\n", {}, 3, 3, None, "the count is blank"),
-    "infinite count": (b"doc,word,count\na,x,1\na,y,inf\n", LONG | {"count_column": 2}, 3, 3, "inf", "not a whole"),
+    "infinite count": (b"doc,word,count\na,x,1\na,y,inf\n", LONG | {"count_column": 2}, 3, 3, "inf", "is not a number"),
     "digits of another script": (
-        "doc,word,count\na,x,1\na,y,٣\n".encode(), LONG | {"count_column": 2}, 3, 3, "٣", "not a whole number",
+        "doc,word,count\na,x,1\na,y,٣\n".encode(), LONG | {"count_column": 2}, 3, 3, "٣", "is not a number",
     ),
     "huge count": (b"doc,word,count\na,x,1\na,y,2147483648\n", {}, 3, 3, "2147483648", "not from 0 to"),
     "blank word": (b"doc,word,count\na,x,1\na,,1\n", {}, 3, 2, None, "the word is blank"),
@@ -76,6 +77,21 @@ FAULTS = {
     "vocabulary bytes": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\xe9x\n"}, 2, None, "e9 78 0a", "not UTF-8"),
     "vocabulary of nothing": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"\n"}, None, None, None, "vocabulary is empty"),
     "no token": (b"2\n3\n0\n", {"format": "docword"}, None, None, None, "the corpus has no words"),
+    "matrix negative": (MATRIX + b"b,1,-1,0\n", {"format": "matrix"}, 3, 3, "-1", "the count is negative"),
+    "matrix fraction": (MATRIX + b"b,0.5,1,0\n", {"format": "matrix"}, 3, 2, "0.5", "not a whole number"),
+    "matrix text": (MATRIX + b"b,1,0,many\n", {"format": "matrix", "document": 0}, 3, 4, "many", "not a number"),
+    "matrix blank": (MATRIX + b"b,,1,0\n", {"format": "matrix"}, 3, 2, None, "the count is blank"),
+    "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "line 1, column 2"),
+    "matrix word blank": (b"doc,sea,,ship\na,1,0,2\n", {"format": "matrix"}, 1, 3, None, "label is blank"),
+    "matrix header only": (b"doc,sea,ship\n", {"format": "matrix"}, 1, None, None, "column names and no data"),
+    "matrix too few fields": (MATRIX + b"b,1\n", {"format": "matrix"}, 3, 3, "b,1", "2 fields where"),
+    "matrix word not in the vocabulary": (
+        MATRIX, {"vocabulary": b"sea\ncorn\n"}, 1, 3, "ship", "this word is not in the vocabulary",
+    ),
+    "matrix of another vocabulary": (
+        b"1,0,2\n0,1,1\n", {"format": "matrix", "header": False, "vocabulary": b"sea\ncorn\n"}, None, None, None,
+        "the vocabulary has 2 words, the table 3 columns of counts",
+    ),
     "ldac pairs": (b"1 0:1\n2 0:1\n", {}, 2, 1, "2", "promises 2 pairs of term:count and has 1"),
     "ldac count": (b"1 0:1\n1 0:-1\n", {"format": "ldac"}, 2, 2, "0:-1", "whole numbers, none negative"),
     "ldac fraction": (b"1 0:1\n1 0:1.5\n", {"format": "ldac"}, 2, 2, "0:1.5", "whole numbers, none negative"),

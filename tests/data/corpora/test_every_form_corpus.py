@@ -19,6 +19,7 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 
@@ -164,6 +165,8 @@ LONG = pd.DataFrame(
     columns=["document", "word", "count"],
 )
 
+MATRIX = pd.DataFrame(COUNTS, index=pd.Index(NAMES, name="document"), columns=VOCABULARY)
+
 COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
     "counts": (lambda: LONG.to_csv(index=False).encode(), {"vocabulary": WORDS}, True),
     "counts, columns named": (
@@ -172,6 +175,28 @@ COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
     ),
     "frame of counts": (lambda: LONG, {"vocabulary": WORDS}, True),
     "parquet of counts": (lambda: LONG.to_parquet(), {"vocabulary": WORDS}, True),
+    "frame of counts, filtered": (
+        lambda: pd.concat([LONG.assign(count=-1), LONG]).query("count >= 0").iloc[::-1].iloc[::-1].set_index(
+            pd.Index(range(3, 3 + len(LONG)))
+        ), {"vocabulary": WORDS}, True,
+    ),
+    "table of counts": (lambda: MATRIX.to_csv().encode(), {"format": "matrix"}, True),
+    "table of counts, recognised": (lambda: MATRIX.reset_index().to_csv(index=False).encode(), {}, True),
+    "table of counts, its words named": (lambda: MATRIX.to_csv(sep="\t").encode(), {"vocabulary": VECTORISER}, True),
+    "table of counts without words": (
+        lambda: written(COUNTS.tolist()), {"format": "matrix", "header": False, "vocabulary": VOCABULARY}, False,
+    ),
+    "frame of counts, a column for each word": (lambda: MATRIX, {}, True),
+    "frame of counts, ids": (lambda: MATRIX.astype(float).reset_index(), {"document": "document"}, True),
+    "frame of counts, numbered": (lambda: MATRIX.reset_index(drop=True), {}, False),
+    "parquet, a column for each word": (lambda: MATRIX.to_parquet(), {}, True),
+    "json lines, a column for each word": (
+        lambda: MATRIX.reset_index().to_json(orient="records", lines=True).encode(), {"format": "matrix"}, True,
+    ),
+    "data set, a column for each word": (
+        lambda: DataSet({column: MATRIX.reset_index()[column].tolist() for column in ["document", *VOCABULARY]}), {},
+        True,
+    ),
     "docword": (docword, {"vocabulary": WORDS}, False),
     "ldac": (ldac, {"vocabulary": WORDS}, False),
     "array": (lambda: COUNTS, {"vocabulary": VOCABULARY}, False),
@@ -200,6 +225,43 @@ def test_counts(form: str) -> None:
     if "ldac" not in form:
         assert loaded.data.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
     assert loaded.report.count("empty_documents") == 1
+
+
+def test_a_table_of_counts_has_labels_and_names_of_its_own(tmp_path: Path) -> None:
+    table = MATRIX.assign(label=["sea", "land", "", "sea", "land"]).rename({"second": "first"})
+    for given in (table, table.to_csv().encode()):
+        loaded = load_corpus(given)
+        assert loaded.schema.format == "matrix"
+        assert loaded.schema.roles == {"document_column": 0, "label_column": len(VOCABULARY) + 1}
+        assert loaded.data.labels.tolist() == ["sea", "land", "", "sea", "land"]
+        assert loaded.data.documents.tolist()[:2] == ["first", "first (2)"]
+        assert loaded.report.count("renamed_documents") == 1
+        disk = read_to_disk(given, tmp_path / type(given).__name__)
+        assert disk.data.identity() == loaded.data.identity()
+        assert disk.report.to_dict() == loaded.report.to_dict()
+        assert disk.data.in_memory().labels.tolist() == loaded.data.labels.tolist()
+
+
+def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> None:
+    beside = LONG.assign(
+        day=LONG["document"].map(dict(zip(NAMES, pd.date_range("2024-02-28", periods=5), strict=True))),
+        stars=LONG["document"].map(dict(zip(NAMES, [1, 5, 2, 4, 3], strict=True))),
+        page=range(len(LONG)),
+    )
+    for number, given in enumerate((beside, beside.to_csv(index=False).encode(), beside.to_parquet())):
+        loaded = load_corpus(given, vocabulary=WORDS, word="word")
+        assert loaded.data.fingerprint == load_corpus(LONG, vocabulary=WORDS).data.fingerprint
+        assert loaded.data.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
+        assert loaded.data.metadata["day"].astype("datetime64[D]")[:2].astype(str).tolist() == [
+            "2024-02-28",
+            "2024-02-29",
+        ]
+        assert set(loaded.data.metadata) == {"day", "stars"}
+        told = " ".join(loaded.report.lines())
+        assert "2 other columns are kept: day, stars." in told
+        assert "1 column not used (several values in one document, or no texts or numbers): page." in told
+        disk = read_to_disk(given, tmp_path / str(number), vocabulary=WORDS, word="word").data.in_memory()
+        assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
 
 
 def test_words_without_a_vocabulary_are_numbers() -> None:
