@@ -46,13 +46,9 @@ def text_of(value: Any) -> str:
 
 def text_array(values: ArrayLike) -> NDArray[Any]:
     """Return values as an object array of str that can be written to any file; 1.0 and 1 are the same."""
-    texts = [
-        text_of(value) if isinstance(value, float | np.floating) else str(value)
-        for value in np.asarray(values, dtype=object)
-    ]
-    if not is_text("".join(texts)):
-        texts = list(map(mend_text, texts))
-    return np.array(texts, dtype=object)
+    given = np.asarray(values, dtype=object)
+    texts = [text_of(value) if isinstance(value, float) else str(value) for value in given]
+    return np.array(texts if is_text("".join(texts)) else list(map(mend_text, texts)), dtype=object)
 
 
 def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
@@ -142,10 +138,7 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
 
 def make_unique(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return names made unique by a number appended to each that stood before, and those that had to change."""
-    counted = Counter(names)
-    if len(counted) == len(names):
-        return list(names), []
-    changed: list[str] = []
+    counted, changed = Counter(names), list[str]()
     made = number_repeated(names, lambda name: counted[name] > 1, counted.__contains__, changed)
     return list(made), changed
 
@@ -173,11 +166,7 @@ def number_repeated(
 
 def is_text(text: str) -> bool:
     """Return whether a text has no half of a letter in it, so that it can be written in UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return re.search("[\ud800-\udfff]", text) is None
 
 
 def is_numbering(index: Any) -> bool:
@@ -212,14 +201,9 @@ class KindGuess:
     def add(self, values: Sequence[str]) -> None:
         """Look at some values."""
         known = [value for value in map(_strip_known, values) if value]
-        self._any = self._any or bool(known)
-        self._left = [
-            kind
-            for kind in self._left
-            if all(map(_PATTERNS[kind].fullmatch, known))
-            and not (kind == "integer" and len(known) < len(values))
-            and (kind not in _UNITS or _are_dates(known, kind))
-        ]
+        self._any |= bool(known)
+        whole = len(known) == len(values)
+        self._left = [kind for kind in self._left if _fits(known, kind) and (whole or kind != "integer")]
 
     @property
     def kind(self) -> ValueKind:
@@ -227,12 +211,11 @@ class KindGuess:
         return self._left[0] if self._left and self._any else "string"
 
 
-def _are_dates(values: Sequence[str], kind: ValueKind) -> bool:
+def _fits(values: Sequence[str], kind: ValueKind) -> bool:
     try:
-        typed_values(values, kind)
+        return all(map(_PATTERNS[kind].fullmatch, values)) and len(typed_values(values, kind)) >= 0
     except ValueError:  # such as February 30
         return False
-    return True
 
 
 def typed_values(values: Sequence[str], kind: ValueKind) -> NDArray[Any]:

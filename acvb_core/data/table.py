@@ -25,7 +25,7 @@ from acvb_core.data.names import (
 )
 from acvb_core.data.report import plural
 from acvb_core.data.sources.arrays import to_array, to_dense
-from acvb_core.data.sources.frames import is_frame, is_text_type, open_object
+from acvb_core.data.sources.frames import is_frame, open_object
 
 ImageSize = str | tuple[int, int] | None
 
@@ -309,7 +309,15 @@ class Table:
     def with_standardise(self, standardise: bool) -> Table:
         """Return the same table standardised or not; a DataError refuses units in which methods cannot work."""
         table = replace(self, standardise=standardise)
-        _check_units(table)
+        sd = np.ones(1) if standardise else table.moments.sd
+        wrong = (sd > LARGEST_SPREAD) | (sd < 1 / LARGEST_SPREAD)
+        if wrong.any():
+            raise DataError(
+                f"the column {str(self.columns[wrong.argmax()])!r} has the standard deviation "
+                f"{sd[wrong.argmax()]:.3g}, which is outside {1 / LARGEST_SPREAD:g} to {LARGEST_SPREAD:g}",
+                source=self.name,
+                remedy="Standardise the columns, or give this one in other units.",
+            )
         return table
 
     def with_values(self, values: Floats) -> Table:
@@ -356,9 +364,7 @@ def _read_frame(given: Any, name: str) -> tuple[Floats, list[str] | None, tuple[
         try:
             cells[:, i] = column.cast(pa.float64(), safe=False).to_numpy()
         except pa.ArrowException:
-            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-            held = "text" if is_text_type(kind) else f"a column of the type {kind}"
-            what = f"there is {held} in a table of numbers"
+            what = f"there are values of the type {column.type} in a table of numbers"
             remedy = (
                 "Leave the column out, or read the frame with load_table, which takes names and categories."
             )
@@ -403,19 +409,4 @@ def _check_columns(values: Floats, columns: NDArray[Any], name: str) -> None:
             f"values: {list_names(columns[constant])}",
             source=name,
             remedy="Leave constant columns out: they say nothing about the rows.",
-        )
-
-
-def _check_units(table: Table) -> None:
-    """Refuse columns in units so large or small that methods could not work in them."""
-    if table.standardise:
-        return
-    sd = table.moments.sd
-    wrong = (sd > LARGEST_SPREAD) | (sd < 1 / LARGEST_SPREAD)
-    if wrong.any():
-        raise DataError(
-            f"the column {str(table.columns[wrong.argmax()])!r} has the standard deviation {sd[wrong.argmax()]:.3g}, "
-            f"which is outside {1 / LARGEST_SPREAD:g} to {LARGEST_SPREAD:g}",
-            source=table.name,
-            remedy="Standardise the columns, or give this one in other units.",
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.names import make_unique, plain_ids, refuse_repeated, text_of, typed_column
+from acvb_core.data.names import make_unique, plain_ids, refuse_repeated, text_of, typed_column, unique_names
 from acvb_core.data.report import Loaded, ReadReport, plural
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import is_sparse, load_npy, load_npz, load_sparse, refuse_graph
@@ -29,10 +29,9 @@ from acvb_core.data.table import (
     split_index,
 )
 from acvb_core.data.table_columns import (
-    DRESSED,
-    UNDRESSED,
     RawTable,
     TableOptions,
+    ask_units,
     inspect_columns,
     read_columns,
 )
@@ -221,44 +220,38 @@ def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
 def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
     first = raw.texts[categories[0]]
     row = int((first.codes >= 0).argmax())
-    dressed = bool(first.texts) and all(map(DRESSED.fullmatch, first.texts))
     which = list_names([raw.schema.column_names[i] for i in categories])
     what = f"{plural(len(categories), 'column')} of text among the columns of numbers: {which}"
     remedy = (
-        f"{f'{UNDRESSED} Otherwise code' if dressed else 'Code'} them as 0 and 1 (categories='one-hot'), leave them "
-        "out (categories='leave-out'), or take one as the rows' names (row_labels) or groups (label_column)."
+        f"{ask_units(first.texts, 'Code')} them as 0 and 1 (categories='one-hot'), leave them out "
+        "(categories='leave-out'), or take one as the rows' names (row_labels) or groups (label_column)."
     )
-    value = first.texts[first.codes[row]] if first.texts else None
-    return DataError(what, **raw.place(row, categories[0]), value=value, remedy=remedy)
+    return DataError(what, **raw.place(row, categories[0]), value=first.strings()[row] or None, remedy=remedy)
 
 
 def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.bool_]) -> Columns:
     which = columns.choose(constant).names
     number = plural(len(which), "column")
     if raw.options.constants == "refuse" or constant.all():
-        raise DataError(
-            f"{number} {'has' if len(which) == 1 else 'have'} no two different values: {list_names(which)}",
-            **raw.place(None, columns.origin[int(constant.argmax())]),
-            remedy="Give a table in which the rows differ."
-            if constant.all()
-            else "Leave constant columns out (constants='leave-out').",
-        )
+        what = f"{number} {'has' if len(which) == 1 else 'have'} no two different values: {list_names(which)}"
+        place = raw.place(None, columns.origin[int(constant.argmax())])
+        remedy = "Leave constant columns out (constants='leave-out')."
+        remedy = "Give a table in which the rows differ." if constant.all() else remedy
+        raise DataError(what, **place, remedy=remedy)
     told = f"{number} without two different values: left out ({list_names(which)})."
     raw.note("constants", len(which), told, columns=which)
     return columns.choose(~constant)
 
 
 def _note_size(raw: RawTable, table: Table) -> None:
+    share, blank = table.share_missing, table.rows[~table.observed.any(axis=1)]
     raw.note("rows", table.n_rows, f"{plural(table.n_rows, 'row')}.")
     raw.note("columns", table.n_columns, f"{plural(table.n_columns, 'column')} of numbers.")
-    told = "No cell is missing."
-    if table.n_missing:
-        told = f"{plural(table.n_missing, 'cell')} missing ({100 * table.share_missing:.3g} %)."
-    raw.note("missing", table.n_missing, told, share=table.share_missing)
-    blank = ~table.observed.any(axis=1)
-    if blank.any():
-        told = f"{plural(int(blank.sum()), 'row')} without any known cell: kept ({list_names(table.rows[blank])})."
-        raw.note("empty_rows", int(blank.sum()), told)
+    told = f"{plural(table.n_missing, 'cell')} missing ({100 * share:.3g} %)."
+    raw.note("missing", table.n_missing, told if share else "No cell is missing.", share=share)
+    if len(blank):
+        told = f"{plural(len(blank), 'row')} without any known cell: kept ({list_names(blank)})."
+        raw.note("empty_rows", len(blank), told)
 
 
 def inspect_table(source: Any, filename: str | None = None, **options: Any) -> Schema:
@@ -399,11 +392,6 @@ def _read_array(
     cells = copy_numbers(array, name)
     n_rows, n_columns = cells.shape
     texts = {side: list(map(text_of, np.asarray(given).ravel())) for side, given in beside.items()}
-    for key, what in (("columns", "names"), ("rows", "row names"), ("labels", "labels")):
-        side, number = ("column", n_columns) if key == "columns" else ("row", n_rows)
-        if len(texts.get(key, range(number))) != number:
-            told = f"{len(texts[key]):,} {what} were given for {number:,} {side}s"
-            raise DataError(told, source=name, remedy=f"Give one for each {side}.")
     numbered = [f"x{i + 1}" for i in range(n_columns)] if size is None else pixel_names(*size)
     schema = Schema(
         "table",
@@ -411,7 +399,7 @@ def _read_array(
         name,
         gzipped,
         header="columns" in texts,
-        column_names=tuple(texts.get("columns", numbered)),
+        column_names=tuple(unique_names(texts.get("columns", numbered), n_columns, "column", name)),
         kinds=("numbers",) * n_columns,
         n_fields=n_columns,
     )

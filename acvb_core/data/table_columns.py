@@ -183,8 +183,13 @@ def _counts_up(fields: Sequence[str]) -> bool:
 
 
 #: What is a number to people, but has a sign of per cent or of a currency.
-DRESSED = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
-UNDRESSED = "Write numbers without units."
+_WITH_UNIT = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
+
+
+def ask_units(texts: Sequence[str], remedy: str) -> str:
+    """Return the beginning of a remedy, with the advice to leave units out if these texts are numbers with units."""
+    with_units = bool(texts) and all(map(_WITH_UNIT.fullmatch, texts))
+    return f"Write numbers without units. Otherwise {remedy.lower()}" if with_units else remedy
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,10 +310,9 @@ class RawTable:
         elif remedy:
             what = f"a number of the column {name!r} has an unexpected decimal or thousands sign"
         else:
-            remedy = f"{UNDRESSED} Otherwise correct" if DRESSED.fullmatch(value.strip()) else "Correct"
-            remedy += (
-                " the cell, say that this stands for a missing one (missing), take the column as categories "
-                "(category_columns), or leave it out (leave_out)."
+            remedy = (
+                f"{ask_units([value.strip()], 'Correct')} the cell, say that this stands for a missing one (missing), "
+                "take the column as categories (category_columns), or leave it out (leave_out)."
             )
         return DataError(what, **self.place(row, column), value=value, remedy=remedy)
 

@@ -15,6 +15,14 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
 
+ZERO, LINK, MISSING, ILLEGAL = range(4)
+YES_WORDS = {"y", "yes", "t", "true"}
+NO_WORDS = {"n", "no", "f", "false"}
+MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
+Floats = NDArray[np.float64]
+#: What may be a number in some style.
+_NUMBER_LIKE = re.compile(r"[+-]?[\d.,'\u2019\s]*\d[\d.,'\u2019\s]*([eE][+-]?\d+)?")
+
 
 @dataclass(frozen=True, eq=False)
 class RecordBatch:
@@ -44,8 +52,8 @@ class RecordBatch:
         return [self.field(record, column) for column in range(self.n_fields)]
 
     def numbers(
-        self, columns: Sequence[int], style: NumberStyle, missing: frozenset[str] | None = None
-    ) -> NDArray[np.float64]:
+        self, columns: Sequence[int], style: NumberStyle, missing: frozenset[str] = MISSING_WORDS
+    ) -> Floats:
         """Return some columns as numbers (`parse_numbers`), shape (n_records, n_columns)."""
         import pyarrow as pa  # a tenth of a second, which links need not wait for
 
@@ -81,13 +89,6 @@ class RecordBatch:
         return RecordBatch(self.text, self.starts[n:], self.ends[n:], self.lines[1:], n)
 
 
-ZERO, LINK, MISSING, ILLEGAL = range(4)
-YES_WORDS = {"y", "yes", "t", "true"}
-NO_WORDS = {"n", "no", "f", "false"}
-MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
-Floats = NDArray[np.float64]
-#: What may be a number in some style.
-_NUMBER_LIKE = re.compile(r"[+-]?[\d.,'\u2019\s]*\d[\d.,'\u2019\s]*([eE][+-]?\d+)?")
 #: Distinct values kept at a time; more means continuous numbers, which do not repeat.
 _MAX_REMEMBERED = 100_000
 
@@ -229,7 +230,7 @@ class NumberStyle(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """What a finite number looks like, in the syntax of Python and of RE2 (1e999 is one)."""
+        """Return what a finite number looks like, in the syntax of Python and of RE2 (1e999 is one)."""
         digits, mark = "[0-9]+", re.escape(self.decimal)
         if self.thousands:
             digits = f"([1-9][0-9]{{0,2}}({_GROUP_SIGNS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
@@ -245,7 +246,7 @@ class NumberStyle(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What a report says of numbers in this style."""
+        """Return what a report says of numbers in this style."""
         sign = {" ": "blanks", "'": "apostrophes"}.get(self.thousands, self.thousands)
         between = f" and {sign} between thousands" if sign else ""
         return f"Numbers are read with a decimal {_SIGN_NAMES[self.decimal]}{between}."
@@ -313,20 +314,18 @@ def ask_style(text: str, style: NumberStyle) -> str:
     return f"Say that numbers have a decimal {_SIGN_NAMES[sign]} (decimal={sign!r}), or correct the cell."
 
 
-def parse_numbers(fields: Any, style: NumberStyle, missing: frozenset[str] | None = None) -> Floats:
+def parse_numbers(fields: Any, style: NumberStyle, missing: frozenset[str] = MISSING_WORDS) -> Floats:
     """Return Arrow strings as the doubles that float() gives: NaN where one is missing, infinite where it is no number.
 
-    `missing` holds the signs for a missing cell in lower case (default: MISSING_WORDS).
+    `missing` holds the signs for a missing cell in lower case.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    def floats(column: Any) -> Floats:
-        return np.array(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    def floats(texts: Any) -> Floats:
+        return np.array(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False))
 
-    missing = MISSING_WORDS if missing is None else missing
-    usual = pa.array([form for sign in missing for form in (sign, sign.upper(), sign.capitalize(), "NaN")])
-    blank = pc.is_in(fields, usual)
+    blank = pc.is_in(pc.utf8_lower(fields), pa.array(list(missing)))
     if style == PLAIN:
         try:
             values = floats(pc.if_else(blank, None, fields))
@@ -339,11 +338,8 @@ def parse_numbers(fields: Any, style: NumberStyle, missing: frozenset[str] | Non
     texts = pc.if_else(number, fields, None)
     if style.thousands:
         texts = pc.replace_substring_regex(texts, _GROUP_SIGNS[style.thousands], "")
-    values = floats(pc.replace_substring(texts, style.decimal, "."))
-    other = pc.invert(pc.or_(number, blank)).to_numpy(zero_copy_only=False)
-    words = pc.utf8_lower(fields.filter(pa.array(other)))
-    values[other] = np.where(pc.is_in(words, pa.array(list(missing))), np.nan, np.inf)
-    return values
+    known = pc.or_(number, blank).to_numpy(zero_copy_only=False)
+    return np.where(known, floats(pc.replace_substring(texts, style.decimal, ".")), np.inf)
 
 
 class Value(NamedTuple):

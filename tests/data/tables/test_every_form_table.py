@@ -196,7 +196,7 @@ def test_frames_of_other_libraries_keep_their_names() -> None:
     for frame in (polars.from_pandas(NUMBERS), pa.Table.from_pandas(NUMBERS, preserve_index=False)):
         table = Table.build(frame, rows=ROWS)
         check(table, labels=None)
-    with pytest.raises(DataError, match=r"column 'kind': there is text .*load_table"):
+    with pytest.raises(DataError, match=r"column 'kind': there are values of the type .*load_table"):
         Table.build(ARROW.select(["a", "kind"]))
 
 
