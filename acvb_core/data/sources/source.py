@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import struct
 import sys
 import tempfile
 import zipfile
@@ -117,31 +116,7 @@ def _spool(stream: Any, name: str) -> BinaryIO:
 
 #: Files in an archive at most: the list of so many takes about 500 MB.
 MAX_FILES = 1_000_000
-_ENTRY = b"PK\x01\x02"
-_END, _END_SIZE = b"PK\x05\x06", 22
-#: The end of an archive of more than 4 GB, or of more than 65,535 files: its sizes have 8 bytes.
-_LONG_END, _LONG_END_SIZE, _LONG_LOCATOR_SIZE = b"PK\x06\x06", 56, 20
-_MAX_COMMENT = 1 << 16
-_DIRECTORY_PIECE = 1 << 24
-
-
-def open_archive(stream: BinaryIO) -> zipfile.ZipFile:
-    """Return the archive in a stream, its list of files made.
-
-    Raises TooManyFilesError: it lists more than `MAX_FILES`.
-    Raises zipfile.BadZipFile, and what else a damaged archive makes zipfile raise.
-    """
-    if count_files(stream) > MAX_FILES:
-        raise TooManyFilesError(MAX_FILES)
-    return zipfile.ZipFile(stream)
-
-
-class TooManyFilesError(Exception):
-    """An archive lists more files than are read, which are `most`."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__(most)
-        self.most = most
+_ENTRY, _END_BYTES, _DIRECTORY_PIECE = b"PK\x01\x02", 76, 1 << 24
 
 
 def count_files(stream: BinaryIO) -> int:
@@ -149,27 +124,18 @@ def count_files(stream: BinaryIO) -> int:
 
     The number that the end claims may be false, so the entries are counted.
     """
-    size = stream.seek(0, 2)
-    tail_at = max(0, size - _MAX_COMMENT - _END_SIZE - _LONG_LOCATOR_SIZE - _LONG_END_SIZE)
-    stream.seek(tail_at)
-    tail = stream.read()
-    end = tail.rfind(_END)
-    if end < 0 or len(tail) < end + _END_SIZE:
+    end: Any = zipfile._EndRecData(stream)  # type: ignore[attr-defined]
+    if end is None:
         return 0
-    directory_size = struct.unpack_from("<I", tail, end + 12)[0]
-    directory_end = end
-    long_end = end - _LONG_LOCATOR_SIZE - _LONG_END_SIZE
-    if long_end >= 0 and tail.startswith(_LONG_END, long_end):
-        directory_size = struct.unpack_from("<Q", tail, long_end + 40)[0]
-        directory_end = long_end
-    stop = tail_at + directory_end
-    stream.seek(max(0, stop - directory_size))
-    n_files, left, kept = 0, min(directory_size, stop), b""
+    # The end of a long archive lies between its list of files and the place found.
+    stop = end[zipfile._ECD_LOCATION]  # type: ignore[attr-defined]
+    left = min(end[zipfile._ECD_SIZE] + _END_BYTES, stop)  # type: ignore[attr-defined]
+    stream.seek(stop - left)
+    n_files, kept = 0, b""
     while left > 0 and n_files <= MAX_FILES and (piece := stream.read(min(left, _DIRECTORY_PIECE))):
         left -= len(piece)
-        piece = kept + piece
-        n_files += piece.count(_ENTRY)
-        kept = piece[-len(_ENTRY) + 1 :]  # an entry may begin here and go on in the next piece
+        n_files += (kept + piece).count(_ENTRY)
+        kept = (kept + piece)[-len(_ENTRY) + 1 :]  # an entry may begin here and go on in the next piece
     return n_files
 
 
@@ -180,40 +146,37 @@ ROOM = 800_000_000
 REPEATED_BYTES, REPEATED_RATIO = 1 << 29, 300
 
 
-class _GzipStream:
+class _GzipStream(gzip.GzipFile):
     """An unpacked gzip stream whose faults are DataErrors."""
 
-    def __init__(self, raw: BinaryIO, name: str) -> None:
-        self._raw = raw
-        self._stream = gzip.GzipFile(fileobj=raw, mode="rb")
-        self._name = name
-        self._fault: str | None = None
+    _fault: str | None = None
 
-    def read(self, size: int = -1) -> bytes:
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._raw, self._called = raw, name
+
+    def read(self, size: int | None = -1) -> bytes:
         """Return what comes before a fault first, and raise the fault when there is nothing else to give."""
-        pieces = []
-        left = size if size >= 0 else sys.maxsize
+        pieces, whole = [], size is None or size < 0
+        left = sys.maxsize if size is None or size < 0 else size
         try:
-            while left and self._fault is None and (piece := self._stream.read1(min(left, _PIECE))):
+            while left and self._fault is None and (piece := self.read1(min(left, _PIECE))):
                 pieces.append(piece)
                 left -= len(piece)
-                self._check_ratio()
+                packed, unpacked = self._raw.tell(), self.tell()
+                if is_repeated(packed, unpacked):
+                    raise DataError(
+                        f"the first {packed:,} bytes of the gzip file unpack to {unpacked:,}, over and over the same",
+                        source=self._called,
+                        remedy="Check how it was made. To read it all the same, unpack it and load what is in it.",
+                    )
         except EOFError:
             self._fault = "the gzip file ends before its end mark: it is truncated"
         except (gzip.BadGzipFile, zlib.error) as problem:
             self._fault = f"the gzip file is damaged ({problem})"
-        if self._fault is not None and (not pieces or size < 0):
-            raise DataError(self._fault, source=self._name, remedy="Copy or download it again.")
+        if self._fault is not None and (not pieces or whole):
+            raise DataError(self._fault, source=self._called, remedy="Copy or download it again.")
         return b"".join(pieces)
-
-    def _check_ratio(self) -> None:
-        unpacked, packed = self._stream.tell(), self._raw.tell()
-        if is_repeated(packed, unpacked):
-            raise DataError(
-                f"the first {packed:,} bytes of the gzip file unpack to {unpacked:,}, over and over the same",
-                source=self._name,
-                remedy="Check how it was made. To read it all the same, unpack it and load what is in it.",
-            )
 
 
 def is_repeated(packed: int, unpacked: int) -> bool:
@@ -331,13 +294,13 @@ class ByteSource:
         It is not to be closed, and lasts as long as the source. One of too many files is a DataError.
         """
         if self._archive is None:
-            try:
-                self._archive = open_archive(self.seekable())
-            except TooManyFilesError as problem:
+            stream = self.seekable()
+            if count_files(stream) > MAX_FILES:
                 raise self.fault(
-                    f"the zip archive lists more than {problem.most:,} files",
+                    f"the zip archive lists more than {MAX_FILES:,} files",
                     "Load a part of them, or put the texts into one file, a line each.",
-                ) from None
+                )
+            self._archive = zipfile.ZipFile(stream)
         return self._archive
 
     def zip_names(self) -> list[str]:
