@@ -138,7 +138,7 @@ def reader_options(arguments: argparse.Namespace, kind: str) -> dict[str, Any]:
     own = _OPTIONS[kind]
     for other in KINDS:
         if other != kind:
-            for flag in _typed_flags(arguments, other, own):
+            for flag in _typed_flags(arguments, other, own, _FORMATS.get(kind, ())):
                 raise ParameterError(
                     f"{flag} is for a {other}, but FILE is to be read as a {kind}. Leave it out, or give "
                     f"--model {MODEL_FOR[other]}."
@@ -174,11 +174,13 @@ def _beyond(kind: str) -> list[str]:
     return [*(name for name, row in _OPTIONS[kind].items() if row.beyond), *_FURTHER[kind]]
 
 
-def _typed_flags(arguments: argparse.Namespace, kind: str, allowed: Iterable[str]) -> list[str]:
-    """Return the flags that were typed and that one kind of data has, those of some options left out."""
+def _typed_flags(
+    arguments: argparse.Namespace, kind: str, allowed: Iterable[str], formats: Iterable[str] = ()
+) -> list[str]:
+    """Return the flags that were typed and that one kind of data has, but for those of some options and formats."""
     skipped = {*allowed, *_SHARED}
     flags = _flags(arguments, [name for name in (*_OPTIONS[kind], *_FURTHER[kind]) if name not in skipped])
-    if arguments.format in _FORMATS.get(kind, ()):
+    if arguments.format in _FORMATS.get(kind, ()) and arguments.format not in formats:
         flags.append(f"--format {arguments.format}")
     if kind == "corpus":
         flags += [flag_of(name) for name in _tokeniser_settings(arguments)]

@@ -280,9 +280,19 @@ def _mean_words(texts: Sequence[str]) -> float:
 def _judge_counts(layouts: _Layouts) -> KindGuess | None:
     """Return that a file holds word counts where the names of its columns say so: pairs alone could be links."""
     corpus = layouts.corpus
-    if corpus is None or corpus.format != "counts" or not corpus.header:
+    if corpus is None or corpus.format not in ("counts", "matrix") or not corpus.header:
         return None
     names = {name.strip().lower() for name in corpus.column_names}
+    if corpus.format == "matrix":
+        words = [at for at in range(corpus.n_fields) if at not in corpus.roles.values()]
+        cells = [row[at] for row in corpus.rows for at in words]
+        zeros = sum(float(cell) == 0.0 for cell in cells)
+        wordy = sum(corpus.column_names[at].isalpha() for at in words)
+        first = corpus.column_names[0].strip().lower()
+        named = corpus.document_column == 0 and (first == "id" or first in _DOCUMENT_NAMES)
+        if named and 2 * zeros > len(cells) and 2 * wordy > len(words) and value_kind(cells) == "counts":
+            return KindGuess("counts", "Its rows are documents, and its columns count words.")
+        return None
     if names & set(WORD_NAMES) - {"feature"} and names & _DOCUMENT_NAMES:
         return KindGuess("counts", "Its columns are documents and words, with or without a count.")
     return None
@@ -347,7 +357,9 @@ def _judge_links(source: FileLike, filename: str, looking: dict[str, Any], schem
                 return KindGuess("table", _ARRAY)
             if "directed=" in getattr(error, "remedy", "") and "directed" not in looking:
                 # A network of which nobody knows the direction: its reader asks.
-                return _judge_links(source, filename, looking | {"directed": False}, schema)._replace(facts=())
+                return _judge_links(source, filename, looking | {"directed": False}, schema)._replace(
+                    facts=()
+                )
             # Whoever reads it says what is wrong.
         else:
             reason = next(fact.sentence for fact in loaded.report.facts if fact.name == "domains")

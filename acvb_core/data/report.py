@@ -139,9 +139,9 @@ def take_apart(given: Any) -> tuple[Any, ReadReport | None]:
     Anything else comes back as it is, without a report.
     """
     report = getattr(given, "report", None)
-    part = next((part for part in ("data", "relation") if hasattr(given, part)), None)
-    known = isinstance(report, ReadReport) and part is not None
-    return (getattr(given, str(part)), report) if known else (given, None)
+    if not isinstance(report, ReadReport):
+        return given, None
+    return (given.data if hasattr(given, "data") else given.relation), report
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

@@ -365,3 +365,14 @@ def test_the_command_line_has_the_same_names(tmp_path: Path, capsys: pytest.Capt
     command = ["fit", str(tmp_path / "table.csv"), "--model", "lda", "--k", "2", "--max-sweeps", "2"]
     assert main([*command, "--text", "id", "--name-column", "none", "--min-documents", "1"]) == 0
     assert "first" in capsys.readouterr().out
+
+
+def test_the_command_line_reads_a_table_of_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from acvb_core.cli import main
+
+    (tmp_path / "table.csv").write_text(MATRIX.to_csv())
+    (tmp_path / "words.txt").write_bytes(WORDS)
+    command = ["fit", str(tmp_path / "table.csv"), "--model", "lda", "--k", "2", "--max-sweeps", "2"]
+    for flag in ("--vocab", "--vocabulary"):
+        assert main([*command, "--format", "matrix", flag, str(tmp_path / "words.txt")]) == 0
+        assert "sea" in capsys.readouterr().out
