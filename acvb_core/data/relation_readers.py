@@ -236,8 +236,9 @@ OPTIONS = frozenset({field.name for field in fields(ReadOptions)} | {"filename",
 def inspect_source(source: FileLike, filename: str | None = None, **looking: Any) -> Schema:
     """Look at the head of a file or a data frame and propose how to read it.
 
-    `looking` holds what is given and not guessed: format, encoding, delimiter, header, sheet, table or query, as
-    `load_relation` takes them. DataError where it is nothing that is read: empty, binary, a foreign format, one column.
+    `looking` holds what is given and not guessed: format, encoding, delimiter, decimal, header, sheet, table or query,
+    as `load_relation` takes them. DataError where it is nothing that is read: empty, binary, a foreign format, one
+    column.
     """
     options = ReadOptions(**looking)
     with open_source(source, filename, kind="relation", choices=options.part) as opened:
@@ -307,6 +308,8 @@ def load_relation(
         Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
     delimiter : str, optional
         One character; guessed among tab ; | , and, for columns of numbers, space.
+    decimal : "." or ",", optional
+        The decimal sign of values; the other sign may then be between thousands. Guessed unless a number may be two.
     header : "auto" or bool
         Whether the first line holds names.
     sheet : str or int, optional

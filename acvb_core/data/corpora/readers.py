@@ -318,6 +318,8 @@ def load_corpus(
         Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
     delimiter : str, optional
         One character; guessed among tab ; | and the comma.
+    decimal : "." or ",", optional
+        The decimal sign of counts; the other sign may then be between thousands. Guessed unless a number may be two.
     header : "auto" or bool
         Whether the first line holds names.
     sheet, table, query : optional
