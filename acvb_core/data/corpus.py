@@ -139,7 +139,7 @@ class Corpus(WordCounts):
             A count is negative, missing or not whole, a sparse matrix is broken, a name is repeated, lengths disagree,
             or there is no token.
         """
-        matrix = _counts(counts, name)
+        matrix = check_counts(counts, name)
         n_documents, n_words = (int(n) for n in matrix.shape)
         if not matrix.nnz:
             what = f"the corpus has no words ({n_documents:,} documents, {n_words:,} words in the vocabulary)"
@@ -227,7 +227,7 @@ class Corpus(WordCounts):
         return replace(self, counts=counts, vocabulary=np.concatenate([self.vocabulary, new]))
 
 
-def _counts(given: Any, name: str) -> sparse.csr_array:
+def check_counts(given: Any, name: str) -> sparse.csr_array:
     """Return counts as a canonical matrix of int32."""
     matrix = sparse.csr_array(to_sparse(given, name))
     values = matrix.data

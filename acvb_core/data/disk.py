@@ -6,7 +6,6 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
@@ -27,8 +26,6 @@ from acvb_core.data.names import KindGuess, ValueKind, kind_of, number_repeated,
 FORMAT = "acvb corpus on disk"
 VERSION = 1
 META = "meta.json"
-_READ_AGAIN = "Read the corpus to disk again"
-_CHOOSE = "Choose a folder that read_to_disk has written."
 #: Strings that are read at once where all are read.
 _AT_ONCE = 1 << 14
 _SHOWN = 5
@@ -36,36 +33,26 @@ _SHOWN = 5
 
 def damage_error(folder: Path, problem: str) -> DataError:
     """Return the error for a folder whose files are not as they were written."""
-    return DataError(
-        f"this corpus on disk is damaged ({problem})", source=str(folder), remedy=f"{_READ_AGAIN}."
-    )
+    what = f"this corpus on disk is damaged ({problem})"
+    return DataError(what, source=str(folder), remedy="Read the corpus to disk again.")
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """Return what the folder says of itself; DataError where it holds no corpus, or one of another version."""
+    """Return what a folder says of itself; DataError if it holds no corpus, or one of another version."""
+    what, remedy = "this folder holds no corpus on disk", "Choose a folder that read_to_disk has written."
     try:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
     except OSError:
-        raise DataError("this folder holds no corpus on disk", source=str(folder), remedy=_CHOOSE) from None
+        raise DataError(what, source=str(folder), remedy=remedy) from None
     except ValueError as problem:
         raise damage_error(folder, f"{META}: {problem}") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise DataError(f"{META} is not that of a corpus on disk", source=str(folder), remedy=_CHOOSE)
+        raise DataError(f"{META} is not that of a corpus on disk", source=str(folder), remedy=remedy)
     if meta.get("version") != VERSION:
-        raise DataError(
-            f"this corpus is of version {meta.get('version')} of the form, and {VERSION} is read here",
-            source=str(folder),
-            remedy=f"{_READ_AGAIN}, or use a later ACVB.",
-        )
+        what = f"this corpus is of version {meta.get('version')} of the form, and {VERSION} is read here"
+        remedy = "Read the corpus to disk again, or use a later ACVB."
+        raise DataError(what, source=str(folder), remedy=remedy)
     return meta
-
-
-def check_files(folder: Path, sizes: Mapping[str, int]) -> None:
-    """Raise DataError where a file of the folder is missing, or not of the size that it was written with."""
-    for name, size in sizes.items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
-            raise damage_error(folder, f"{name} is missing or not of the size that was written")
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
@@ -76,11 +63,9 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
     except FileNotFoundError:
         if folder.is_dir():
             raise damage_error(folder, f"{name} is missing") from None
-        raise DataError(
-            "this corpus on disk is not there any more; its folder was deleted or moved",
-            source=str(folder),
-            remedy="Put it back, or read the corpus to disk again.",
-        ) from None
+        what = "this corpus on disk is not there any more; its folder was deleted or moved"
+        remedy = "Put it back, or read the corpus to disk again."
+        raise DataError(what, source=str(folder), remedy=remedy) from None
     except (OSError, ValueError) as problem:
         raise damage_error(folder, str(problem)) from None
 
@@ -102,58 +87,9 @@ def shard_file(number: int, part: str) -> str:
     return f"shard-{number:05d}-{part}.npy"
 
 
-def read_shard(folder: Path, begins: NDArray[np.int64], number: int) -> Shard:
-    """Return a shard as it lies on disk; DataError where its pointers would lead a compiled loop out of the arrays."""
-    shard = Shard(*(load_array(folder, shard_file(number, part)) for part in Shard._fields))
-    pointers, words, counts = shard
-    sound = (
-        len(pointers) == begins[number + 1] - begins[number] + 1
-        and int(pointers[0]) == 0
-        and bool((pointers[1:] >= pointers[:-1]).all())
-        and int(pointers[-1]) == len(words) == len(counts)
-    )
-    if not sound:
-        raise contradiction(folder, number)
-    return shard
-
-
-def read_documents(
-    folder: Path, begins: NDArray[np.int64], n_words: int, chosen: NDArray[np.int64]
-) -> sparse.csr_array:
-    """Return the int32 counts of documents, in the order of their numbers; only these are read."""
-    order = np.argsort(chosen, kind="stable")
-    cuts = np.searchsorted(chosen, begins, sorter=order)
-    blocks = [sparse.csr_array((0, n_words), dtype=np.int32)]
-    for number in np.flatnonzero(np.diff(cuts)).tolist():
-        shard = read_shard(folder, begins, number)
-        local = chosen[order[cuts[number] : cuts[number + 1]]] - begins[number]
-        starts = shard.pointers[local].astype(np.int64)
-        bounds = np.concatenate([[0], np.cumsum(shard.pointers[local + 1] - starts)])
-        at = np.repeat(starts - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
-        words, counts = check_words(folder, number, shard.words[at], n_words), shard.counts[at]
-        parts = counts.astype(np.int32), words, bounds.astype(index_type(len(at)))
-        blocks.append(sparse.csr_array(parts, (len(local), n_words)))
-    found = sparse.vstack(blocks, format="csr")
-    if np.array_equal(order, np.arange(len(order))):
-        return found
-    return found[np.argsort(order)]
-
-
 def index_type(n_pairs: int) -> type[np.int32 | np.int64]:
     """Return the type of the pointers of a matrix; SciPy would widen the words to that of larger ones."""
     return np.int32 if n_pairs < 2**31 else np.int64
-
-
-def check_words(folder: Path, number: int, words: NDArray[Any], n_words: int) -> NDArray[np.int32]:
-    """Return word numbers of a shard as int32; DataError where they are beyond the vocabulary."""
-    if len(words) and not 0 <= int(words.min()) <= int(words.max()) < n_words:
-        raise contradiction(folder, number)
-    return words.astype(np.int32)
-
-
-def contradiction(folder: Path, number: int) -> DataError:
-    """Return the error for a shard whose numbers are not as they were written."""
-    return damage_error(folder, f"the numbers of shard {number} contradict each other")
 
 
 def read_strings(folder: Path, stem: str, numbers: NDArray[np.int64]) -> list[str]:
@@ -167,11 +103,12 @@ def read_strings(folder: Path, stem: str, numbers: NDArray[np.int64]) -> list[st
 
 
 class StringWriter:
-    """Append strings to a file; what stays in memory is the place of each, 8 bytes."""
+    """Append strings to a file; what stays in memory is the place of each, 8 bytes. No file is kept open."""
 
     def __init__(self, folder: Path, stem: str) -> None:
         self._folder, self._stem = folder, stem
-        self._file = (folder / f"{stem}.utf8").open("wb")
+        self._text, self._index = folder / f"{stem}.utf8", folder / f"{stem}.npy"
+        self._text.touch()
         self._places = array("q", [0])
 
     def __len__(self) -> int:
@@ -180,33 +117,30 @@ class StringWriter:
     def extend(self, strings: Iterable[str]) -> None:
         """Append strings."""
         end = self._places[-1]
-        for string in strings:
-            end += self._file.write(string.encode("utf-8"))
-            self._places.append(end)
+        with self._text.open("ab") as file:
+            for string in strings:
+                end += file.write(string.encode("utf-8"))
+                self._places.append(end)
 
     def extend_packed(self, pool: NDArray[np.uint8], places: NDArray[np.int64]) -> None:
         """Append n strings that lie in a row, at n + 1 places."""
         base = self._places[-1] - int(places[0])
-        self._file.write(pool[places[0] : places[-1]].tobytes())
+        with self._text.open("ab") as file:
+            file.write(pool[places[0] : places[-1]].tobytes())
         self._places.frombytes((places[1:] + base).astype(np.int64).tobytes())
 
-    def close(self) -> None:
-        """Write what is left; the strings can be read from now on."""
-        if not self._file.closed:
-            self._file.close()
-            np.save(self._folder / f"{self._stem}.npy", np.frombuffer(self._places, dtype=np.int64))
+    def save_places(self) -> None:
+        """Write the places; the strings can be read from now on."""
+        np.save(self._index, np.frombuffer(self._places, dtype=np.int64))
 
     def remove(self) -> None:
-        """Close the file and remove what was written."""
-        try:
-            self._file.close()
-        finally:
-            for end in ("utf8", "npy"):
-                (self._folder / f"{self._stem}.{end}").unlink(missing_ok=True)
+        """Remove what was written."""
+        self._text.unlink()
+        self._index.unlink(missing_ok=True)
 
     def batches(self) -> Iterator[list[str]]:
-        """Close, and give all strings, some at a time."""
-        self.close()
+        """Save the places, and give all strings, some at a time."""
+        self.save_places()
         for begin in range(0, len(self), _AT_ONCE):
             numbers = np.arange(begin, min(begin + _AT_ONCE, len(self)))
             yield read_strings(self._folder, self._stem, numbers)
@@ -215,30 +149,29 @@ class StringWriter:
         return (string for batch in self.batches() for string in batch)
 
     def first_number(self) -> int | None:
-        """Close; return 0 or 1 where the strings are the numbers from there on."""
+        """Return 0 or 1 if the strings are the numbers from there on."""
         first = next(iter(self), "")
         counts = first in ("0", "1") and all(name == str(i) for i, name in enumerate(self, int(first)))
         return int(first) if counts else None
 
     def make_unique(self) -> tuple[int, list[str]]:
-        """Close, append a number to every string that stood before; return how many those are and the first of them.
+        """Append a number to every string that stood before; return how many those are and the first of them.
 
-        The strings are those of `names.make_unique`; what tells two of them apart is their hash of 64 bits.
+        The strings are those of `names.make_unique`; what distinguishes two of them is their hash of 64 bits.
         """
-        hashes = np.fromiter(map(hash, self), np.int64, len(self))
-        hashes.sort()
+        hashes = np.sort(np.fromiter(map(hash, self), np.int64, len(self)))
         repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        if not repeated:
-            return 0, []
         changed: list[str] = []
+        if repeated:
 
-        def is_taken(name: str) -> bool:
-            return bool(hashes.searchsorted(hash(name)) < hashes.searchsorted(hash(name), side="right"))
+            def is_taken(name: str) -> bool:
+                at = hashes.searchsorted(hash(name))
+                return bool(at < len(hashes) and hashes[at] == hash(name))
 
-        with closing(StringWriter(self._folder, f"{self._stem}-unique")) as new:
+            new = StringWriter(self._folder, f"{self._stem}-unique")
             new.extend(number_repeated(self, lambda name: hash(name) in repeated, is_taken, changed))
-        for end in ("utf8", "npy"):
-            (self._folder / f"{new._stem}.{end}").replace(self._folder / f"{self._stem}.{end}")
+            new._text.replace(self._text)
+            self._places = new._places
         return len(changed), changed[:_SHOWN]
 
 
@@ -246,7 +179,7 @@ class ColumnWriter(StringWriter):
     """Append the values of a further column as strings; they are typed once all are known."""
 
     def __init__(self, folder: Path, number: int) -> None:
-        super().__init__(folder, _column_stem(number))
+        super().__init__(folder, f"column-{number}")
         self._guess = KindGuess()
         self._kinds: set[ValueKind] = set()
 
@@ -261,37 +194,23 @@ class ColumnWriter(StringWriter):
         super().extend(values)
 
     def write_typed(self) -> ValueKind:
-        """Close, write the values as what they are, and return that."""
-        self.close()
-        kind = _common_kind(self._kinds) if self._kinds else self._guess.kind
-        if kind != "string":
+        """Write the values as the narrowest kind that holds all of them, and return it."""
+        kinds = frozenset(self._kinds or {self._guess.kind})
+        kind = next(iter(kinds)) if len(kinds) == 1 else _COMMON_KINDS.get(kinds, "string")
+        if kind == "string":
+            self.save_places()
+        else:
             typed = np.concatenate([typed_values(batch, kind) for batch in self.batches()])
             np.save(self._folder / f"{self._stem}-{kind}.npy", typed)
             self.remove()
         return kind
 
 
-def read_column(
-    folder: Path, columns: Mapping[str, ValueKind], name: str, chosen: NDArray[np.int64]
-) -> NDArray[Any]:
-    """Return the values of chosen documents in one of the further columns, as `typed_values` types them."""
-    stem, kind = _column_stem(list(columns).index(name)), columns[name]
-    if kind == "string":
-        return typed_values(read_strings(folder, stem, chosen), kind)
-    return np.array(load_array(folder, f"{stem}-{kind}.npy")[chosen])
-
-
-def _column_stem(number: int) -> str:
-    return f"column-{number}"
-
-
-def _common_kind(kinds: set[ValueKind]) -> ValueKind:
-    """Return the kind that holds the values of several."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    if kinds == {"integer", "number"}:
-        return "number"
-    return "time" if kinds == {"day", "time"} else "string"
+#: The kind that holds the values of several.
+_COMMON_KINDS: dict[frozenset[ValueKind], ValueKind] = {
+    frozenset[ValueKind]({"integer", "number"}): "number",
+    frozenset[ValueKind]({"day", "time"}): "time",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,15 +223,8 @@ class DiskCorpus(WordCounts):
     Attributes
     ----------
     folder : Path
-    name : str
-        What the user calls the corpus.
-    vocabulary : ndarray of str (object dtype), shape (n_words,)
-    tokeniser : Tokeniser or None
-        How the texts were cut into words.
-    frequencies : int64 array, shape (n_words,)
-        How often each word stands in the documents.
-    n_documents, n_pairs, n_tokens : int
-        Documents (empty ones included), different (document, word) pairs, and words with repetitions.
+    name, vocabulary, tokeniser, frequencies, n_documents, n_pairs, n_tokens
+        As of a `Corpus`.
     whole_fingerprint : str
         SHA-256 (hex) of shape and counts of all that the folder holds, whatever the size of the shards.
     begins : int64 array, shape (n_shards + 1,)
@@ -376,7 +288,9 @@ class DiskCorpus(WordCounts):
         folder = Path(folder)
         meta = read_meta(folder)
         try:
-            check_files(folder, meta["files"])
+            for file, size in meta["files"].items():
+                if not (folder / file).is_file() or (folder / file).stat().st_size != size:
+                    raise damage_error(folder, f"{file} is missing or not of the size that was written")
             words = read_strings(folder, "vocabulary", np.arange(meta["words"]))
             settings = meta["tokeniser"]
             corpus = cls(
@@ -441,15 +355,57 @@ class DiskCorpus(WordCounts):
         if not 0 <= number < self.n_shards:
             raise ParameterError(f"There is no shard {number} in {self.name}; it has {self.n_shards}.")
         begin, end = self.begins[number : number + 2]
-        stored = read_shard(self.folder, self.begins, number)
-        pointers, counts = stored.pointers.astype(np.int64), stored.counts.astype(np.float32)
-        words = check_words(self.folder, number, stored.words, self.n_words)
-        out = self.left_out[slice(*np.searchsorted(self.left_out, (begin, end)))] - begin
+        out = self.left_out[slice(*np.searchsorted(self.left_out, (begin, end)))]
         if len(out):
-            inside = np.setdiff1d(np.arange(end - begin), out, assume_unique=True)
-            rows = sparse.csr_array((counts, words, pointers), (end - begin, self.n_words))[inside]
-            pointers, words, counts = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
-        return Shard(pointers, words, counts)
+            rows = self._read_counts(np.setdiff1d(np.arange(begin, end), out, assume_unique=True))
+            pointers, words, counts = rows.indptr, rows.indices, rows.data
+        else:
+            pointers, words, counts = self._map_shard(number)
+            words = self._check_words(number, words)
+        return Shard(pointers.astype(np.int64), words, counts.astype(np.float32))
+
+    def _map_shard(self, number: int) -> Shard:
+        """Return a shard as it lies on disk; DataError if its pointers would lead a compiled loop out of the arrays."""
+        shard = Shard(*(load_array(self.folder, shard_file(number, part)) for part in Shard._fields))
+        pointers, words, counts = shard
+        sound = (
+            len(pointers) == self.begins[number + 1] - self.begins[number] + 1
+            and int(pointers[0]) == 0
+            and bool((pointers[1:] >= pointers[:-1]).all())
+            and int(pointers[-1]) == len(words) == len(counts)
+        )
+        if not sound:
+            raise damage_error(self.folder, f"the numbers of shard {number} contradict each other")
+        return shard
+
+    def _check_words(self, number: int, words: NDArray[Any]) -> NDArray[np.int32]:
+        """Return word numbers of a shard as int32; DataError if they are beyond the vocabulary."""
+        if len(words) and not 0 <= int(words.min()) <= int(words.max()) < self.n_words:
+            raise damage_error(self.folder, f"the numbers of shard {number} contradict each other")
+        return words.astype(np.int32)
+
+    def _read_counts(self, chosen: NDArray[np.int64]) -> sparse.csr_array:
+        """Return the int32 counts of documents, in the order of their numbers; only these are read."""
+        order = np.argsort(chosen, kind="stable")
+        cuts = np.searchsorted(chosen, self.begins, sorter=order)
+        blocks = [sparse.csr_array((0, self.n_words), dtype=np.int32)]
+        for number in np.flatnonzero(np.diff(cuts)).tolist():
+            shard = self._map_shard(number)
+            local = chosen[order[cuts[number] : cuts[number + 1]]] - self.begins[number]
+            starts = shard.pointers[local].astype(np.int64)
+            bounds = np.concatenate([[0], np.cumsum(shard.pointers[local + 1] - starts)])
+            at = np.repeat(starts - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
+            words = self._check_words(number, shard.words[at])
+            parts = shard.counts[at].astype(np.int32), words, bounds.astype(index_type(len(at)))
+            blocks.append(sparse.csr_array(parts, (len(local), self.n_words)))
+        found = sparse.vstack(blocks, format="csr")
+        return found if (np.diff(order) == 1).all() else found[np.argsort(order)]
+
+    def _read_column(self, name: str, chosen: NDArray[np.int64]) -> NDArray[Any]:
+        stem, kind = f"column-{list(self.columns).index(name)}", self.columns[name]
+        if kind == "string":
+            return typed_values(read_strings(self.folder, stem, chosen), kind)
+        return np.array(load_array(self.folder, f"{stem}-{kind}.npy")[chosen])
 
     def documents(self, numbers: ArrayLike) -> Corpus:
         """Return documents by their numbers within the folder, in this order; those left out can be asked for.
@@ -458,14 +414,14 @@ class DiskCorpus(WordCounts):
         """
         chosen = self._check_numbers(numbers)
         return Corpus(
-            read_documents(self.folder, self.begins, self.n_words, chosen),
+            self._read_counts(chosen),
             self.vocabulary,
             typed_values(self.document_names(chosen), "string"),
             self.name,
             tuple(read_strings(self.folder, "texts", chosen)) if self.has_texts else None,
             typed_values(read_strings(self.folder, "labels", chosen), "string") if self.has_labels else None,
             self.tokeniser,
-            {name: read_column(self.folder, self.columns, name, chosen) for name in self.columns},
+            {name: self._read_column(name, chosen) for name in self.columns},
         )
 
     def column(self, name: str) -> NDArray[Any]:
@@ -476,8 +432,7 @@ class DiskCorpus(WordCounts):
         if name not in self.columns:
             known = ", ".join(map(repr, self.columns)) or "none"
             raise ParameterError(f"{self.name} has no column {name!r}; its columns are: {known}.")
-        numbers = self._numbers_in(np.arange(self.n_documents))
-        return read_column(self.folder, self.columns, name, numbers)
+        return self._read_column(name, self._numbers_in(np.arange(self.n_documents)))
 
     def sample(self, n: int, seed: int = 0) -> Corpus:
         """Return `n` documents that are in (all if there are fewer), drawn without replacement, in file order."""
@@ -493,7 +448,7 @@ class DiskCorpus(WordCounts):
         if len(out) == self.n_all:
             raise ParameterError(f"All documents of {self.name} would be left out; leave some in.")
         new = np.setdiff1d(out, self.left_out)
-        counts = read_documents(self.folder, self.begins, self.n_words, new)
+        counts = self._read_counts(new)
         return replace(
             self,
             frequencies=self.frequencies - counts.sum(axis=0, dtype=np.int64),

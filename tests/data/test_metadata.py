@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import resource
 
 import numpy as np
 import pandas as pd
@@ -133,7 +134,7 @@ def test_columns_of_a_data_frame(tmp_path):
         loaded = load_corpus(source, **options)
         assert_metadata(loaded.data.metadata, wanted)
         assert "3 other columns are kept: when, at, stars." in loaded.report.lines()
-        assert "1 column of lists, bytes or the like not used: tags." in loaded.report.lines()
+        assert "1 column not used (lists, bytes or the like): tags." in loaded.report.lines()
     assert_metadata(read_to_disk(frame, tmp_path / "c", **options).data.in_memory().metadata, wanted)
 
 
@@ -176,6 +177,20 @@ def test_a_skipped_line_takes_its_values_with_it(tmp_path):
     assert_metadata(disk.in_memory().metadata)
 
 
+def test_more_columns_than_files_can_be_open_are_kept_on_disk(tmp_path):
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    names = [f"c{i}" for i in range(300)]
+    lines = [["text", *names], ["the river", *["1"] * 300], ["river bank", *["2"] * 300]]
+    source = "".join(",".join(line) + "\n" for line in lines).encode()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+    try:
+        disk = read_to_disk(source, tmp_path / "c", format="table", tokeniser=EVERYTHING).data
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
+    assert list(disk.columns) == names
+    assert disk.column("c299").tolist() == [1, 2]
+
+
 def test_pieces_written_to_disk(tmp_path, corpus):
     disk = write_disk_corpus([corpus, corpus], tmp_path / "c")
     twice = {name: np.concatenate([column, column]) for name, column in WANTED.items()}
@@ -186,9 +201,9 @@ def test_pieces_written_to_disk(tmp_path, corpus):
     found = write_disk_corpus([digits, more], tmp_path / "d").in_memory().metadata
     assert found["code"].tolist() == ["1", "2", "1", "2"]
     assert found["n"].tolist() == [1.0, 2.0, 1.5, 2.0]
-    with pytest.raises(ParameterError, match="Some of the corpora have columns and some have none"):
+    with pytest.raises(DataError, match="2 values of code were given for 4 documents"):
         write_disk_corpus([digits, Corpus.build([[1], [2]])], tmp_path / "e")
-    with pytest.raises(ParameterError, match="Some of the corpora have labels and some have none"):
+    with pytest.raises(DataError, match="1 labels were given for 2 documents"):
         write_disk_corpus([Corpus.build([[1]], labels=["x"]), Corpus.build([[1]])], tmp_path / "e")
 
 

@@ -7,11 +7,10 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,11 +18,11 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.build import DocumentBatch, entry_facts, read_documents, size_facts
-from acvb_core.data.corpora.readers import as_frame, check_arguments, is_object, load_corpus, read_entries
-from acvb_core.data.corpora.reading import CountsFound, Reading, batch_words, offer_skipping
+from acvb_core.data.corpora.readers import as_frame, check_arguments, load_corpus, read_entries
+from acvb_core.data.corpora.reading import CountsFound, Reading, batch_words, is_object, offer_skipping
 from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
-from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus import Corpus, check_counts
 from acvb_core.data.disk import (
     FORMAT,
     META,
@@ -81,13 +80,10 @@ class ShardWriter:
         self.n_documents = self.zeros = self.repeated = self.n_empty = 0
         self.first_empty: list[int] = []
 
-    def __enter__(self) -> ShardWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        for file in (*self._strings.values(), *self._columns.values()):
-            with suppress(OSError):  # a full disk, which what is being raised tells of
-                file.remove()
         shutil.rmtree(self.work, ignore_errors=True)
         if isinstance(problem, OSError):
             raise self._disk_fault(problem) from problem
@@ -98,9 +94,6 @@ class ShardWriter:
             source=str(self.folder),
             remedy="Check the free space and the right to write there, or choose another folder.",
         )
-
-    def _fault(self, what: str, remedy: str, value: str | None = None) -> DataError:
-        return DataError(what, source=self.source, value=value, remedy=remedy)
 
     def strings(self, what: str) -> StringWriter:
         """Return where "names", "texts" or "labels" go: one for each document, or none at all."""
@@ -122,55 +115,22 @@ class ShardWriter:
                 self._columns[name] = ColumnWriter(self.work, len(self._columns))
             self._columns[name].extend(values)
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """Return whether texts and labels were given, and the further columns."""
-        texts, labels = "texts" in self._strings, "labels" in self._strings
-        return {"texts": texts, "labels": labels, "columns": list(self._columns)}
-
-    def add(self, pointers: ArrayLike, words: ArrayLike, counts: ArrayLike) -> None:
+    def add(self, pointers: NDArray[Any], words: NDArray[np.int32], counts: NDArray[Any]) -> None:
         """Append documents: the entries of document i are `pointers[i]` to `pointers[i + 1] - 1`."""
-        matrix = self._checked_counts(pointers, words, counts)
-        given = matrix.nnz
-        self.zeros += given - int(np.count_nonzero(matrix.data))
+        parts = counts.astype(np.int64), words, pointers.astype(index_type(len(words)))
+        matrix = sparse.csr_array(parts, (len(pointers) - 1, _MAX_WORDS))
+        self.zeros += len(counts) - int(np.count_nonzero(counts))
         matrix.sum_duplicates()
-        self.repeated += given - matrix.nnz
+        self.repeated += len(counts) - matrix.nnz
         matrix.eliminate_zeros()
         if (largest := int(matrix.data.max(initial=0))) > _MAX_COUNT:
-            raise self._fault(
-                f"a word count is larger than {_MAX_COUNT:,}", "Check the counts.", str(largest)
-            )
+            what = f"a word count is larger than {_MAX_COUNT:,}"
+            raise DataError(what, source=self.source, value=str(largest), remedy="Check the counts.")
         empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
         self.n_empty += len(empty)
         self.first_empty = [*self.first_empty, *(empty[:SHOWN] + self.n_documents).tolist()][:SHOWN]
         self.n_documents += matrix.shape[0]
         self._append(matrix.astype(np.int32))
-
-    def _checked_counts(self, pointers: ArrayLike, words: ArrayLike, counts: ArrayLike) -> sparse.csr_array:
-        """Return counts of documents as a new matrix of int64, words given twice and zeros included."""
-        bounds, columns, values = (to_array(part, self.source) for part in (pointers, words, counts))
-        fault = None
-        if bounds.dtype.kind not in "iu" or columns.ndim != 1 or values.ndim != 1:
-            fault = "the pointers are no whole numbers, or the words and counts no plain lists"
-        elif bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
-            fault = "the pointers do not begin at 0 or fall"
-        elif not int(bounds[-1]) == len(columns) == len(values):
-            fault = (
-                f"the pointers end at {bounds[-1]:,}, with {len(columns):,} words and {len(values):,} counts"
-            )
-        elif len(columns) and (
-            columns.dtype.kind not in "iu" or int(columns.min()) < 0 or int(columns.max()) >= _MAX_WORDS
-        ):
-            fault = f"a word is not a number from 0 to {_MAX_WORDS - 1:,}"
-        elif (
-            values.dtype.kind not in "biuf"
-            or not ((values >= 0) & (values == np.floor(values)) & (values < 2**53)).all()
-        ):
-            fault = "a word count is negative or not a whole number"
-        if fault:
-            raise self._fault(fault, "Give pointers, words and counts of documents as whole numbers.")
-        parts = values.astype(np.int64), columns.astype(np.int32), bounds.astype(index_type(len(columns)))
-        return sparse.csr_array(parts, (len(bounds) - 1, _MAX_WORDS))
 
     def _append(self, documents: sparse.csr_array) -> None:
         """Put documents into the shard that is being filled, and begin another where it has no room."""
@@ -210,28 +170,33 @@ class ShardWriter:
     ) -> DiskCorpus:
         """Write what is left, let the folder appear and return the corpus in it."""
         self._write_shard()
-        frequencies = self._checked_frequencies(len(vocabulary))
-        first_name = self._close_names()
-        columns = {name: column.write_typed() for name, column in self._columns.items()}
-        self.strings("vocabulary").extend(
-            unique_names(np.asarray(vocabulary, dtype=object), len(vocabulary), "word", self.source)
-        )
-        for strings in self._strings.values():
-            strings.close()
+        if not self._frequencies.any():
+            remedy = "Give at least one document with a word."
+            raise DataError("the corpus has no words", source=self.source, remedy=remedy)
+        self._check_lengths()
+        n_words = len(vocabulary)
+        frequencies = np.pad(self._frequencies, (0, n_words - len(self._frequencies)))
         np.save(self.work / "frequencies.npy", frequencies)
+        first_name = self._strings["names"].first_number() if "names" in self._strings else 1
+        if first_name is not None and "names" in self._strings:
+            self._strings.pop("names").remove()
+        words = unique_names(np.asarray(vocabulary, dtype=object), n_words, "word", self.source)
+        self.strings("vocabulary").extend(words)
+        for strings in self._strings.values():
+            strings.save_places()
         meta = {
             "format": FORMAT,
             "version": VERSION,
             "name": self.name,
             "documents": self.n_documents,
-            "words": len(vocabulary),
+            "words": n_words,
             "pairs": sum(shard["pairs"] for shard in self._shards),
             "tokens": int(frequencies.sum()),
-            "fingerprint": self._fingerprint(len(vocabulary)),
+            "fingerprint": self._fingerprint(n_words),
             "tokeniser": None if tokeniser is None else tokeniser.to_dict(),
             "has_texts": "texts" in self._strings,
             "has_labels": "labels" in self._strings,
-            "columns": columns,
+            "columns": {name: column.write_typed() for name, column in self._columns.items()},
             "first_name": first_name,
             "shards": self._shards,
             "files": {path.name: path.stat().st_size for path in sorted(self.work.iterdir())},
@@ -241,32 +206,14 @@ class ShardWriter:
         function = None if tokeniser is None else tokeniser.function
         return DiskCorpus.open(self.folder, tokeniser=function if callable(function) else None)
 
-    def _checked_frequencies(self, n_words: int) -> NDArray[np.int64]:
-        seen = self._frequencies
-        if not seen.any():
-            raise self._fault("the corpus has no words", "Give at least one document with a word.")
-        if len(seen) > n_words:
-            raise self._fault(
-                f"a word has number {len(seen) - 1:,}, and the vocabulary has {n_words:,} words",
-                "Words are numbered from 0; give the vocabulary that belongs to the documents.",
-            )
-        return np.pad(seen, (0, n_words - len(seen)))
-
-    def _close_names(self) -> int | None:
-        """Return the number of the first document where the names are numbers; these are not kept."""
+    def _check_lengths(self) -> None:
+        """Raise DataError if what stands beside the documents is not given for each."""
         columns = {f"values of {name}": file for name, file in self._columns.items()}
         for what, file in (self._strings | columns).items():
             if len(file) != self.n_documents:
-                raise self._fault(
-                    f"{len(file):,} {what} were given for {self.n_documents:,} documents",
-                    f"Give {what} for every document, or none.",
-                )
-        if "names" not in self._strings:
-            return 1
-        first = self._strings["names"].first_number()
-        if first is not None:
-            self._strings.pop("names").remove()
-        return first
+                told = f"{len(file):,} {what} were given for {self.n_documents:,} documents"
+                remedy = f"Give {what} for every document, or none."
+                raise DataError(told, source=self.source, remedy=remedy)
 
     def _fingerprint(self, n_words: int) -> str:
         """Return the fingerprint of the same corpus in memory (`Corpus.fingerprint`), shard by shard."""
@@ -285,72 +232,60 @@ class ShardWriter:
 #: Entries that are sorted in memory at once: about 50 MB with what the sorting needs.
 AT_ONCE = 1 << 20
 _ENTRY = np.dtype("<i4")
-#: A vocabulary.
-Words = Sequence[str] | NDArray[Any]
-_ENTRY_BYTES = 3 * _ENTRY.itemsize
-
-
-class Entries(NamedTuple):
-    """Entries of consecutive documents: those of document i are `pointers[i]` to `pointers[i + 1] - 1`."""
-
-    pointers: NDArray[np.int64]
-    words: NDArray[np.int32]
-    counts: NDArray[np.int32]
 
 
 class EntrySpool:
     """Take (document, word, count) entries in any order, and give them back by document.
 
-    Use as a context, which removes the file. On disk: 12 bytes an entry, twice that while entries that did not come
-    in order are sorted. In memory: 16 bytes a document, and `at_once` entries (more where one document has more).
+    On disk: 12 bytes an entry. In memory: 16 bytes a document, and `at_once` entries (more if one document has more).
     """
 
     def __init__(self, folder: Path, at_once: int = AT_ONCE) -> None:
-        self._folder = folder / "entries"
-        self._folder.mkdir()
-        self._path = self._folder / "given"
-        self._file = self._path.open("wb")
-        self._at_once = at_once
-        self._last = -1
-        self._sorted = True
+        self._path, self._at_once = folder / "entries", at_once
+        self._waiting: list[NDArray[np.int32]] = []
+        self._runs = [0]  # where runs of entries begin that are sorted by document
         self.n_entries = 0
 
     def add(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
         """Append entries; documents and words are numbers from 0, counts below 2^31."""
-        if not len(documents):
-            return
-        self._file.write(np.stack([documents, words, counts], axis=1).astype(_ENTRY).tobytes())
-        self.n_entries += len(documents)
-        self._sorted &= int(documents[0]) >= self._last and bool((documents[1:] >= documents[:-1]).all())
-        self._last = int(documents[-1])
+        if len(documents):
+            self._waiting.append(np.stack([documents, words, counts]).astype(_ENTRY))
+            self.n_entries += len(documents)
+        if self.n_entries - self._runs[-1] >= self._at_once:
+            self._write_run()
 
-    def __enter__(self) -> EntrySpool:
-        return self
+    def _write_run(self) -> None:
+        """Write the entries that wait, a row of documents, one of words and one of counts."""
+        run = np.concatenate(self._waiting, axis=1)
+        if (np.diff(run[0]) < 0).any():
+            run = run[:, np.argsort(run[0], kind="stable")]
+        with self._path.open("ab") as file:
+            file.write(run.tobytes())
+        self._waiting = []
+        self._runs.append(self.n_entries)
 
-    def __exit__(self, *exception: object) -> None:
-        with suppress(OSError):  # a full disk, which what is being raised tells of
-            self._file.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def documents(self, n_documents: int) -> Iterator[Entries]:
-        """Give the entries of documents 0 to `n_documents` - 1 in some pieces, each of whole documents; once."""
-        self._file.close()
+    def documents(self, n_documents: int) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]:
+        """Give pointers, words and counts of documents 0 to `n_documents` - 1, some whole documents at a time; once."""
+        if self._waiting:
+            self._write_run()
+        stored = np.memmap(self._path, _ENTRY, "r") if self.n_entries else np.empty(0, _ENTRY)
+        runs = [stored[3 * begin : 3 * end].reshape(3, -1) for begin, end in pairwise(self._runs)]
         sizes = np.zeros(n_documents, dtype=np.int64)
-        for entries in self._blocks():
-            first = int(entries[:, 0].min())
-            counted = np.bincount(entries[:, 0] - first)
-            sizes[first : first + len(counted)] += counted
+        for documents, _, _ in runs:
+            counted = np.bincount(documents - documents[0])
+            sizes[documents[0] : documents[0] + len(counted)] += counted
         bounds = np.concatenate([[0], np.cumsum(sizes)])
         pieces = self._split(bounds)
-        if not self._sorted:
-            self._sort_by_piece(bounds[pieces], pieces)
-        for begin, end in pairwise(pieces):
-            entries = self._read(int(bounds[begin]), int(bounds[end]))
-            words, counts = entries[:, 1], entries[:, 2]
-            if not self._sorted:
-                order = _stable_order(entries[:, 0] - begin, end - begin)
-                words, counts = words.take(order), counts.take(order)
-            yield Entries(bounds[begin : end + 1] - bounds[begin], words, counts)
+        cuts = np.array([np.searchsorted(documents, pieces) for documents, _, _ in runs]).reshape(
+            -1, len(pieces)
+        )
+        for (begin, end), starts, ends in zip(pairwise(pieces), cuts.T, cuts.T[1:], strict=False):
+            parts = [run[:, a:b] for run, a, b in zip(runs, starts, ends, strict=True) if a < b]
+            found = np.concatenate([np.empty((3, 0), _ENTRY), *parts], axis=1)
+            if len(parts) > 1:
+                found = found[:, np.argsort(found[0], kind="stable")]
+            yield bounds[begin : end + 1] - bounds[begin], found[1], found[2]
+        self._path.unlink(missing_ok=True)
 
     def _split(self, bounds: NDArray[np.int64]) -> list[int]:
         """Return where pieces of the documents begin, and the number of documents."""
@@ -359,35 +294,6 @@ class EntrySpool:
             end = int(np.searchsorted(bounds, bounds[at] + self._at_once, side="right")) - 1
             pieces.append(min(max(end, at + 1), at + self._at_once, n))
         return pieces
-
-    def _sort_by_piece(self, places: NDArray[np.int64], pieces: list[int]) -> None:
-        """Put the entries of each piece of documents side by side, from these places on, in a new file."""
-        path = self._folder / "sorted"
-        with path.open("wb") as file:
-            for entries in self._blocks():
-                home = np.searchsorted(pieces, entries[:, 0], side="right") - 1
-                order = _stable_order(home, len(pieces))
-                entries, home = entries.take(order, axis=0), home[order]
-                for begin, end in pairwise([*np.flatnonzero(np.diff(home, prepend=-1)).tolist(), len(home)]):
-                    file.seek(int(places[home[begin]]) * _ENTRY_BYTES)
-                    file.write(entries[begin:end].tobytes())
-                    places[home[begin]] += end - begin
-        path.replace(self._path)
-
-    def _blocks(self) -> Iterator[NDArray[np.int32]]:
-        for begin in range(0, self.n_entries, self._at_once):
-            yield self._read(begin, min(begin + self._at_once, self.n_entries))
-
-    def _read(self, begin: int, end: int) -> NDArray[np.int32]:
-        """Return entries as rows of document, word and count."""
-        place, count = begin * _ENTRY_BYTES, 3 * (end - begin)
-        return np.fromfile(self._path, dtype=_ENTRY, count=count, offset=place).reshape(-1, 3)
-
-
-def _stable_order(keys: NDArray[Any], n_keys: int) -> NDArray[Any]:
-    """Return the order that sorts keys 0 to `n_keys` - 1, by SciPy's counting sort; equal keys stay as they are."""
-    n = len(keys)
-    return sparse.csc_array((np.zeros(n, np.int8), keys, np.arange(n + 1)), (n_keys, n)).tocsr().indices
 
 
 class DiskSink:
@@ -398,9 +304,11 @@ class DiskSink:
     """
 
     def __init__(
-        self, writer: ShardWriter, spool: EntrySpool, tokeniser: Tokeniser | None, *, keep_texts: bool
+        self, writer: ShardWriter, at_once: int, tokeniser: Tokeniser | None, keep_texts: bool
     ) -> None:
-        self._writer, self._spool, self._keep_texts = writer, spool, keep_texts
+        self._writer, self._keep_texts = writer, keep_texts
+        self._spool = EntrySpool(writer.work, at_once)
+        self.add_entries = self._spool.add
         self._tokeniser = tokeniser or Tokeniser()
         self._unlimited = self._tokeniser.without_limits()
         self._n_documents = 0
@@ -408,10 +316,6 @@ class DiskSink:
         # How often each word stands in all texts and in how many, and why it is dropped ("": its counts decide).
         self._sums = np.zeros((2, 0), dtype=np.int64)
         self._reasons = np.empty(0, dtype=object)
-
-    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
-        """Append entries; documents and words are numbers from 0, counts below 2^31."""
-        self._spool.add(documents, words, counts)
 
     def add_documents(self, batch: DocumentBatch) -> None:
         """Append texts."""
@@ -443,7 +347,7 @@ class DiskSink:
         """Append a number to names that stood before; return how many there were, and the first of them."""
         return self._writer.strings("names").make_unique()
 
-    def write_texts(self, reading: Reading, facts: list[Fact]) -> tuple[Words, list[Fact]]:
+    def write_texts(self, reading: Reading, facts: list[Fact]) -> tuple[NDArray[Any], list[Fact]]:
         """Sort the words of texts into shards; return the vocabulary and all facts, those about dropped words last."""
         n = len(self._table)
         found = WordList(typed_values(self._table.labels(), "string"), *self._sums[:, :n])
@@ -455,10 +359,11 @@ class DiskSink:
         self._write(reading, self._n_documents, final)
         return found.words[kept], [*facts, *preview.facts()]
 
-    def write_counts(self, reading: Reading, found: CountsFound) -> tuple[Words, list[Fact]]:
+    def write_counts(self, reading: Reading, found: CountsFound) -> tuple[Sequence[str], list[Fact]]:
         """Sort entries into shards; return the vocabulary and the facts."""
         if found.names is not None:
             self._writer.strings("names").extend_packed(*found.names.pack())
+        self._writer.add_beside(found.columns, labels=found.labels or None)
         self._write(reading, found.n_documents, None)
         return found.words, found.facts
 
@@ -536,7 +441,12 @@ def read_to_disk(
         loaded = load_corpus(
             source, filename=filename, name=name, vocabulary=vocabulary, tokeniser=tokeniser, **options
         )
-        return _write_loaded(loaded, folder, progress, keep_texts, shard_pairs)
+        if progress is not None:
+            progress(1.0)
+        corpus = loaded.data if keep_texts else replace(loaded.data, texts=None)
+        return Loaded(
+            write_disk_corpus([corpus], folder, shard_pairs=shard_pairs), loaded.report, loaded.schema
+        )
     skip, cutting = broken == "skip", as_tokeniser(tokeniser)
     with open_corpus_source(source, filename, options, patient=skip) as opened:
         schema = _inspect(opened, options)
@@ -545,36 +455,21 @@ def read_to_disk(
         reading = Reading(opened, schema, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
-            with EntrySpool(writer.work, min(shard_pairs, AT_ONCE)) as spool:
-                sink = DiskSink(writer, spool, cutting, keep_texts=keep_texts)
-                if schema.has_texts:
-                    words, facts = sink.write_texts(reading, read_documents(reading, sink))
-                else:
-                    words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
+            sink = DiskSink(writer, min(shard_pairs, AT_ONCE), cutting, keep_texts)
+            words: Sequence[str] | NDArray[Any]
+            if schema.has_texts:
+                words, facts = sink.write_texts(reading, read_documents(reading, sink))
+            else:
+                words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
             reading.report_written(1.0)
-            corpus = writer.finish(words, tokeniser=cutting)
+            disk = writer.finish(words, tokeniser=cutting)
     facts = [
         *reading.left_out_facts(),
         *facts,
         *entry_facts(writer.repeated, writer.zeros),
-        *size_facts(corpus, writer.n_empty, corpus.document_names(writer.first_empty)),
+        *size_facts(disk, writer.n_empty, disk.document_names(writer.first_empty)),
     ]
-    return Loaded(corpus, ReadReport(schema.filename, tuple(facts)), schema)
-
-
-def _write_loaded(
-    loaded: Loaded[Corpus],
-    folder: str | Path,
-    progress: Callable[[float], None] | None,
-    keep_texts: bool,
-    shard_pairs: int,
-) -> Loaded[DiskCorpus]:
-    """Write a corpus that is in memory."""
-    if progress is not None:
-        progress(1.0)
-    corpus = loaded.data if keep_texts else replace(loaded.data, texts=None)
-    disk = write_disk_corpus([corpus], folder, shard_pairs=shard_pairs)
-    return Loaded(disk, loaded.report, loaded.schema)
+    return Loaded(disk, ReadReport(schema.filename, tuple(facts)), schema)
 
 
 def _inspect(source: CorpusSource, options: CorpusOptions) -> Schema:
@@ -625,52 +520,48 @@ def write_disk_corpus(
     DataError
         A piece is no valid counts, holds a word that the vocabulary does not, or there is no token.
     ParameterError
-        There is something at `folder`, arrays come without a vocabulary, or corpora and arrays are mixed.
+        There is something at `folder`, or arrays come without a vocabulary.
     """
     index = {str(word): i for i, word in enumerate(() if vocabulary is None else vocabulary)}
-    kinds: set[bool] = set()
     with ShardWriter(folder, name=name or "corpus", shard_pairs=shard_pairs) as writer:
+        named = False
         for piece in documents:
-            first = not kinds
-            kinds.add(isinstance(piece, Corpus))
-            if len(kinds) > 1:
-                raise ParameterError(
-                    "Give corpora or arrays (pointers, words, counts), not both in one stream."
-                )
             if not isinstance(piece, Corpus):
                 if vocabulary is None:
                     raise ParameterError("Arrays of word numbers need a vocabulary; give vocabulary=[…].")
-                writer.add(*piece)
+                checked = _check_arrays(piece, len(index), writer.source)
+                writer.add(checked.indptr, checked.indices, checked.data)
                 continue
-            if first:
-                writer.name = name or piece.name
+            if not named:
+                writer.name, named = name or piece.name, True
                 tokeniser = tokeniser or piece.tokeniser
             if vocabulary is None:
                 for word in piece.vocabulary:
                     index.setdefault(word, len(index))
-            _add_corpus(writer, piece, index)
-        if True in kinds:
+            places = np.array([index.get(word, -1) for word in piece.vocabulary], dtype=np.int32)
+            words = places[piece.counts.indices]
+            if (words < 0).any():
+                raise DataError(
+                    "this word is not in the vocabulary",
+                    source=piece.name,
+                    value=str(piece.vocabulary[piece.counts.indices[int(np.argmax(words < 0))]]),
+                    remedy="Add it, or leave that out.",
+                )
+            writer.add(piece.counts.indptr, words, piece.counts.data)
+            writer.add_beside(piece.metadata, names=piece.documents, texts=piece.texts, labels=piece.labels)
+        if named:
             writer.strings("names").make_unique()
         return writer.finish(list(index), tokeniser=tokeniser)
 
 
-def _add_corpus(writer: ShardWriter, piece: Corpus, index: dict[str, int]) -> None:
-    """Add a corpus whose words have these numbers."""
-    texts, labels = piece.texts is not None, piece.labels is not None
-    known = {"texts": texts, "labels": labels, "columns": list(piece.metadata)}
-    if writer.n_documents and known != writer.given:
-        what = next(what for what in known if known[what] != writer.given[what])
-        raise ParameterError(
-            f"Some of the corpora have {what} and some have none, or others; leave the {what} out, or give all."
-        )
-    places = np.array([index.get(word, -1) for word in piece.vocabulary], dtype=np.int64)
-    words = places[piece.counts.indices]
-    if (words < 0).any():
-        raise DataError(
-            "this word is not in the vocabulary",
-            source=piece.name,
-            value=str(piece.vocabulary[piece.counts.indices[int(np.argmax(words < 0))]]),
-            remedy="Add it, or leave that out.",
-        )
-    writer.add(piece.counts.indptr, words, piece.counts.data)
-    writer.add_beside(piece.metadata, names=piece.documents, texts=piece.texts, labels=piece.labels)
+def _check_arrays(piece: Piece, n_words: int, source: str) -> sparse.csr_array:
+    """Return the counts of documents that were given as pointers, words and counts."""
+    pointers, words, counts = (to_array(part, source) for part in piece)
+    try:
+        if pointers.dtype.kind not in "iu" or (len(words) and words.dtype.kind not in "iu"):
+            raise ValueError("pointers or words are not whole numbers")
+        matrix = sparse.csr_array((counts, words.astype(np.int64), pointers), (len(pointers) - 1, n_words))
+    except (ValueError, TypeError) as problem:
+        remedy = "Give pointers, words and counts of documents as whole numbers."
+        raise DataError(f"the arrays are no documents ({problem})", source=source, remedy=remedy) from None
+    return check_counts(matrix, source)
