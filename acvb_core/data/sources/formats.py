@@ -128,6 +128,10 @@ _PREAMBLE = re.compile(
 )
 # How JSON begins whose end is not seen: with a key, or in a list with a key or a text.
 _BEGUN_JSON = re.compile(r'\{\s*"[^"\n]*"\s*:|\[\s*(?:\{\s*"[^"\n]*"\s*:|(?:\[\s*)?"[^"\n]*"\s*,)')
+_PAJEK = re.compile(r"\*(network|vertices|arcs|edges|matrix|partition)\b")
+_GML, _GML_GRAPH = re.compile(r"graph\b|[a-z_]+\s"), re.compile(r"^\s*graph\s*(\[|$)", re.MULTILINE)
+# What files of graphs hold, and prose that begins like one does not.
+_CERTAIN = {"gml": r"\bnode\s*\[", "pajek": r"^\*vertices\s+\d", "graphml": "<graphml"}
 # JSON with a list of nodes, or whose first key is one of a graph's.
 _NODE_LINK = re.compile(
     r'\{\s*"(?:(?:directed|multigraph)"\s*:\s*(?:true|false)|(?:nodes|links|edges)"\s*:\s*\[|'
@@ -139,17 +143,19 @@ _NODE_LINK = re.compile(
 def refuse_text_format(source: ByteSource) -> None:
     """Raise DataError for a file of a format that holds text, but is no plain text, judged as a whole by how it starts.
 
-    Cells of a table may hold such formats, and prose may begin with brackets.
+    Cells of a table may hold such formats, and prose may begin with brackets, or with a word of such a format.
     """
-    graph = next((name for name, is_one in _GRAPHS if is_one(source)), None)
-    if graph is not None:
+    name = source.text_format
+    row = next((row for row in FORMATS if row.name == name), None)
+    noun = name if row is None else row.noun
+    if row is not None and row.family == "graph":
+        if re.search(_CERTAIN.get(row.name, ""), _beginning(source)[0], re.IGNORECASE | re.MULTILINE):
+            remedy = "Read it as a relation or network."
+            raise source.fault(f"this is {noun}, which holds nodes and links", remedy)
+        noun = "an XML file" if name == "graphml" else None
+    if noun is not None:
         raise source.fault(
-            f"this is {graph}, which holds nodes and links", "Read it as a relation or network."
-        )
-    kind = _text_format(source)
-    if kind is not None:
-        raise source.fault(
-            f"this is {kind}, not plain text",
+            f"this is {noun}, not plain text",
             "Save it as CSV, with texts in one column, or give plain texts as .txt files in a zip archive.",
         )
 
@@ -193,37 +199,8 @@ def is_workbook(source: ByteSource) -> bool:
 def is_json_lines(source: ByteSource) -> bool:
     """Return whether a source is JSON Lines, by its first lines or its name."""
     if ending_of(source) in (".jsonl", ".ndjson"):
-        return _start(source).startswith(("{", "["))
-    return _text_format(source) == "a JSON Lines file"
-
-
-def is_matrix_market(source: ByteSource) -> bool:
-    """Return whether a source is a MatrixMarket file."""
-    return _start(source).startswith("%%matrixmarket")
-
-
-def is_pajek(source: ByteSource) -> bool:
-    """Return whether a source begins with a section of a Pajek file."""
-    return re.match(r"\*(network|vertices|arcs|edges|matrix|partition)\b", _first_line(source)) is not None
-
-
-def is_gml(source: ByteSource) -> bool:
-    """Return whether a source opens a graph of GML."""
-    begins = re.match(r"(graph\b|[a-z_]+\s)", _first_line(source)) is not None
-    return begins and re.search(r"^\s*graph\s*(\[|$)", _start(source), re.MULTILINE) is not None
-
-
-def has_root(name: str) -> Callable[[ByteSource], bool]:
-    """Return whether a source is XML with this root; XML that is no graph goes to GraphML, whose reader refuses it."""
-    return lambda source: _graph_root(source) == name
-
-
-def is_node_link(source: ByteSource) -> bool:
-    """Return whether a source is JSON with the keys of a graph."""
-    if not _start(source).startswith("{"):
-        return False
-    text, whole = _beginning(source)
-    return _NODE_LINK.match(text) is not None and not ("\n" in text.rstrip() and _has_json_lines(text, whole))
+        return _decode(source.head).startswith(("{", "["))
+    return source.text_format == "json-lines"
 
 
 def marked_encoding(head: bytes) -> str:
@@ -235,24 +212,38 @@ def marked_encoding(head: bytes) -> str:
     return "utf-8-sig"
 
 
-def _text_format(source: ByteSource) -> str | None:
-    """Return what a file is, in words; None for plain text."""
+def find_text_format(source: ByteSource) -> str | None:
+    """Return the format that a text begins like, by its name; in words if it is not read; None for plain text."""
     start = _decode(source.head)
-    if start.startswith(r"{\rtf"):
-        return "an RTF document"
-    if start.startswith("%PDF-"):
-        return "a PDF document"
+    lower = start.lower()
+    lines = (line.strip() for line in re.split(r"[\r\n]+", lower))
+    first = next((line for line in lines if line and not line.startswith(("%", "#"))), "")
+    if start.startswith((r"{\rtf", "%PDF-")):
+        return "an RTF document" if start.startswith("{") else "a PDF document"
+    if lower.startswith("%%matrixmarket"):
+        return "matrix-market"
+    if _PAJEK.match(first):
+        return "pajek"
+    if _GML.match(first) and _GML_GRAPH.search(lower):
+        return "gml"
     if not start.startswith(("<", "{", "[")):
         return None
     text, whole = _beginning(source)
     if text.startswith("<"):
         return _markup(text, whole)
+    if _NODE_LINK.match(text) and not ("\n" in text.rstrip() and _has_json_lines(text, whole)):
+        return "node-link"
     if _is_json(text, whole):
         return "a JSON file"
-    return "a JSON Lines file" if _has_json_lines(text, whole) else None
+    return "json-lines" if _has_json_lines(text, whole) else None
 
 
 def _markup(text: str, whole: bool) -> str | None:
+    """Return the format of XML or HTML; XML that is no graph goes to GraphML, whose reader refuses it."""
+    preamble = _PREAMBLE.match(text)
+    root = _GRAPH_ROOT.match(text, preamble.end() if preamble is not None else 0)
+    if root is not None or text.startswith("<?xml"):
+        return root[1] if root is not None else "graphml"
     while text.startswith("<!--"):
         text = text.partition("-->")[2].lstrip()
     if _HTML.match(text):
@@ -265,15 +256,6 @@ def _markup(text: str, whole: bool) -> str | None:
     # Prose may begin with a tag; only a document is all inside of one.
     end = f"</{root[1]}>"
     return "an XML file" if text.rstrip().endswith(end) and text.count(end) == 1 else None
-
-
-def _graph_root(source: ByteSource) -> str | None:
-    if not _start(source).startswith("<"):
-        return None
-    text, _ = _beginning(source)
-    preamble = _PREAMBLE.match(text)
-    root = _GRAPH_ROOT.match(text, preamble.end() if preamble is not None else 0)
-    return root[1] if root is not None else "graphml" if text.startswith("<?xml") else None
 
 
 def _is_json(text: str, whole: bool) -> bool:
@@ -306,35 +288,10 @@ def _beginning(source: ByteSource) -> tuple[str, bool]:
     return _decode(content), len(content) < _LOOKED_AT
 
 
-def _start(source: ByteSource) -> str:
-    """Return the first letters in lower case."""
-    return _decode(source.head).lower()
-
-
-def _first_line(source: ByteSource) -> str:
-    """Return the first line that is neither blank nor a comment."""
-    lines = [line.strip() for line in re.split(r"[\r\n]+", _start(source))]
-    return next((line for line in lines if line and not line.startswith(("%", "#"))), "")
-
-
 def _decode(content: bytes) -> str:
     return content.decode(marked_encoding(content), errors="replace").lstrip()
 
 
-# Files of graphs, where texts or a table are wanted. Prose may begin with a word of such a format, but not go on so.
-_GRAPHS: tuple[tuple[str, Callable[[ByteSource], bool]], ...] = (
-    (
-        "a GML file",
-        lambda source: is_gml(source) and re.search(r"\bnode\s*\[", _beginning(source)[0]) is not None,
-    ),
-    ("a Pajek file", lambda source: re.search(r"^\*vertices\s+\d", _start(source), re.M) is not None),
-    (
-        "a GraphML file",
-        lambda source: _graph_root(source) == "graphml" and "<graphml" in _beginning(source)[0],
-    ),
-    ("a GEXF file", has_root("gexf")),
-    ("a node-link JSON file", is_node_link),
-)
 #: What the bytes of a format are; those of graphs and "text" are text, of which the first bytes may not be enough.
 Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
 #: Families of which a file is told by its first bytes, so that its name is no guess but a promise.
@@ -351,8 +308,8 @@ class Format:
     kinds: tuple[Kind, ...]  # the data that its files can hold
     family: Family = "text"
     endings: tuple[str, ...] = ()  # of file names, in lower case
-    #: Whether the first bytes of a source are of this format. None: it is delimited or plain text, which the first
-    #: records tell apart.
+    #: Whether the first bytes of a source are of this format. None: it is text (`find_text_format`); delimited and
+    #: plain text are told apart by the first records.
     recognise: Callable[[ByteSource], bool] | None = None
     options: tuple[str, ...] = ()  # arguments of the readers that say how its files are read
     called: str = ""  # what a file of it is, with an article (default: "a <title> file")
@@ -367,6 +324,10 @@ class Format:
     def noun(self) -> str:
         """Name of a file of the format, with an article."""
         return self.called or f"a {self.title} file"
+
+    def is_of(self, source: ByteSource) -> bool:
+        """Return whether a source begins like this format; False for delimited and plain text."""
+        return self.recognise(source) if self.recognise is not None else source.text_format == self.name
 
     @property
     def sure(self) -> bool:
@@ -386,17 +347,17 @@ FORMATS = (
     ),
     Format("matrix", "matrix", ("relation",), endings=_DELIMITED, options=_TEXT, files=""),
     Format(
-        "matrix-market", "MatrixMarket", ("relation",), "sparse", (".mtx",), is_matrix_market,
+        "matrix-market", "MatrixMarket", ("relation",), "sparse", (".mtx",),
         called="a sparse matrix in a MatrixMarket file",
     ),
     Format("npz", "SciPy .npz", ("relation",), "array", (".npz",), is_npz,
            called="a NumPy archive (npz)"),
     Format("graphml", "GraphML", ("relation",), "graph", (".graphml",),
-           has_root("graphml"), named=True),
-    Format("gexf", "GEXF", ("relation",), "graph", (".gexf",), has_root("gexf"), named=True),
-    Format("gml", "GML", ("relation",), "graph", (".gml",), is_gml, named=True),
-    Format("pajek", "Pajek", ("relation",), "graph", (".net", ".paj"), is_pajek, named=True),
-    Format("node-link", "node-link JSON", ("relation",), "graph", (".json",), is_node_link),
+           named=True),
+    Format("gexf", "GEXF", ("relation",), "graph", (".gexf",), named=True),
+    Format("gml", "GML", ("relation",), "graph", (".gml",), named=True),
+    Format("pajek", "Pajek", ("relation",), "graph", (".net", ".paj"), named=True),
+    Format("node-link", "node-link JSON", ("relation",), "graph", (".json",)),
     Format(
         "counts", "word counts", ("corpus",), endings=_DELIMITED, options=_TEXT,
         files="word counts (document, word, count on each line)",
@@ -491,13 +452,13 @@ def recognise_format(source: ByteSource, kind: Kind | None, *, columns: bool = F
     """
     if columns:
         for row in FORMATS:
-            if row.family == "columns" and row.recognise is not None and row.recognise(source):
+            if row.family == "columns" and row.is_of(source):
                 return row
     refuse_binary(source)
     others: list[Format] = []
     for row in FORMATS:
         own = kind in row.kinds and row.family != "columns"
-        if row.recognise is not None and (own or row.sure) and row.recognise(source):
+        if (own or row.sure) and row.is_of(source):
             if own:
                 return row
             others.append(row)
@@ -540,7 +501,7 @@ def resolve_format(source: ByteSource, kind: Kind, asked: str | None) -> Format 
         what = f"this is {own.noun}, but it was to be read as {asked}"
         raise source.fault(what, "Let the format be recognised.")
     wanted = next((row for row in formats_of(kind) if row.name == asked), None)
-    if wanted is None or wanted.recognise is None:
+    if wanted is None or wanted.family == "text":
         return None
     raise source.fault(
         f"this does not start like {wanted.noun}",

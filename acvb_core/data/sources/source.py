@@ -19,7 +19,14 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.scratch import scratch_prefix
 from acvb_core.data.names import HALF_LETTER, is_text
 from acvb_core.data.schema import Kind
-from acvb_core.data.sources.formats import GZIP, NPY, ZIP, marked_encoding, recognise_format
+from acvb_core.data.sources.formats import (
+    GZIP,
+    NPY,
+    ZIP,
+    find_text_format,
+    marked_encoding,
+    recognise_format,
+)
 
 #: Bytes of a stream that are held in memory; where there are more, all go to a temporary file.
 SPOOL = 16 << 20
@@ -201,6 +208,8 @@ class ByteSource:
         The first 512 bytes, unpacked; `is_array` and `is_zip` tell whether they are of a NumPy array or a zip archive.
     format : Format or None
         None for text whose first records have to be looked at.
+    text_format : str or None
+        What the text begins like (`find_text_format`).
     path : Path or None
         Where the file lies, if it was given so.
     cut_short : DataError or None
@@ -236,6 +245,7 @@ class ByteSource:
                 raise self.fault("the file is empty", "Load a file with data in it.")
             self.is_array: bool = self.head.startswith(NPY)
             self.is_zip: bool = self.head.startswith(ZIP)
+            self.text_format = find_text_format(self)
             self.format = recognise_format(self, kind, columns=columns)
         except DataError:
             self.close()
