@@ -264,6 +264,42 @@ def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> No
         assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
 
 
+BESIDE = FRAME.assign(
+    day=pd.to_datetime(["2024-01-31", None, "2024-02-29", "2024-03-01", "2024-03-02"]),
+    product=["x", "y", "x", "", "y"],
+    stars=[4, 5, 3, 1, 2],
+    price=[1.5, None, 2.0, 7.25, 1.0],
+)
+COLUMN_FORMS: dict[str, Callable[[], Any]] = {
+    "frame": lambda: BESIDE,
+    "csv": lambda: BESIDE.to_csv(index=False).encode(),
+    "parquet": BESIDE.to_parquet,
+    "json lines": lambda: BESIDE.to_json(orient="records", lines=True, date_format="iso").encode(),
+    "data set": lambda: DataSet(
+        {name: BESIDE[name].astype(object).replace(np.nan, None).tolist() for name in BESIDE}
+    ),
+}
+
+
+@pytest.mark.parametrize("form", COLUMN_FORMS)
+def test_columns_beside_texts_are_kept_with_their_types(form: str, tmp_path: Path) -> None:
+    options = {"tokeniser": TOKENISER, "label_column": False}
+    for found in (
+        load_corpus(COLUMN_FORMS[form](), **options).data.metadata,
+        read_to_disk(COLUMN_FORMS[form](), tmp_path / "disk", **options).data.in_memory().metadata,
+    ):
+        assert found["day"].astype(str).tolist() == [
+            "2024-01-31",
+            "NaT",
+            "2024-02-29",
+            "2024-03-01",
+            "2024-03-02",
+        ]
+        assert found["product"].tolist() == ["x", "y", "x", "", "y"]
+        assert (found["stars"].dtype.kind, found["stars"].tolist()) == ("i", [4, 5, 3, 1, 2])
+        np.testing.assert_array_equal(found["price"], [1.5, np.nan, 2.0, 7.25, 1.0])
+
+
 def test_words_without_a_vocabulary_are_numbers() -> None:
     assert load_corpus(BAGS).data.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
     assert load_corpus(COUNTS).data.fingerprint == load_corpus(BAGS).data.fingerprint
@@ -337,6 +373,11 @@ def test_names_of_an_index() -> None:
     twice = load_corpus(pd.Series(TEXTS, list("abcab"), name="body"))
     assert twice.data.documents.tolist() == ["a", "b", "c", "a (2)", "b (2)"]
     assert (twice.data.name, twice.report.count("renamed_documents")) == ("body", 2)
+    for index in ([0, 3, 4, 7, 8], list("abcde")):
+        frame = pd.DataFrame({"title": NAMES, "text": TEXTS}, index=index)
+        for given in (frame, frame.to_parquet(), frame.drop(columns="title")):
+            assert load_corpus(given, tokeniser=TOKENISER).data.documents.tolist() == list(map(str, index))
+        assert load_corpus(frame, tokeniser=TOKENISER, name_column="title").data.documents.tolist() == NAMES
     kept = pd.Series(TEXTS)[[0, 3, 4]]
     assert load_corpus(kept).data.documents.tolist() == ["0", "3", "4"]
     assert load_corpus(kept.reset_index(drop=True)).data.documents.tolist() == ["1", "2", "3"]
