@@ -156,6 +156,10 @@ OPTIONS = (
         none="none: numbered",
     ),
     Option(
+        "row_labels", _TABLE, "column", "Names of the rows", "Column of the names of the rows.", none="none: numbered",
+        auto=_RECOGNISE,
+    ),
+    Option(
         "label_column", ("corpus", "table"), "column", "Known groups",
         "Column of the known groups of documents or rows, to compare with what is found. No run ever sees it.",
         ("table", "matrix"), none="none",
@@ -182,10 +186,6 @@ OPTIONS = (
         choices={"refuse": "is refused", "skip": "is left out and counted"}, beyond=True,
     ),
     # Tables.
-    Option(
-        "row_labels", _TABLE, "column", "Names of the rows", "Column of the names of the rows.", none="none: numbered",
-        auto=_RECOGNISE,
-    ),
     Option(
         "categories", _TABLE, "choice", "Columns of text",
         "What happens to columns of text, such as names or colours (default: refuse). Coded, each category is a column "

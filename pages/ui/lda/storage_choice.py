@@ -16,7 +16,7 @@ from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
 from pages.ui.upload.files import rewind
-from pages.ui.upload.reader import OpenFile, keep_last, spin
+from pages.ui.upload.reader import OpenFile, keep_last
 
 Where = Literal["memory", "disk"]
 #: Method and number of topics whose memory is shown.
@@ -73,11 +73,8 @@ def choose_storage(opened: OpenFile) -> Where:
     """Draw the choice, with the better place as default."""
     columns = {name: at for name, at in opened.loading.items() if name.endswith("_column")}
     key = opened.prefix, repr(opened.looking), repr(columns)
-    found = advise_storage(
-        keep_last(
-            "texts_estimate", key, spin("Estimating the size", partial(_estimate_size, opened, columns))
-        )
-    )
+    size = keep_last("texts_estimate", key, partial(_estimate_size, opened, columns), "Estimating the size")
+    found = advise_storage(size)
     if not found.in_memory:
         st.markdown("**On disk**")
         st.caption(found.why)

@@ -23,7 +23,7 @@ from pages.ui.lda.storage_choice import Where, choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
 from pages.ui.shared import services
 from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.reader import DRAFT, Draft, OpenFile, Reader, keep_last, spin
+from pages.ui.upload.reader import DRAFT, Draft, OpenFile, Reader, keep_last
 
 
 class TextReader(Reader):
@@ -48,11 +48,8 @@ class TextReader(Reader):
         where = choose_storage(opened)
         texts, tokeniser, refusal = None, None, ""
         if opened.schema.has_texts:
-            texts = keep_last(
-                DRAFT,
-                (opened.prefix, repr(opened.options), where),
-                spin("Reading", partial(_read_texts, opened, where)),
-            )
+            key = opened.prefix, repr(opened.options), where
+            texts = keep_last(DRAFT, key, partial(_read_texts, opened, where), "Reading")
             tokeniser = edit_tokeniser(opened.prefix, texts, first=where == "disk")
             if texts is not None and where == "memory":
                 refusal = explain_no_words(texts.cut.select(tokeniser).preview)

@@ -17,7 +17,7 @@ from acvb_core.data.table import Table
 from acvb_core.data.table_build import inspect_table, load_table
 from pages.ui.lfm.overview_table import show_first_rows
 from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.reader import DRAFT, Draft, OpenFile, Reader, ask_options, column_places, keep_last, spin
+from pages.ui.upload.reader import DRAFT, Draft, OpenFile, Reader, ask_options, column_places, keep_last
 
 #: Columns that are named in a sentence.
 _NAMED = 5
@@ -51,7 +51,7 @@ class TableReader(Reader):
     def prepare(self, opened: OpenFile) -> Draft:
         """Read the table, once for each way to read it, and draw it."""
         key = opened.prefix, repr(opened.options)
-        found = keep_last(DRAFT, key, spin("Reading", partial(_read, opened)))
+        found = keep_last(DRAFT, key, partial(_read, opened), "Reading")
         if isinstance(found, AcvbError):
             raise found
         st.markdown(f"**With these settings, it is a table of {found.data.size_text}**")

@@ -83,9 +83,7 @@ def _show_form(
                 continue
             words = list_formats(kind.reader.kind, choices.container) if row.name == "format" else None
             is_text = choices.container == "text"
-            ask_value(
-                row, key, choices=words, label=row.label if is_text else row.label.replace("line", "row")
-            )
+            ask_value(row, key, words=words, label=row.label if is_text else row.label.replace("line", "row"))
 
     try:
         looking, schema = kind.reader.inspect(file, looking, kind.kind)

@@ -1,4 +1,4 @@
-"""What is in a file: its sheets or tables, its encoding and its kind of data, guessed, with the choice of others."""
+"""The contents of a file: its sheets or tables, its encoding and its kind of data; guessed, with other choices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acvb_core.data.report import Fact
 from acvb_core.data.sources.containers import FileChoices
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.reader import Reader, keep_last, spin
+from pages.ui.upload.reader import Reader, keep_last
 
 
 class KindChoice(NamedTuple):
@@ -91,9 +91,7 @@ def choose_encoding(file: DataFile, prefix: str) -> dict[str, Any]:
 
 def choose_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindChoice:
     """Draw the kinds of data as a switch, the guessed one chosen, and the reason for the guess."""
-    guess = keep_last(
-        "upload_guess", prefix, spin("Looking at the file", partial(_guess_kind, file, looking))
-    )
+    guess = keep_last("upload_guess", prefix, partial(_guess_kind, file, looking), "Looking at the file")
     readers = {kind: reader for reader in all_readers() for kind in reader.kinds}
     names = {kind: reader.kinds[kind] for kind, reader in readers.items()}
     with st.container(key="upload_kind", gap="xsmall"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
@@ -92,12 +93,16 @@ class Reader(ABC):
         return data
 
 
-def keep_last(slot: str, key: Any, make: Callable[[], _T]) -> _T:
-    """Return what `make` gives, which the session keeps in a slot until the key is another one."""
+def keep_last(slot: str, key: Any, make: Callable[[], _T], spinner: str = "") -> _T:
+    """Return what `make` gives, which the session keeps in a slot until the key is another one.
+
+    While it is made, a spinner is drawn with a text.
+    """
     known = st.session_state.get(slot)
     if known is None or known[0] != key:
         st.session_state.pop(slot, None)  # two large ones need not be held at once
-        known = st.session_state[slot] = key, make()
+        with st.spinner(spinner) if spinner else nullcontext():
+            known = st.session_state[slot] = key, make()
     found: _T = known[1]
     return found
 
@@ -123,12 +128,15 @@ def ask_options(
         if row.applies(kind, opened.schema)
     ]
     found: dict[str, Any] = {}
-    across = 2 if len(rows) in (2, 4) else 3
-    for start in range(0, len(rows), across):
-        line = rows[start : start + across]
-        for row, at in zip(line, st.columns(across if rows[across:] else len(line)), strict=False):
+    across = 2 if len(rows) in (2, 4) else min(len(rows), 3)
+    for start in range(0, len(rows), across or 1):
+        places = st.columns(across, vertical_alignment="top" if notes else "bottom")
+        for row, at in zip(rows[start : start + across], places, strict=False):
+            if row.name == "threshold" and found.get("value_column") is False:
+                continue
             with at:
-                chosen = _ask_option(row, opened, defaults or {})
+                words, default = _list_columns(row, opened.schema, defaults or {})
+                chosen = ask_value(row, opened.key_of(row), words=words, default=default)
                 if notes and row.name in notes:
                     st.caption(notes[row.name])
             if chosen is not None:
@@ -136,43 +144,39 @@ def ask_options(
     return found
 
 
-def _ask_option(row: Option, opened: OpenFile, defaults: Mapping[str, Any]) -> Any:
-    schema = opened.schema
+def _list_columns(
+    row: Option, schema: Schema, defaults: Mapping[str, Any]
+) -> tuple[dict[Any, str] | None, Any]:
+    """Return the columns that an option can name, with their names, and the one that is proposed; None for others."""
     if "column" not in row.ask:
-        return ask_value(row, opened.key_of(row))
+        return None, None
+    others: dict[Any, str] = {_NONE: row.none} if row.none else {}
+    if row.auto:
+        guess = "none" if schema.row_column is None else name_columns(schema)[schema.row_column]
+        others = {_AUTO: f"{row.auto} ({guess})"} | others
+    names = dict(enumerate(name_columns(schema, *others.values())))
     places = [0] if (row.name, schema.format) == ("row_column", "matrix") else column_places(schema)
-    others = ({_AUTO: row.auto} if row.auto else {}) | ({_NONE: row.none} if row.none else {})
-    names = name_columns(schema, *others.values())
-    if row.ask == "columns":
-        chosen = st.multiselect(
-            row.label, places, format_func=names.__getitem__, key=opened.key_of(row), help=row.help,
-            persist_state="session",
-        )  # fmt: skip
-        return tuple(chosen) or None
-    words = others | {place: names[place] for place in places}
-    default = _AUTO if row.auto else defaults.get(row.name, getattr(schema, row.name, None))
-    one = st.selectbox(
-        row.label, list(words), index=list(words).index(default) if default in words else 0,
-        format_func=words.__getitem__, key=opened.key_of(row), help=row.help, persist_state="session",
-    )  # fmt: skip
-    return None if one == _AUTO else False if one == _NONE else one
+    return others | {at: names[at] for at in places}, defaults.get(row.name, getattr(schema, row.name, None))
 
 
 def ask_value(
-    row: Option, key: str, *, choices: Mapping[Any, str] | None = None, label: str = "", default: Any = None
+    row: Option, key: str, *, words: Mapping[Any, str] | None = None, label: str = "", default: Any = None
 ) -> Any:
-    """Draw the widget of an option that is no column and return its value; None: the reader decides.
+    """Draw the widget of an option and return its value; None: the reader decides.
+
+    `words` are the values to choose among (default: the option's own), `label` another label.
 
     Raises ParameterError: what was typed is no value of it.
     """
     common: Any = {"key": key, "help": row.help, "persist_state": "session"}
-    label, words = label or row.label, row.choices if choices is None else choices
+    label, words = label or row.label, row.choices if words is None else words
     chosen: Any
-    if row.ask == "words" and words:
+    if words and row.ask in ("words", "columns"):
         chosen = st.multiselect(label, list(words), default, format_func=words.__getitem__, **common)
     elif words:
         words = ({_AUTO: row.auto} if row.auto else {}) | dict(words)
-        chosen = st.selectbox(label, list(words), format_func=words.__getitem__, **common)
+        index = list(words).index(default) if default in words else 0
+        chosen = st.selectbox(label, list(words), index, words.__getitem__, **common)
     elif row.ask == "flag":
         chosen = st.toggle(label, True, **common)
     elif row.ask == "file":
@@ -191,9 +195,11 @@ def take_value(row: Option, chosen: Any) -> Any:
         chosen = chosen.strip()
     if chosen in (None, "", _AUTO):
         return None
-    if row.ask == "words":
-        parts = re.split("[;,\n]", chosen) if isinstance(chosen, str) else chosen
-        return tuple(part.strip() for part in parts if part.strip())
+    if row.ask in ("words", "columns"):
+        parts = re.split(r"\s*[;,\n]\s*", chosen) if isinstance(chosen, str) else chosen
+        return tuple(part for part in parts if part != "")
+    if row.ask == "column":
+        return False if chosen == _NONE else chosen
     if row.ask == "file":
         return chosen.getvalue()
     if row.ask == "number":
@@ -213,13 +219,3 @@ def name_columns(schema: Schema, *taken: str) -> list[str]:
     """
     names = [name.strip() or f"column {at}" for at, name in enumerate(schema.column_names, start=1)]
     return make_unique([*taken, *names])[0][len(taken) :]
-
-
-def spin(text: str, make: Callable[[], _T]) -> Callable[[], _T]:
-    """Return a function that draws a spinner while `make` runs."""
-
-    def run() -> _T:
-        with st.spinner(text):
-            return make()
-
-    return run
