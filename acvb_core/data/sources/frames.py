@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -167,21 +165,6 @@ class FrameSource:
         found = [(0, list(self.frame.names))] if self.frame.named else []
         found += itertools.islice(self._rows(), count - len(found))
         return Head([row for _, row in found], tuple(line for line, _ in found), len(self.frame.names))
-
-    def head_as_csv(self, limit: int) -> tuple[bytes, float]:
-        """Return the first rows as comma-separated text of about `limit` bytes, and their share of all."""
-        out = io.StringIO()
-        writer = csv.writer(out)
-        if self.frame.named:
-            writer.writerow(self.frame.names)
-        share = 1.0
-        for number, (_, row) in enumerate(self._rows(), start=1):
-            writer.writerow(row)
-            if out.tell() > limit:
-                total = self.frame.n_rows
-                share = self.position() / max(self.size(), 1) if total is None else number / total
-                break
-        return out.getvalue().encode(), min(share, 1.0)
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         for batch in FrameRecords(self, strict=False):

@@ -376,47 +376,6 @@ class RecordReader(CountedRecords):
         return DataError(what, **place, column=min(field, expected) + 1, remedy=remedy)
 
 
-class FirstRecords(NamedTuple):
-    """The first records of a text and their lines; the number of fields of all that its head holds; trimmed fields."""
-
-    records: list[list[str]]
-    lines: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    trimmed: int
-
-
-def cut_head(
-    head: bytes, whole: bool, delimiter: str, name: str, at_most: int, longest: int = MAX_FIELD
-) -> FirstRecords:
-    """Return the first records of a text; it is a DataError that there are none, or that the first has a fault."""
-    block = np.frombuffer(head, dtype=np.uint8)
-    room = make_room(len(block))
-    state = new_state(ANY_NUMBER, longest=longest)
-    code = delimiter_code(delimiter)
-    n_records, n_fields, _, outcome, *where = tokenise(block, whole, code, state, room)
-    if outcome != FINE and n_records < (2 if longest == MAX_FIELD else 1):
-        raise _field_error(name, block, longest, outcome, *where)
-    if n_records == 0 and whole:
-        what = "the file holds no data, only blank or comment lines"
-        raise DataError(what, source=name, remedy="Load a file with data in it.")
-    if n_records == 0:
-        what = f"the first line does not end within {len(head):,} bytes"
-        remedy = "Check that this is a table of text with line ends."
-        raise DataError(what, source=name, line=1, remedy=remedy)
-    counts = np.diff(room.first[:n_records], append=n_fields)
-    if counts.max() > MAX_FIELDS:
-        raise TooManyFieldsError(int(counts.max()), name)
-    shown = counts[:at_most]
-    n_shown = int(shown.sum())
-    fields = [
-        room.text[start:end].tobytes().decode("utf-8")
-        for start, end in zip(room.starts[:n_shown], room.ends[:n_shown], strict=True)
-    ]
-    bounds = [0, *np.cumsum(shown).tolist()]
-    records = [fields[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
-    return FirstRecords(records, room.lines[:n_records], counts, int(state[TRIMMED]))
-
-
 class TooManyFieldsError(DataError):
     """A line has more fields than are read."""
 
@@ -480,8 +439,51 @@ class Head(NamedTuple):
     delimiter: str = ""
     trimmed: int = 0  # fields that lost blanks around them
     title_lines: int = 0
-    even: bool = True  # the first record has as many fields as most
+    first: tuple[int, int] = (0, 1)  # number of fields of the first record, and the line it starts on
     encoding: str = ""
+
+
+def cut_head(block: bytes, whole: bool, delimiter: str, name: str, at_most: int, longest: int) -> Head:
+    """Return the first records of a text; it is a DataError that there are none, or that the first has a fault."""
+    room = make_room(len(block))
+    state = new_state(ANY_NUMBER, longest=longest)
+    given = np.frombuffer(block, dtype=np.uint8)
+    n, n_fields, _, outcome, *where = tokenise(given, whole, delimiter_code(delimiter), state, room)
+    if outcome != FINE and n < (2 if longest == MAX_FIELD else 1):
+        raise _field_error(name, given, longest, outcome, *where)
+    if n == 0 and whole:
+        what = "the file holds no data, only blank or comment lines"
+        raise DataError(what, source=name, remedy="Load a file with data in it.")
+    if n == 0:
+        what = f"the first line does not end within {len(block):,} bytes"
+        remedy = "Check that this is a table of text with line ends."
+        raise DataError(what, source=name, line=1, remedy=remedy)
+    counts = np.diff(room.first[:n], append=n_fields)
+    if counts.max() > MAX_FIELDS:
+        raise TooManyFieldsError(int(counts.max()), name)
+    lines = room.lines[:n].tolist()
+    batch = RecordBatch(room.text, room.starts, room.ends, room.lines[:n_fields], 1)
+    firsts = room.first[:n].tolist()
+    records = [
+        [batch.field(at, 0) for at in range(start, start + size)]
+        for start, size in zip(firsts[:at_most], counts.tolist(), strict=False)
+    ]
+    several = counts[counts > 1]
+    usual = int(np.bincount(several).argmax()) if len(several) else 1
+    start = count_titles(records, counts.tolist(), usual)
+    if longest > MAX_FIELD:  # texts may hold the delimiter: the first record says how many fields there are
+        usual = int(counts[start])
+    kept = [at for at in range(start, len(records)) if len(records[at]) == usual]
+    return Head(
+        [records[at] for at in kept],
+        tuple(lines[at] for at in kept),
+        usual,
+        float((counts[start:] == usual).mean()),
+        delimiter,
+        int(state[TRIMMED]),
+        lines[start] - 1 if start else 0,
+        (int(counts[start]), lines[start]),
+    )
 
 
 def read_head(source: ByteSource, encoding: str | None, delimiter: str | None) -> Head:
@@ -495,8 +497,8 @@ def read_head(source: ByteSource, encoding: str | None, delimiter: str | None) -
     if head.usual < 2:
         remedy = "Give several columns, or say which delimiter separates them."
         raise source.fault("every line has one field only", remedy, line=1, value=head.records[0][0])
-    if not head.even:
-        raise _uneven_fault(source, block, whole, head)
+    if head.first[0] != head.usual:
+        raise _uneven_fault(source, block, head)
     return head._replace(encoding=encoding)
 
 
@@ -524,7 +526,7 @@ def best_head(
     heads: list[Head] = []
     for candidate in _CANDIDATES if delimiter is None else (delimiter,):
         try:
-            heads.append(_cut(cut_head(block, whole, candidate, name, at_most, longest), candidate, longest))
+            heads.append(cut_head(block, whole, candidate, name, at_most, longest))
         except TooManyFieldsError:
             raise
         except DataError as error:
@@ -532,27 +534,6 @@ def best_head(
     if not heads:
         raise problem
     return max(heads, key=_judge)
-
-
-def _cut(found: FirstRecords, delimiter: str, longest: int) -> Head:
-    records, lines, counts, trimmed = found
-    several = counts[counts > 1]
-    usual = int(np.bincount(several).argmax()) if len(several) else 1
-    start = count_titles(records, counts.tolist(), usual)
-    even = bool(counts[start] == usual)
-    if longest > MAX_FIELD:  # texts may hold the delimiter: the first record says how many fields there are
-        usual, even = int(counts[start]), True
-    kept = [at for at in range(start, len(records)) if len(records[at]) == usual]
-    return Head(
-        [records[at] for at in kept],
-        tuple(lines[kept].tolist()),
-        usual,
-        float((counts[start:] == usual).mean()),
-        delimiter,
-        trimmed,
-        title_lines=int(lines[start]) - 1 if start else 0,
-        even=even,
-    )
 
 
 def count_titles(records: Sequence[Sequence[str]], widths: Sequence[int], usual: int) -> int:
@@ -591,12 +572,10 @@ def _judge(head: Head) -> tuple[float, ...]:
     return min(head.share, _EVEN), round(clean, 1), float(head.trimmed == 0), head.share
 
 
-def _uneven_fault(source: ByteSource, block: bytes, whole: bool, head: Head) -> DataError:
+def _uneven_fault(source: ByteSource, block: bytes, head: Head) -> DataError:
     """Return the error for a first line with another number of fields than most lines; it shows one of these too."""
-    found = cut_head(block, whole, head.delimiter, source.name, 1)
-    width, other = int(found.counts[0]), int((found.counts == head.usual).argmax())
     raw = re.split("\r\n|\r|\n", block.decode("utf-8", errors="replace"))
-    first, second = (int(found.lines[at]) for at in (0, other))
+    (width, first), second = head.first, next(iter(head.lines), 0)
     own = _name_delimiter(head.delimiter)
     remedy = f"Give every line the same number of fields, separated by {own}, or say what separates them (delimiter)."
     if width == head.usual - 1:
@@ -606,7 +585,7 @@ def _uneven_fault(source: ByteSource, block: bytes, whole: bool, head: Head) -> 
     elif width < head.usual:
         remedy = "Remove what is above the table, or give every line the same number of fields."
     what = f"the first line has {plural(width, 'field')}, most lines have {head.usual:,}, separated by {own}"
-    what += f": line {second:,} is {shorten(raw[second - 1])!r}"
+    what += f": line {second:,} is {shorten(raw[second - 1])!r}" if second else ""
     return source.fault(what, remedy, first, raw[first - 1])
 
 
