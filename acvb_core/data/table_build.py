@@ -38,6 +38,7 @@ from acvb_core.data.table_columns import (
 
 #: A column of more different texts than this is not a set of categories.
 MOST_CATEGORIES = 100
+_TRUTH = {"": np.nan} | dict.fromkeys(YES_WORDS, 1.0) | dict.fromkeys(NO_WORDS, 0.0)
 #: Arrays of an npz file that are no cells.
 _BESIDE = ("rows", "columns", "labels")
 #: Names of the options of this reader.
@@ -97,7 +98,7 @@ def _name_rows(raw: RawTable) -> list[str] | None:
     at, guessed = raw.row_column, raw.options.row_labels is None
     if at is None:
         return plain_ids(raw.rows, lambda i: raw.place(i, None)) if guessed and raw.rows else None
-    names = plain_ids(raw.texts[at].strings(), lambda i: raw.place(i, at))
+    names = plain_ids(raw.texts[at].tolist(), lambda i: raw.place(i, at))
     heading = raw.schema.column_names[at].strip() if raw.schema.header else None
     if guessed and heading != "" and (len(set(names)) < len(names) or "" in names):
         raw.row_column = None
@@ -111,7 +112,7 @@ def _name_rows(raw: RawTable) -> list[str] | None:
 
 def _find_labels(raw: RawTable) -> list[str] | None:
     at = raw.label_column
-    labels = raw.labels if at is None else raw.texts[at].strings()
+    labels = raw.labels if at is None else raw.texts[at].tolist()
     if labels is None:
         return None
     labels = plain_ids(labels, lambda i: raw.place(i, at))
@@ -155,15 +156,12 @@ def _type_metadata(raw: RawTable) -> dict[str, NDArray[Any]]:
     style, found = raw.schema.style, {}
     names = make_unique([name or f"column {i}" for i, name in enumerate(raw.schema.column_names, start=1)])[0]
     for i in sorted(raw.kept & raw.texts.keys()):
-        column = raw.texts[i]
-        numbers = [style.number(text) for text in column.texts]
-        if (
-            style != PLAIN
-            and not np.isnan(numbers).any()
-            and any(np.isnan(PLAIN.number(text)) for text in column.texts)
-        ):
-            column = replace(column, texts=list(map(text_of, numbers)))
-        found[names[i]] = typed_column(column.strings())
+        texts = raw.texts[i].tolist()
+        numbers = {text: style.number(text) for text in texts if text}
+        plain = {text: PLAIN.number(text) for text in numbers}
+        if numbers != plain and not any(map(np.isnan, numbers.values())):
+            texts = [text_of(numbers.get(text)) for text in texts]
+        found[names[i]] = typed_column(texts)
     return found
 
 
@@ -176,9 +174,9 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     policy, headings = raw.options.categories, raw.schema.column_names
     categories: list[int] = []
     for i in (i for i in free if i in raw.texts):
-        texts, codes = raw.texts[i].texts, raw.texts[i].codes
-        if i not in raw.categories and {text.lower() for text in texts} <= YES_WORDS | NO_WORDS:
-            raw.values[:, i] = np.array([*(text.lower() in YES_WORDS for text in texts), np.nan])[codes]
+        words = [text.lower() for text in raw.texts[i]]
+        if i not in raw.categories and set(words) <= _TRUTH.keys():
+            raw.values[:, i] = [_TRUTH[word] for word in words]
             raw.note("yes_no", 1, f"The column {headings[i]!r} says yes (1) or no (0).")
         else:
             categories.append(i)
@@ -204,14 +202,14 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
 
 def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
     column, name = raw.texts[at], raw.schema.column_names[at]
-    if len(column.texts) > MOST_CATEGORIES:
-        many = f"{len(column.texts):,} different texts, more than {MOST_CATEGORIES} categories"
+    texts = sorted(set(column) - {""})
+    if len(texts) > MOST_CATEGORIES:
+        many = f"{len(texts):,} different texts, more than {MOST_CATEGORIES} categories"
         remedy = "Leave it out (leave_out), or take it as the rows' names (row_labels)."
         raise DataError(f"the column {name!r} has {many}", **raw.place(None, at), remedy=remedy)
-    order = sorted(range(len(column.texts)), key=lambda code: column.texts[code])
-    coded = (column.codes[:, None] == np.array(order)).astype(np.float64)
-    coded[column.codes < 0] = np.nan
-    names = [f"{name}={column.texts[code]}" for code in order]
+    coded = (column[:, None] == np.array(texts, dtype=object)).astype(np.float64)
+    coded[column == ""] = np.nan
+    names = [f"{name}={text}" for text in texts]
     told = f"The column {name!r} was coded as {plural(len(names), 'column')} of 0 and 1: {list_names(names)}."
     raw.note("one_hot", len(names), told, column=name)
     return coded, names
@@ -219,14 +217,14 @@ def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
 
 def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
     first = raw.texts[categories[0]]
-    row = int((first.codes >= 0).argmax())
+    row = int((first != "").argmax())
     which = list_names([raw.schema.column_names[i] for i in categories])
     what = f"{plural(len(categories), 'column')} of text among the columns of numbers: {which}"
     remedy = (
-        f"{ask_units(first.texts, 'Code')} them as 0 and 1 (categories='one-hot'), leave them out "
+        f"{ask_units([*filter(None, first)], 'Code')} them as 0 and 1 (categories='one-hot'), leave them out "
         "(categories='leave-out'), or take one as the rows' names (row_labels) or groups (label_column)."
     )
-    return DataError(what, **raw.place(row, categories[0]), value=first.strings()[row] or None, remedy=remedy)
+    return DataError(what, **raw.place(row, categories[0]), value=first[row] or None, remedy=remedy)
 
 
 def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.bool_]) -> Columns:

@@ -27,7 +27,6 @@ from acvb_core.data.sources.values import (
     ask_style,
     check_decimal,
     find_style,
-    is_infinite,
     is_number,
 )
 from acvb_core.data.table import LARGEST, Floats, ImageSize, find_infinite, parse_image_size
@@ -116,7 +115,7 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     below, width = list(zip(*head.records[named:], strict=True)), range(head.usual)
     style = find_style((below[i] for i in width if below and i not in numeric), options.decimal)
     kinds = (_KINDS[frozenset(mark[i] for mark in marks[named:]) - {None}] for i in width)
-    schema = Schema(
+    return Schema(
         "table",
         container,
         source.name,
@@ -135,7 +134,6 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
         lines=head.lines[named : named + PREVIEW_ROWS],
         title_lines=head.title_lines,
     )
-    return schema
 
 
 def _may_name_rows(
@@ -192,27 +190,6 @@ def ask_units(texts: Sequence[str], remedy: str) -> str:
     return f"Write numbers without units. Otherwise {remedy.lower()}" if with_units else remedy
 
 
-@dataclass(frozen=True, eq=False)
-class TextColumn:
-    """A column of texts: the different ones, and each row's position among them, -1 where it is missing (int32)."""
-
-    codes: NDArray[np.int32]
-    texts: list[str]
-
-    @classmethod
-    def build(cls, codes: NDArray[Any], texts: Sequence[str], signs: frozenset[str]) -> TextColumn:
-        """Return a column of the different `texts`; those among `signs`, and codes of -1, are missing."""
-        stripped = [text.strip() for text in texts]
-        kept = list(dict.fromkeys(text for text in stripped if text.lower() not in signs))
-        place = {text: i for i, text in enumerate(kept)}
-        at = np.array([*(place.get(text, -1) for text in stripped), -1], dtype=np.int32)
-        return cls(at[codes], kept)
-
-    def strings(self) -> list[str]:
-        """Return each row's text, "" where it is missing."""
-        return np.array([*self.texts, ""], dtype=object)[self.codes].tolist()
-
-
 @dataclass(eq=False)
 class RawTable:
     """Columns as they were read, and what each is for."""
@@ -226,8 +203,8 @@ class RawTable:
     size: tuple[int, int] | None = None
     #: Shape (n_rows, n_columns); NaN where a cell is missing, and in columns of text.
     values: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    #: The columns of text by position.
-    texts: dict[int, TextColumn] = field(default_factory=dict)
+    #: The columns of text by position: str, "" where a cell is missing.
+    texts: dict[int, NDArray[Any]] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     #: The line each row starts on (of the batch, as long as batches are read); None in an array.
     lines: NDArray[np.int64] | None = None
@@ -260,11 +237,8 @@ class RawTable:
     def place(self, row: int | None, column: int | None) -> dict[str, Any]:
         """Return where a cell stands (`row` None: in the header; `column` None: beside the others), for an error."""
         line = self.header_line if row is None else None if self.lines is None else int(self.lines[row])
-        return {
-            "source": self.schema.filename,
-            "line": line,
-            "column": None if column is None else column + 1,
-        }
+        place = {"source": self.schema.filename, "line": line}
+        return place if column is None else {**place, "column": column + 1}
 
     def drop_codes(self, values: Floats) -> Floats:
         """Return values in which the numbers that stand for a missing cell became NaN (in place)."""
@@ -272,23 +246,28 @@ class RawTable:
             values[np.isin(values, self._codes)] = np.nan
         return values
 
+    def take_texts(self, column: int, codes: NDArray[Any], texts: Sequence[str]) -> None:
+        """Make a column one of texts: row i holds number codes[i] of the different ones; signs for missing are ""."""
+        stripped = map(str.strip, texts)
+        known = ["" if text.lower() in self.options.signs else text for text in stripped]
+        self.texts[column] = np.array([*known, ""], dtype=object)[codes]
+
     def take_as_text(self, column: int) -> None:
         """Make a column of numbers one of texts; whole numbers lose their point."""
         different, codes = np.unique(self.values[:, column], return_inverse=True)
-        texts = [text_of(n) if n.is_integer() else str(n) for n in different.tolist()]
-        self.texts[column] = TextColumn.build(codes, texts, MISSING)
+        self.take_texts(column, codes, [text_of(n) if n.is_integer() else str(n) for n in different.tolist()])
 
     def take_numbers(self, column: int) -> None:
         """Make a column of texts one of numbers if all of them are; DataError where only a few are not."""
-        held = self.texts[column]
-        numbers = np.array([*map(self.schema.style.number, held.texts), np.nan])
-        wrong = np.flatnonzero(np.isnan(numbers[:-1]))
-        if len(wrong) and 2 * len(wrong) >= len(held.texts):
+        held = self.texts[column].tolist()
+        numbers = {text: self.schema.style.number(text) for text in held if text}
+        wrong = [text for text, number in numbers.items() if np.isnan(number)]
+        if wrong and 2 * len(wrong) >= len(numbers):
             return
-        wrong = wrong if len(wrong) else np.flatnonzero(np.abs(numbers) > LARGEST)
-        if len(wrong):
-            raise self.cell_fault(int((held.codes == wrong[0]).argmax()), column, held.texts[wrong[0]])
-        self.values[:, column] = self.drop_codes(numbers[held.codes])
+        wrong = wrong or [text for text, number in numbers.items() if abs(number) > LARGEST]
+        if wrong:
+            raise self.cell_fault(held.index(wrong[0]), column, wrong[0])
+        self.values[:, column] = self.drop_codes(np.array([numbers.get(text, np.nan) for text in held]))
         del self.texts[column]
 
     def refuse_infinite(self) -> None:
@@ -302,7 +281,7 @@ class RawTable:
         name, style = self.schema.column_names[column], self.schema.style
         what = f"there is text among the numbers of the column {name!r}"
         remedy = ask_style(value, style)
-        if is_infinite(value, style) or not np.isnan(style.number(value)):
+        if not np.isnan(style.number(value)):
             where = "" if self.lines is not None else f" (row {row + 1:,})"
             blank = "make it NaN, which is" if where else "leave it blank: blank cells are"
             what = f"a number of the column {name!r}{where} is infinite or above 1e+100"
@@ -363,7 +342,7 @@ def read_columns(
     raw.facts += reading_facts(records, schema)
     raw.values, raw.lines = np.concatenate(blocks), np.concatenate(lines)
     for i, table in tables.items():
-        raw.texts[i] = TextColumn.build(np.concatenate(codes[i]), table.labels(), options.signs)
+        raw.take_texts(i, np.concatenate(codes[i]), table.labels())
     if isinstance(source, FrameSource):
         _fill_typed(raw, source, {i: types[i] for i in typed})
     elif schema.header:

@@ -237,9 +237,9 @@ class NumberStyle(NamedTuple):
         return rf"[+-]?({digits}({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
 
     def number(self, text: str) -> float:
-        """Return a text as a number; NaN where it is none in this style."""
+        """Return a text as a number, perhaps an infinite one; NaN where it is none in this style."""
         if not _compiled(self).fullmatch(text):
-            return math.nan
+            return math.inf if _INFINITE.fullmatch(text) else math.nan
         if self.thousands:
             text = re.sub(_GROUP_SIGNS[self.thousands], "", text)
         return float(text.replace(self.decimal, "."))
@@ -258,8 +258,7 @@ _GROUP_SIGNS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2009\u202f]", "'": "['\u20
 #: All styles; of two that give the same numbers, the first is taken.
 STYLES = tuple(NumberStyle(*signs) for signs in (".", ",", ".,", ",.", ". ", ", ", ".'", ",'"))
 _compiled = functools.cache(lambda style: re.compile(style.pattern))
-
-
+_INFINITE = re.compile("[+-]?inf(inity)?", re.IGNORECASE)
 _ANY = re.compile("|".join(f"({style.pattern})" for style in STYLES))
 
 
@@ -366,16 +365,11 @@ def read_value(text: str, threshold: float = 0.0, style: NumberStyle | None = No
     return Value(LINK if number > threshold else ZERO, number)
 
 
-def is_infinite(text: str, style: NumberStyle = PLAIN) -> bool:
-    """Return whether a text says an infinite number, or one too large for a double."""
-    return text.strip().lower().lstrip("+-") in ("inf", "infinity") or math.isinf(style.number(text))
-
-
 def value_kind(texts: Iterable[str]) -> str:
     """Return "0/1", "yes/no", "counts", "numbers", "missing" (nothing else) or "text"."""
     given = [text.strip().lower() for text in texts]
     # An infinite number does not make a column of numbers one of labels: whoever reads it refuses that number.
-    finite = [text for text in given if not is_infinite(text)]
+    finite = [text for text in given if not math.isinf(PLAIN.number(text))]
     values = [read_value(text) for text in finite]
     if any(value.verdict == ILLEGAL for value in values) or (given and not finite):
         return "text"
