@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 
@@ -171,6 +172,40 @@ def test_every_module_of_the_package_has_a_place() -> None:
 def test_imports_run_one_way(path: Path) -> None:
     wrong = backward(path.read_text(), dotted_name(path), path.name == "__init__.py")
     assert not wrong, "\n".join(wrong)
+
+
+def find_circle(modules: dict[str, str]) -> list[str]:
+    """Modules, given with their sources, that import each other in a circle, wherever the imports stand; [] if none."""
+    graph = {
+        module: {
+            other
+            for _, name in imported(source, module, is_package=False)
+            for other in (name, name.rpartition(".")[0])
+            if other in modules and other != module
+        }
+        for module, source in modules.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as problem:
+        return list(problem.args[1])
+    return []
+
+
+def test_no_modules_of_reading_import_each_other_in_a_circle() -> None:
+    modules = {dotted_name(path): path.read_text() for path in sources(f"{PACKAGE}/data")}
+    assert find_circle(modules) == []
+
+
+@pytest.mark.parametrize("form", ["{}", "if TYPE_CHECKING:\n    {}", "def f():\n    {}"])
+def test_a_circle_is_found(form: str) -> None:
+    modules = {
+        "acvb_core.data.a": "from acvb_core.data import b",
+        "acvb_core.data.b": form.format("from acvb_core.data.c import C"),
+        "acvb_core.data.c": "from .a import A",
+        "acvb_core.data.d": "import acvb_core.data.a",
+    }
+    assert {name[-1] for name in find_circle(modules)} == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from acvb_core.data.sources.frames import FrameSource, read_texts
 from acvb_core.data.sources.source import MAX_TEXT, refuse_too_large
 
 if TYPE_CHECKING:
-    from acvb_core.data.corpora.disk_build import DiskSink
     from acvb_core.data.disk import DiskCorpus
 
 
@@ -46,7 +45,20 @@ class DocumentBatch(NamedTuple):
     columns: Mapping[str, Sequence[str]]
 
 
-def read_documents(reading: Reading, sink: MemorySink | DiskSink) -> list[Fact]:
+class Sink(Protocol):
+    """The place that a reader puts documents into: memory (`MemorySink`), or a folder on disk."""
+
+    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
+        """Append entries; documents and words are numbers from 0, counts below 2^31."""
+
+    def add_documents(self, batch: DocumentBatch) -> None:
+        """Append texts."""
+
+    def number_names(self) -> tuple[int, list[str]]:
+        """Append a number to names that stood before; return how many there were, and the first of them."""
+
+
+def read_documents(reading: Reading, sink: Sink) -> list[Fact]:
     """Read the texts of a file into a sink and return the facts about them."""
     facts: list[Fact] = []
     columns, documents = _READERS[reading.schema.format](reading, facts)
@@ -56,7 +68,7 @@ def read_documents(reading: Reading, sink: MemorySink | DiskSink) -> list[Fact]:
 
 
 def collect_documents(
-    sink: MemorySink | DiskSink,
+    sink: Sink,
     documents: Iterable[Document],
     columns: Sequence[str] = (),
     report: Callable[[], None] | None = None,

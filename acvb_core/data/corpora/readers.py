@@ -6,7 +6,7 @@ import itertools
 import operator
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.data.corpora.build import (
     MemorySink,
+    Sink,
     Texts,
     collect_documents,
     corpus_facts,
@@ -47,10 +48,6 @@ from acvb_core.data.report import Fact, Loaded, ReadReport, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library, refuse_graph
 from acvb_core.data.sources.source import FileLike
-
-if TYPE_CHECKING:
-    from acvb_core.data.corpora.disk_build import DiskSink
-
 
 #: Lists of words are taken as they are, but for how often a word must stand in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())
@@ -369,7 +366,7 @@ def check_arguments(schema: Schema, tokeniser: Tokeniser | None, vocabulary: Fil
         )
 
 
-def read_entries(reading: Reading, vocabulary: FileLike | None, sink: MemorySink | DiskSink) -> CountsFound:
+def read_entries(reading: Reading, vocabulary: FileLike | None, sink: Sink) -> CountsFound:
     """Read word counts into a sink."""
     words = None if vocabulary is None else read_vocabulary(vocabulary)
     return _COUNT_READERS[reading.schema.format](reading, words, sink.add_entries)

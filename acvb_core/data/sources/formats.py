@@ -8,14 +8,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple, Protocol
+from zipfile import ZipFile
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.schema import Kind
-
-if TYPE_CHECKING:
-    from acvb_core.data.sources.source import ByteSource
-
 
 _SAVE_AS_CSV = "Save it as CSV (UTF-8) and load that."
 _SAVE_AS_TEXT = "Save it as plain text (UTF-8) and load that."
@@ -90,7 +87,33 @@ _PACKED = (
 PROMISED_KINDS = {".docx": "a Word document", ".pdf": "a PDF document", ".png": "a PNG image"}
 
 
-def refuse_binary(source: ByteSource) -> None:
+class Source(Protocol):
+    """The parts of a `ByteSource` that show its format."""
+
+    name: str
+    head: bytes
+    is_array: bool
+    is_zip: bool
+    format: Format | None
+
+    @property
+    def text_format(self) -> str | None:
+        """The format that a text begins like (`find_text_format`)."""
+
+    def open(self) -> BinaryIO:
+        """Return the content from its start, unpacked."""
+
+    def archive(self) -> ZipFile:
+        """Return the zip archive."""
+
+    def zip_names(self) -> list[str]:
+        """Return the names in the archive."""
+
+    def fault(self, what: str, remedy: str, line: int | None = None, value: str | None = None) -> DataError:
+        """Return the error for a fault in the source."""
+
+
+def refuse_binary(source: Source) -> None:
     """Raise DataError for a source that its first bytes, or the names in its archive, show to be of no format here."""
     binary = is_binary(source.head)
     for magic, kind, remedy, at, wordy in _SIGNATURES:
@@ -140,7 +163,7 @@ _NODE_LINK = re.compile(
 )
 
 
-def refuse_text_format(source: ByteSource) -> None:
+def refuse_text_format(source: Source) -> None:
     """Raise DataError for a file of a format that holds text, but is no plain text, judged as a whole by how it starts.
 
     Cells of a table may hold such formats, and prose may begin with brackets, or with a word of such a format.
@@ -160,27 +183,27 @@ def refuse_text_format(source: ByteSource) -> None:
         )
 
 
-def ending_of(source: ByteSource) -> str:
+def ending_of(source: Source) -> str:
     """Return the last extension of a source's name, in lower case, that of gzip left out."""
     return PurePath(source.name.lower().removesuffix(".gz")).suffix
 
 
-def starts_with(*starts: bytes) -> Callable[[ByteSource], bool]:
+def starts_with(*starts: bytes) -> Callable[[Source], bool]:
     """Return whether a source is binary and begins so: text may begin with such letters too (PAR1 is also a gene)."""
     return lambda source: source.head.startswith(starts) and is_binary(source.head)
 
 
-def is_npz(source: ByteSource) -> bool:
+def is_npz(source: Source) -> bool:
     """Return whether a source is an archive of NumPy arrays."""
     return source.is_zip and all(name.endswith(".npy") for name in source.zip_names())
 
 
-def is_archive(source: ByteSource) -> bool:
+def is_archive(source: Source) -> bool:
     """Return whether a source is a zip archive of something else than arrays."""
     return source.is_zip and not is_npz(source)
 
 
-def is_workbook(source: ByteSource) -> bool:
+def is_workbook(source: Source) -> bool:
     """Return whether a source is a workbook of Excel, old or new, or of OpenDocument."""
     if source.head.startswith(OLD_OFFICE):
         return ending_of(source) not in (".doc", ".ppt", ".msg", ".msi")
@@ -196,7 +219,7 @@ def is_workbook(source: ByteSource) -> bool:
         return False
 
 
-def is_json_lines(source: ByteSource) -> bool:
+def is_json_lines(source: Source) -> bool:
     """Return whether a source is JSON Lines, by its first lines or its name."""
     if ending_of(source) in (".jsonl", ".ndjson"):
         return _decode(source.head).startswith(("{", "["))
@@ -212,7 +235,7 @@ def marked_encoding(head: bytes) -> str:
     return "utf-8-sig"
 
 
-def find_text_format(source: ByteSource) -> str | None:
+def find_text_format(source: Source) -> str | None:
     """Return the format that a text begins like, by its name; in words if it is not read; None for plain text."""
     start = _decode(source.head)
     lower = start.lower()
@@ -279,7 +302,7 @@ def _has_json_lines(text: str, whole: bool) -> bool:
         return False
 
 
-def _beginning(source: ByteSource) -> tuple[str, bool]:
+def _beginning(source: Source) -> tuple[str, bool]:
     """Return the first text of a file, and whether it is all."""
     try:
         content = source.open().read(_LOOKED_AT)
@@ -310,7 +333,7 @@ class Format:
     endings: tuple[str, ...] = ()  # of file names, in lower case
     #: Whether the first bytes of a source are of this format. None: it is text (`find_text_format`); delimited and
     #: plain text are told apart by the first records.
-    recognise: Callable[[ByteSource], bool] | None = None
+    recognise: Callable[[Source], bool] | None = None
     options: tuple[str, ...] = ()  # arguments of the readers that say how its files are read
     called: str = ""  # what a file of it is, with an article (default: "a <title> file")
     files: str | None = (
@@ -325,7 +348,7 @@ class Format:
         """Name of a file of the format, with an article."""
         return self.called or f"a {self.title} file"
 
-    def is_of(self, source: ByteSource) -> bool:
+    def is_of(self, source: Source) -> bool:
         """Return whether a source begins like this format; False for delimited and plain text."""
         return self.recognise(source) if self.recognise is not None else source.text_format == self.name
 
@@ -444,7 +467,7 @@ def wanted_format(name: str, kind: Kind) -> str | None:
     return None if name == "auto" else name
 
 
-def recognise_format(source: ByteSource, kind: Kind | None, *, columns: bool = False) -> Format | None:
+def recognise_format(source: Source, kind: Kind | None, *, columns: bool = False) -> Format | None:
     """Return the format of a source by its first bytes or, where they do not tell, by the ending of its name.
 
     `kind` and `columns` as for `ByteSource`. None: the source is text whose first records have to be looked at. A
@@ -476,7 +499,7 @@ def recognise_format(source: ByteSource, kind: Kind | None, *, columns: bool = F
     return next((row for row in FORMATS if row.named and kind in row.kinds and ending in row.endings), None)
 
 
-def _other_data(others: list[Format], source: ByteSource) -> DataError:
+def _other_data(others: list[Format], source: Source) -> DataError:
     what = others[0].noun
     if others[0].family == "archive":
         names = source.zip_names()
@@ -489,7 +512,7 @@ def _other_data(others: list[Format], source: ByteSource) -> DataError:
     return source.fault(f"this is {what}", remedy)
 
 
-def resolve_format(source: ByteSource, kind: Kind, asked: str | None) -> Format | None:
+def resolve_format(source: Source, kind: Kind, asked: str | None) -> Format | None:
     """Return the format by which a source is read, None for delimited or plain text.
 
     A source that is not of the format that was asked for by name is a DataError.
