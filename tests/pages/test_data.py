@@ -133,7 +133,7 @@ def test_columns_threshold_and_name_can_be_chosen(open_app: Open) -> None:
     app = bring(open_app("data"), "outings.csv", EDGES)
     box(app, "Row objects").select(1)
     box(app, "Column objects").select(0)
-    next(n for n in app.number_input if n.label == "Threshold").set_value(1.0)
+    next(n for n in app.text_input if n.label == "Threshold").set_value("1")
     next(t for t in app.text_input if t.label == "Name").set_value("turned").run()
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
@@ -205,9 +205,8 @@ def test_another_encoding_is_tried_shown_and_asked(open_app: Open) -> None:
 
 def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> None:
     app = bring(open_app("data"), "pairs.csv", b"person,event\n0,1\n2,0\n")
-    for label, n in (("Rows", 5), ("Columns", 4)):
-        next(field for field in app.number_input if field.label == label).set_value(n)
-    app.run()
+    size = next(field for field in app.text_input if field.label == "Size, rows x columns")
+    size.set_value("5x4").run()
     press(app, "load")
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None

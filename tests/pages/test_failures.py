@@ -287,7 +287,7 @@ def test_a_page_that_fails_leaves_the_sidebar_and_a_way_out_of_the_data(
 
 @pytest.mark.usefixtures("_crashes_shown")
 def test_a_file_that_fails_can_be_removed(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.upload.form.show_layout", fail)
+    monkeypatch.setattr("pages.ui.upload.form.show_schema", fail)
     content = "person,event\nAnn,Ball\nBob,Ball\n"
     app = bring(open_app("data"), "links.csv", content)
     check_box(app, "_edit_draft")
