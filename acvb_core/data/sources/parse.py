@@ -364,9 +364,9 @@ class RecordReader(CountedRecords):
             fields = f"{expected:,} are expected"
         what = f"this line has {plural(field, 'field')} where {fields}"
         place: dict[str, Any] = {"source": self._name, "line": line, "value": raw}
-        own = _name_delimiter(self._delimiter)
+        own, marks = _name_delimiter(self._delimiter), _DECIMAL_COMMA.sub("", raw)
         for other, other_name in DELIMITER_NAMES.items():
-            if other not in (self._delimiter, " ") and raw.count(other) == expected - 1 and expected > 1:
+            if other not in (self._delimiter, " ") and marks.count(other) == expected - 1 and expected > 1:
                 what += f": it is separated by {other_name}s, the file by {own}"
                 return DataError(what, **place, remedy="Use one delimiter in the whole file.")
         what += f", separated by {own}"

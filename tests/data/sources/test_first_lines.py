@@ -140,12 +140,13 @@ def test_lines_of_the_preview_are_those_of_the_file() -> None:
 
 
 def test_a_decimal_comma_is_not_taken_for_the_delimiter() -> None:
-    lines = [f"p{i};{i},5;{2 * i},5" for i in range(1, 50)]
-    broken = [*lines[:40], "p0;1,5", "p00;2,5", *lines[40:]]
-    assert inspect_table("\n".join(["name;a;b", *lines]).encode()).delimiter == ";"
-    with pytest.raises(DataError, match="2 fields where 3 are expected, separated by semicolons") as caught:
-        load_table("\n".join(["name;a;b", *broken]).encode())
-    assert (caught.value.line, caught.value.value) == (42, "p0;1,5")
+    lines = [f"p{i};{i},5" for i in range(1, 48)]
+    assert inspect_table("\n".join(["name;a", *lines]).encode()).delimiter == ";"
+    # More lines have one comma than have one semicolon.
+    broken = ["name;a", *lines[:30], "p0 2,5", *lines[30:], "p00 1,5", "p000 1,5"]
+    with pytest.raises(DataError, match="1 field where 2 are expected, separated by semicolons") as caught:
+        load_table("\n".join(broken).encode())
+    assert (caught.value.line, caught.value.value) == (32, "p0 2,5")
 
 
 def test_uneven_lines_are_shown_with_the_delimiter() -> None:
