@@ -18,7 +18,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.matrix import check_shape
 from acvb_core.data.names import text_of
 from acvb_core.data.network import with_attributes
-from acvb_core.data.relation_build import Entries, FoundRelation, Side, assemble, find_threshold, make_side
+from acvb_core.data.relation_build import Entries, FoundRelation, Side, assemble, make_side, open_entries
 from acvb_core.data.relation_schema import ReadOptions
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Sides
@@ -26,11 +26,7 @@ from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.sources.source import ByteSource, Utf8Stream, parse_json
 from acvb_core.data.sources.values import (
     ILLEGAL,
-    LINK,
     PLAIN,
-    ZERO,
-    ValueSummary,
-    checked_threshold,
     read_value,
 )
 
@@ -39,7 +35,7 @@ _GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 _NAMES = ("label", "name")
 _WEIGHTS = ("weight", "value")
 # What tells nodes apart, and on which side they are; read as such.
-_CALLED = {*_NAMES, "id", "_nx_name", "bipartite"}
+_CALLED = {"id", "_nx_name", "bipartite"}
 # Where and how nodes are drawn.
 _DRAWN = {
     "x", "y", "z", "graphics", "shape", "shape_type", "size", "color", "r", "g", "b", "width", "height", "x_fact",
@@ -176,7 +172,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> FoundR
     """Return a graph as a relation; every edge is a link unless its weight says otherwise."""
     if not graph.nodes:
         raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
-    names, facts = _name_nodes(graph)
+    names, named, facts = _name_nodes(graph)
     ends = np.array([edge[:2] for edge in graph.edges], dtype=np.int32).reshape(-1, 2)
     on_first = None if options.wants_network else _first_side(graph, ends)
     if on_first is not None:
@@ -214,7 +210,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> FoundR
     if unused:
         told = f"Values of the edges not used: {_first_five(unused)}."
         facts.append(Fact("unused_columns", len(unused), told))
-    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()))
+    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()), named)
     here = rows.final >= 0
     for name, values in attributes.items():
         attributes[name] = np.full(rows.n, "", dtype=object)
@@ -240,15 +236,9 @@ def _add_edges(
         bad = next((text for text in texts if values[text].verdict == ILLEGAL), None)
         if bad is None:
             numbers = np.array([values[text].number for text in texts])
-            threshold, facts = find_threshold(options.threshold, source, [numbers])
-            summary = ValueSummary(checked_threshold(threshold))
-            summary.observe(numbers)
-            entries = Entries(summary)
-            # Numbers are judged here, as the threshold was not known when they were read.
-            said = np.array([values[text].verdict for text in texts], dtype=np.uint8)
-            above = np.where(numbers > summary.threshold, LINK, ZERO)
-            verdicts = np.where(np.isnan(numbers), said, above)
-            entries.add(ends[:, 0], ends[:, 1], verdicts, numbers)
+            entries, facts = open_entries(options.threshold, source, [numbers])
+            words = np.array([values[text].verdict for text in texts], dtype=np.uint8)
+            entries.add(ends[:, 0], ends[:, 1], words, numbers)
             return entries, name, facts
         if options.weight is not None:
             what = f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing"
@@ -261,24 +251,23 @@ def _add_edges(
     return entries, None, []
 
 
-def _name_nodes(graph: Graph) -> tuple[list[str], list[Fact]]:
-    """Return the nodes' names and how they were found: a label that every node has, else the id."""
-    names, named, repeated = list(graph.nodes), "id", 0
+def _name_nodes(graph: Graph) -> tuple[list[str], str, list[Fact]]:
+    """Return the nodes' names and what they are: a label that all have and that does not group them, else the id."""
+    ids = names = list(graph.nodes)
+    named, repeated = "id", 0
     for attribute in _NAMES:
         labels = [text_of(known.get(attribute, "")).strip() for known in graph.nodes.values()]
-        if all(labels):
-            times = Counter(labels)
-            labels = [
-                f"{one} ({id})" if times[one] > 1 else one for one, id in zip(labels, names, strict=True)
-            ]
+        times = Counter(labels)
+        if all(labels) and 2 * len(times) >= len(ids):
+            labels = [f"{one} ({id})" if times[one] > 1 else one for one, id in zip(labels, ids, strict=True)]
             if len(set(labels)) == len(labels):
                 names, named, repeated = labels, attribute, sum(n for n in times.values() if n > 1)
                 break
-    size = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
+    size = f"{plural(len(ids), 'node')} and {plural(len(graph.edges), 'edge')} of a {graph.kind}"
     told = f"Read {size}; nodes are named by their {named}."
     facts = [Fact("entries", len(graph.edges), told, {"names": named})]
     told = f"{{node shares its {named} with another|nodes share their {named} with others}}: the id is added to it."
-    return names, facts + tell_count("repeated_names", repeated, told)
+    return names, named, facts + tell_count("repeated_names", repeated, told)
 
 
 def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | None:
@@ -302,12 +291,12 @@ def _choose_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] |
     return Side(side.labels, final)
 
 
-def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, NDArray[Any]], list[Fact]]:
+def _group_nodes(nodes: Sequence[Known], named: str) -> tuple[dict[str, NDArray[Any]], list[Fact]]:
     """Return what is known of the nodes and groups them, and what was left aside because it does not."""
     kept: dict[str, NDArray[Any]] = {}
     left: list[str] = []
     for name in dict.fromkeys(name for known in nodes for name in known):
-        if name.lower() in _CALLED:
+        if name.lower() in _CALLED or name == named:
             continue
         values = [known.get(name, "") for known in nodes]
         texts = [text_of(value) for value in values if not isinstance(value, dict | list | tuple)]
@@ -315,7 +304,7 @@ def _group_nodes(nodes: Sequence[Known]) -> tuple[dict[str, NDArray[Any]], list[
         is_plain = name.lower() not in _DRAWN and len(texts) == len(nodes)
         if is_plain and 1 < len(set(given)) < len(given):
             kept[name] = np.array(texts, dtype=object)
-        else:
+        elif name not in _NAMES:
             left.append(name)
     facts = []
     if kept:
@@ -421,6 +410,7 @@ class _XmlReader:
         place = {node: i for i, node in enumerate(self._nodes)}
         edges: list[tuple[int, int, Known]] = []
         both_ways: list[tuple[int, int, Known]] = []
+        defaults = self._defaults["edge"]
         for source, target, known, is_directed, line in self._edges:
             for node in (source, target):
                 if node not in place:
@@ -430,9 +420,12 @@ class _XmlReader:
                 what = f"some edges have a direction and some have none, as on line {first[4]:,}"
                 remedy = "Say for all edges whether they have a direction (directed=True) (directed=False)."
                 raise self._source.fault(what, remedy, line)
-            edges.append((place[source], place[target], {**self._defaults["edge"], **known}))
+            known = (
+                {**defaults, **known} if known and defaults else known or defaults
+            )  # without a copy for each
+            edges.append((place[source], place[target], known))
             if not is_directed and source != target:
-                both_ways.append((place[target], place[source], edges[-1][2]))
+                both_ways.append((place[target], place[source], known))
         said = {is_directed for *_, is_directed, _ in self._edges} or {self._directed}
         n_both = len(both_ways) if directed and len(said) > 1 else 0
         facts = tell_count("edges_both_ways", n_both, _BOTH_WAYS)

@@ -13,13 +13,12 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relation import check_links
 from acvb_core.data.relation_build import (
-    Entries,
     FoundRelation,
     Place,
     Side,
     assemble,
-    find_threshold,
     make_side,
+    open_entries,
     open_list,
     open_values,
     read_values,
@@ -39,7 +38,7 @@ from acvb_core.data.sources.arrays import (
 from acvb_core.data.sources.containers import reading_facts
 from acvb_core.data.sources.frames import FrameSource
 from acvb_core.data.sources.source import ByteSource
-from acvb_core.data.sources.values import LINK, MISSING, ZERO, ValueSummary, checked_threshold
+from acvb_core.data.sources.values import MISSING
 
 #: Entries taken over at a time.
 _PIECE = 1 << 20
@@ -55,8 +54,8 @@ def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadO
     n_labels = 0 if schema.row_column is None else 1
     n_rows, n_columns = 0, schema.n_fields - n_labels
     cells = range(n_labels, schema.n_fields)
-    values, facts = open_values(source, schema, options, cells)
-    entries, reader = Entries(values.summary), open_list(source, schema, options)
+    values, entries, facts = open_values(source, schema, options, cells)
+    reader = open_list(source, schema, options)
     row_labels: list[str] = []
     row_lines: list[int] = []
     for batch in reader:
@@ -190,18 +189,13 @@ def _relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: st
     """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
     matrix = sparse.coo_array(stored)
     check_links(matrix, 0.0, source)
-    threshold, facts = find_threshold(options.threshold, source, [matrix.data])
-    summary = ValueSummary(checked_threshold(threshold))
-    entries = Entries(summary)
+    entries, facts = open_entries(options.threshold, source, [matrix.data])
     # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
     for begin in range(0, matrix.nnz, _PIECE):
         piece = slice(begin, begin + _PIECE)
         numbers = matrix.data[piece].astype(np.float64)
-        summary.observe(numbers)
-        known = np.where(numbers > summary.threshold, LINK, ZERO)
-        verdicts = np.where(np.isnan(numbers), MISSING, known).astype(np.uint8)
         rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
-        entries.add(rows, columns, verdicts, numbers)
+        entries.add(rows, columns, MISSING, numbers)
     row_side = side_by_position(matrix.shape[0], options.row_nodes, "row", source)
     column_side = side_by_position(matrix.shape[1], options.column_nodes, "column", source)
     found = assemble(entries, row_side, column_side, _contradiction(source), name=options.name)

@@ -19,7 +19,7 @@ from acvb_core.data.sources.values import checked_threshold
 
 Codes = NDArray[np.int32]
 #: Pairs that are made a matrix at a time.
-_BLOCK = 1 << 23
+_BLOCK = 1 << 20
 
 
 def as_pattern(array: Any) -> sparse.csr_array:

@@ -37,6 +37,7 @@ from acvb_core.data.sources.values import (
     RecordBatch,
     ValueReader,
     ValueSummary,
+    checked_threshold,
 )
 
 #: Returns the `source`, `line` and `column` of a label code, for an error.
@@ -115,11 +116,17 @@ class Entries:
     n_below: int = 0
     n_negative: int = 0
 
+    def judge(self, verdicts: Any, numbers: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Return verdicts in which numbers are compared with the threshold; those of words stay."""
+        limit = 0.0 if self.values is None else self.values.threshold
+        return np.where(np.isnan(numbers), verdicts, np.where(numbers > limit, LINK, ZERO)).astype(np.uint8)
+
     def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
-        """Append entries: int32 codes, uint8 verdicts and float64 numbers, all of shape (n,).
+        """Append entries: int32 codes, verdicts of words and float64 numbers (NaN for words), all of shape (n,).
 
         Zeros matter only where a pair can be given twice; a dense matrix need not keep them.
         """
+        verdicts = self.judge(verdicts, numbers)
         for verdict, pairs in ((LINK, self.links), (ZERO, self.zeros), (MISSING, self.missing)):
             chosen = verdicts == verdict
             if (keep_zeros or verdict != ZERO) and chosen.any():
@@ -127,6 +134,8 @@ class Entries:
         small = (verdicts == ZERO) & (numbers > 0)
         if small.any():
             self.small.append((rows[small], columns[small], numbers[small]))
+        if self.values is not None:
+            self.values.observe(numbers)
         above = int(((verdicts == LINK) & ~np.isnan(numbers)).sum())
         self.n_above += above
         self.n_below += int(np.count_nonzero(np.nan_to_num(numbers))) - above
@@ -151,26 +160,27 @@ class Entries:
         told = (
             f"Values from {low:g} to {high:g} are used as linked or not linked only: {self.n_above:,} above "
         )
-        told += f"{threshold:g} as linked, {self.n_below:,} other than 0 as not linked."
+        told += f"{threshold:g} as linked"
+        told += f", {self.n_below:,} other than 0 as not linked." if self.n_below else "."
         n, known = self.n_above + self.n_below, {"lowest": low, "highest": high, "threshold": threshold}
         facts = tell_count("values", n, told, **known)
         told = "{value is|values are} negative: taken as no link."
         return facts + tell_count("negative", self.n_negative, told)
 
 
-def find_threshold(
+def open_entries(
     asked: Threshold, source: str, numbers: Iterable[NDArray[Any]]
-) -> tuple[float | None, list[Fact]]:
-    """Return the threshold as a number; a quantile ("90%") is one of the positive `numbers`, and a fact says so."""
+) -> tuple[Entries, list[Fact]]:
+    """Return entries that hold none; a threshold that is a quantile is found among the positive `numbers`."""
     if not isinstance(asked, str):
-        return asked, []
+        return Entries(ValueSummary(checked_threshold(asked))), []
     positive = np.concatenate([np.empty(0), *(part[(part > 0) & (part < np.inf)] for part in numbers)])
     if not len(positive):
         what = f"no value is above 0, so that there is no threshold of {asked}"
         raise DataError(what, source=source, remedy="Leave the threshold out, or give a number.")
     number = float(np.quantile(positive, float(asked.rstrip("% ")) / 100))
     told = f"The threshold is {number:g}, the {asked} quantile of {{positive value}}."
-    return number, tell_count("quantile", len(positive), told, threshold=number)
+    return Entries(ValueSummary(number)), tell_count("quantile", len(positive), told, threshold=number)
 
 
 def open_list(
@@ -183,20 +193,17 @@ def open_list(
 
 def open_values(
     source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, columns: Sequence[int]
-) -> tuple[ValueReader, list[Fact]]:
-    """Return the reader of some columns of values; where the threshold is a quantile, they are read for it first."""
-
-    def make_reader(threshold: float | None) -> ValueReader:
-        typed = isinstance(source, FrameSource)
-        return ValueReader(threshold, source.name, typed=typed, style=schema.style)
+) -> tuple[ValueReader, Entries, list[Fact]]:
+    """Return a reader of some columns of values, and the entries to add them to (`open_entries`)."""
+    asked, typed = options.threshold, isinstance(source, FrameSource)
+    limit = 0.0 if isinstance(asked, str) else asked
+    values = ValueReader(limit, source.name, typed=typed, style=schema.style)
 
     def read_numbers() -> Iterator[NDArray[np.float64]]:
-        every = make_reader(0)
         for batch in open_list(source, schema, options):
-            yield read_values(batch, every, columns)[1]
+            yield read_values(batch, values, columns)[1]
 
-    threshold, facts = find_threshold(options.threshold, source.name, read_numbers())
-    return make_reader(threshold), facts
+    return values, *open_entries(asked, source.name, read_numbers())
 
 
 def read_values(
@@ -342,8 +349,8 @@ def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, nam
 def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> FoundRelation:
     """Return the relation of a list of links whose columns its schema chooses, what was found, and the zeros given."""
     columns_of_values = () if schema.value_column is None else (schema.value_column,)
-    values, facts = open_values(source, schema, options, columns_of_values)
-    entries = Entries(values.summary if columns_of_values else None)
+    values, entries, facts = open_values(source, schema, options, columns_of_values)
+    entries.values = entries.values if columns_of_values else None
     links, reader = _LinkList(source, schema, options), open_list(source, schema, options)
     for batch in reader:
         codes = links.read_codes(batch)
@@ -360,7 +367,7 @@ def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: Re
         entries,
         rows,
         columns,
-        lambda row, column: links.find_contradiction(row, column, rows, columns, values),
+        lambda row, column: links.find_contradiction((row, column), (rows, columns), values, entries),
         name=options.name,
         row_kind=row_kind or "row",
         column_kind="column" if column_kind in ("", "col") else column_kind,
@@ -488,7 +495,7 @@ class _LinkList:
         return [Fact("lone_first_line", 1, f"{' and '.join(names)}, {told}")]
 
     def find_contradiction(
-        self, row: int, column: int, rows: Side, columns: Side, values: ValueReader
+        self, pair: tuple[int, int], sides: tuple[Side, Side], values: ValueReader, entries: Entries
     ) -> DataError:
         """Return the error for a pair that is a link on one line and none on another.
 
@@ -497,10 +504,9 @@ class _LinkList:
         lines: dict[int, int] = {}  # by verdict
         at = self._schema.value_column or 0
         for batch in open_list(self._source, self._schema, self._options):
-            row_codes, column_codes = self.read_codes(batch)
-            same = (rows.final[row_codes] == row) & (columns.final[column_codes] == column)
-            verdicts, _ = values.read(batch, at)
-            for i in np.flatnonzero(same):
+            ends = [side.final[codes] for side, codes in zip(sides, self.read_codes(batch), strict=True)]
+            verdicts = entries.judge(*values.read(batch, at))
+            for i in np.flatnonzero((ends[0] == pair[0]) & (ends[1] == pair[1])):
                 lines.setdefault(int(verdicts[i]), int(batch.lines[i]))
         unit = self._unit
         return DataError(
@@ -508,7 +514,7 @@ class _LinkList:
             source=self._source.name,
             line=max(lines[LINK], lines[ZERO]),
             column=at + 1,
-            value=f"{rows.labels[row]}, {columns.labels[column]}",
+            value=", ".join(side.labels[at] for side, at in zip(sides, pair, strict=True)),
             remedy=f"Keep one of the two {unit}s.",
         )
 

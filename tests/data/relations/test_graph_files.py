@@ -99,7 +99,7 @@ def test_a_weight_of_zero_is_no_link(format):
     found = loaded(written(drawn, format))
     assert found.data.n_links == 2
     assert found.report.lines()[0] == (
-        "Values from 0 to 3 are used as linked or not linked only: 2 above 0 as linked, 0 other than 0 as not linked."
+        "Values from 0 to 3 are used as linked or not linked only: 2 above 0 as linked."
     )
     assert loaded(written(drawn, format), threshold=1).data.n_links == 1
     assert loaded(written(drawn, format), value_column=False).data.n_links == 3
@@ -564,6 +564,15 @@ def test_nodes_of_one_label_keep_it(format: str) -> None:
     first, last = ("1", "3") if format in ("gml", "pajek") else ("n1", "n3")
     assert found.data.row_labels.tolist() == [f"Lee ({first})", "Ray", f"Lee ({last})"]
     assert "2 nodes share their label with others: the id is added to it." in found.report.lines()
+
+
+def test_labels_that_group_the_nodes_are_known_of_them() -> None:
+    drawn = nx.path_graph(["n1", "n2", "n3", "n4", "n5"])
+    nx.set_node_attributes(drawn, dict(zip(drawn, ("tea", "jam", "tea", "jam", "tea"), strict=True)), "label")
+    for form in (drawn, written(drawn, "graphml"), written(drawn, "node-link")):
+        found = load_relation(form).data
+        assert found.row_labels.tolist() == ["n1", "n2", "n3", "n4", "n5"]
+        assert found.attributes["label"].tolist() == ["tea", "jam", "tea", "jam", "tea"]
 
 
 def test_numbers_and_dates_of_nodes_become_texts() -> None:
